@@ -1,0 +1,106 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
+#include "bindings.h"
+
+namespace pegasos {
+
+static Sampling sampling_of(std::string_view word) {
+  if (word == "shuffle") return Sampling::shuffle;
+  if (word == "uniform") return Sampling::uniform;
+  if (word == "sequential") return Sampling::sequential;
+  throw std::invalid_argument("sampling must be 'shuffle', 'uniform' or 'sequential'.");
+}
+
+// Counters are plain numbers: their bytes are their state.
+template <class Counters>
+static void restore(Counters& counters, const nb::bytes& stored) {
+  if (stored.size() != sizeof(Counters)) throw std::invalid_argument("these counters come from another version.");
+  std::memcpy(new (&counters) Counters, stored.c_str(), sizeof(Counters));
+}
+
+static void check_one_type(const Problem& problem, const Buffer& weights,
+                           std::initializer_list<const Buffer*> others) {
+  if (problem.rows.scalar == Scalar::float64 && weights.scalar == Scalar::float32)
+    throw std::invalid_argument("weights of float64 rows must be float64.");
+  for (const Buffer* other : others)
+    if (other->scalar != weights.scalar) throw std::invalid_argument("the arrays of a state must have one type.");
+}
+
+static void pegasos_advance(const OwnedProblem& owned, PegasosCounters& counters, AnyFloatArray weights,
+                            AnyFloatArray alphas, std::optional<AnyFloatArray> weight_sums,
+                            std::optional<AnyFloatArray> alpha_sums, OrderArray order, OrderArray batch,
+                            std::string_view sampling, bool project, double radius, Index n_steps) {
+  const Problem& problem = owned.problem;
+  const Index n = problem.rows.n_rows, d = problem.rows.n_features;
+  const bool average = weight_sums.has_value() && alpha_sums.has_value();
+  const PegasosSettings settings{Index(batch.shape(0)), sampling_of(sampling), project, average, radius};
+  if (settings.sampling == Sampling::shuffle && Index(order.shape(0)) != n)
+    throw std::invalid_argument("order must have one entry a row.");
+  const Buffer none{nullptr, Scalar::float64};
+  const PegasosState state{buffer_of(weights, d + 1, "weights"),
+                           buffer_of(alphas, n, "alphas"),
+                           average ? buffer_of(*weight_sums, d + 1, "weight_sums") : none,
+                           average ? buffer_of(*alpha_sums, n, "alpha_sums") : none,
+                           order.data(),
+                           batch.data(),
+                           &counters};
+  check_one_type(problem, state.weights, {&state.alphas});
+  if (average) check_one_type(problem, state.weights, {&state.weight_sums, &state.alpha_sums});
+  nb::gil_scoped_release release;
+  loops().pegasos_advance(problem, settings, state, n_steps);
+}
+
+static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyFloatArray weights, AnyFloatArray alpha,
+                         AnyFloatArray step, OrderArray order, Index n_visits) {
+  const Problem& problem = owned.problem;
+  const Index n = problem.rows.n_rows;
+  if (Index(order.shape(0)) != n) throw std::invalid_argument("order must have one entry a row.");
+  const DualState state{buffer_of(weights, problem.rows.n_features + 1, "weights"), buffer_of(alpha, n, "alpha"),
+                        buffer_of(step, n, "step"), order.data(), &counters};
+  check_one_type(problem, state.weights, {&state.alpha, &state.step});
+  nb::gil_scoped_release release;
+  loops().dual_advance(problem, state, n_visits);
+}
+
+void bind_linear(nb::module_& m) {
+  using P = PegasosCounters;
+  nb::class_<P>(m, "PegasosCounters", "The scalars of a Pegasos state.")
+      .def(nb::init<>())
+      .def_rw("step", &P::step)
+      .def_rw("position", &P::position)
+      .def_rw("random", &P::random)
+      .def_rw("scale", &P::scale)
+      .def_rw("squared_norm", &P::squared_norm)
+      .def_rw("scale_sum", &P::scale_sum)
+      .def_rw("averaged", &P::averaged)
+      .def("__getstate__", [](const P& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
+      .def("__setstate__", [](P& c, nb::bytes stored) { restore(c, stored); });
+  m.def("pegasos_advance", pegasos_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"),
+        nb::arg("alphas"), nb::arg("weight_sums").none(), nb::arg("alpha_sums").none(), nb::arg("order"),
+        nb::arg("batch"), nb::arg("sampling"), nb::arg("project"), nb::arg("radius"), nb::arg("n_steps"),
+        "n_steps more steps of linear Pegasos; the arrays and counters are changed in place.");
+
+  using D = DualCounters;
+  nb::class_<D>(m, "DualCounters", "The scalars of a dual ascent state.")
+      .def(nb::init<>())
+      .def_rw("random", &D::random)
+      .def_rw("alpha_sum", &D::alpha_sum)
+      .def_ro("visits", &D::visits)
+      .def_ro("active", &D::active)
+      .def_ro("sweep_gap", &D::sweep_gap)
+      .def("recall_all_rows", [](D& c) { c.active = c.position = 0; }, "The next sweep visits every row again.")
+      .def("__getstate__", [](const D& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
+      .def("__setstate__", [](D& c, nb::bytes stored) { restore(c, stored); });
+  m.def("dual_advance", dual_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"), nb::arg("alpha"),
+        nb::arg("step"), nb::arg("order"), nb::arg("n_visits"),
+        "n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.");
+}
+
+}  // namespace pegasos

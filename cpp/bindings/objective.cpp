@@ -1,0 +1,58 @@
+#include <nanobind/stl/tuple.h>
+
+#include <stdexcept>
+#include <tuple>
+
+#include "bindings.h"
+
+namespace pegasos {
+
+static void check_length(const WeightArray& weights, Index n_features) {
+  if (weights.ndim() != 1 || Index(weights.shape(0)) != n_features + 1)
+    throw std::invalid_argument("weights must have one entry a feature and one for the intercept.");
+}
+
+static double dual_weights(const OwnedProblem& owned, AnyFloatArray alpha, WeightArray weights) {
+  const Problem& problem = owned.problem;
+  check_length(weights, problem.rows.n_features);
+  const Buffer buffer = buffer_of(alpha, problem.rows.n_rows, "alpha");
+  if (problem.rows.scalar == Scalar::float64 && buffer.scalar == Scalar::float32)
+    throw std::invalid_argument("alpha of float64 rows must be float64.");
+  nb::gil_scoped_release release;
+  return loops().dual_weights(problem, buffer, weights.data());
+}
+
+static double loss_sum(const OwnedProblem& owned, WeightArray weights) {
+  check_length(weights, owned.problem.rows.n_features);
+  nb::gil_scoped_release release;
+  return loops().loss_sum(owned.problem, weights.data());
+}
+
+static void scores(const OwnedRows& rows, WeightArray weights, WeightArray out) {
+  const Index n_vectors = Index(weights.shape(0));
+  if (weights.ndim() != 2 || Index(weights.shape(1)) != rows.rows.n_features + 1 || out.ndim() != 2 ||
+      Index(out.shape(0)) != rows.rows.n_rows || Index(out.shape(1)) != n_vectors)
+    throw std::invalid_argument("weights must be (vectors, features + 1), scores (rows, vectors).");
+  nb::gil_scoped_release release;
+  loops().scores(rows.rows, weights.data(), n_vectors, out.data());
+}
+
+static std::tuple<Index, Index, Index> inspect(const OwnedRows& rows, WeightArray squared_norms) {
+  if (squared_norms.ndim() != 1 || Index(squared_norms.shape(0)) != rows.rows.n_rows)
+    throw std::invalid_argument("squared_norms must have one entry a row.");
+  nb::gil_scoped_release release;
+  const Inspection found = loops().inspect(rows.rows, squared_norms.data());
+  return {found.out_of_bounds, found.unsorted, found.not_finite};
+}
+
+void bind_objective(nb::module_& m) {
+  m.def("dual_weights", dual_weights, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
+        "Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).");
+  m.def("loss_sum", loss_sum, nb::arg("problem"), nb::arg("weights"), "The sum of the costs times the hinge losses.");
+  m.def("scores", scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),
+        "Writes the score of each row under each weight vector.");
+  m.def("inspect", inspect, nb::arg("rows"), nb::arg("squared_norms"),
+        "Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite.");
+}
+
+}  // namespace pegasos

@@ -1,0 +1,95 @@
+#include <stdexcept>
+#include <string>
+
+#include "bindings.h"
+
+namespace pegasos {
+
+static Scalar scalar_of(nb::dlpack::dtype type, const char* name) {
+  if (type == nb::dtype<float>()) return Scalar::float32;
+  if (type == nb::dtype<double>()) return Scalar::float64;
+  throw std::invalid_argument(std::string(name) + " must be float32 or float64.");
+}
+
+static void require(bool holds, const char* sentence) {
+  if (!holds) throw std::invalid_argument(sentence);
+}
+
+Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name) {
+  if (Index(array.shape(0)) != length)
+    throw std::invalid_argument(std::string(name) + " must have " + std::to_string(length) + " entries, got " +
+                                std::to_string(array.shape(0)) + ".");
+  return {array.data(), scalar_of(array.dtype(), name)};
+}
+
+static OwnedRows dense_rows(InputArray values, double bias) {
+  require(values.ndim() == 2, "dense rows must be a matrix.");
+  const Index n = Index(values.shape(0)), d = Index(values.shape(1));
+  const bool contiguous = n * d == 0 || ((d == 1 || values.stride(1) == 1) && (n == 1 || values.stride(0) == d));
+  require(contiguous, "dense rows must be C-contiguous.");
+  const Rows rows{Layout::dense, scalar_of(values.dtype(), "dense rows"), IndexType::int32, values.data(), nullptr,
+                  nullptr,       n, d, bias};
+  return {rows, std::move(values), {}, {}};
+}
+
+static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray starts, Index n_features, double bias) {
+  require(values.ndim() == 1 && indices.ndim() == 1 && starts.ndim() == 1, "CSR parts must be vectors.");
+  require(values.shape(0) == indices.shape(0), "CSR needs as many column indices as values.");
+  require(starts.shape(0) >= 1, "CSR needs one start more than rows.");
+  require(indices.dtype() == starts.dtype(), "CSR indices and starts must have one type.");
+  const bool wide = indices.dtype() == nb::dtype<std::int64_t>();
+  require(wide || indices.dtype() == nb::dtype<std::int32_t>(), "CSR indices must be int32 or int64.");
+  for (const InputArray* part : {&values, &indices, &starts})
+    require(part->shape(0) <= 1 || part->stride(0) == 1, "CSR parts must be contiguous.");
+  const Index n = Index(starts.shape(0)) - 1;
+  const Index stored = wide ? static_cast<const std::int64_t*>(starts.data())[n]
+                            : static_cast<const std::int32_t*>(starts.data())[n];
+  require(stored >= 0 && stored <= Index(values.shape(0)), "CSR starts reach beyond the stored values.");
+  const Rows rows{Layout::csr,
+                  scalar_of(values.dtype(), "CSR values"),
+                  wide ? IndexType::int64 : IndexType::int32,
+                  values.data(),
+                  indices.data(),
+                  starts.data(),
+                  n,
+                  n_features,
+                  bias};
+  return {rows, std::move(values), std::move(indices), std::move(starts)};
+}
+
+static Column column_of(const InputArray& array, Index n, const char* name) {
+  if (array.ndim() != 1 || Index(array.shape(0)) != n || array.dtype() != nb::dtype<double>())
+    throw std::invalid_argument(std::string(name) + " must be a float64 vector with one entry a row.");
+  return {static_cast<const double*>(array.data()), array.stride(0)};
+}
+
+static OwnedProblem make_problem(const OwnedRows& rows, InputArray sign, InputArray cost, InputArray offset, double lam,
+                                 double total) {
+  const Index n = rows.rows.n_rows;
+  require(sign.ndim() == 1 && Index(sign.shape(0)) == n && sign.dtype() == nb::dtype<std::int8_t>() &&
+              (n <= 1 || sign.stride(0) == 1),
+          "sign must be a contiguous int8 vector with one entry a row.");
+  require(n < Index(~RowNumber(0)), "a problem in memory holds fewer than 4294967295 rows.");
+  require(lam > 0 && total > 0, "lam and the total weight must be positive.");
+  const Problem problem{rows.rows,
+                        static_cast<const std::int8_t*>(sign.data()),
+                        column_of(cost, n, "cost"),
+                        column_of(offset, n, "offset"),
+                        lam,
+                        total};
+  return {problem, rows, std::move(sign), std::move(cost), std::move(offset)};
+}
+
+void bind_problem(nb::module_& m) {
+  nb::class_<OwnedRows>(m, "Rows", "A view of the user's rows, dense or CSR; nothing is copied.")
+      .def_prop_ro("n_rows", [](const OwnedRows& r) { return r.rows.n_rows; })
+      .def_prop_ro("n_features", [](const OwnedRows& r) { return r.rows.n_features; });
+  m.def("dense_rows", dense_rows, nb::arg("values"), nb::arg("bias"));
+  m.def("csr_rows", csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("starts"), nb::arg("n_features"),
+        nb::arg("bias"));
+  nb::class_<OwnedProblem>(m, "Problem", "The problem as the loops see it.");
+  m.def("make_problem", make_problem, nb::arg("rows"), nb::arg("sign"), nb::arg("cost"), nb::arg("offset"),
+        nb::arg("lam"), nb::arg("total"));
+}
+
+}  // namespace pegasos

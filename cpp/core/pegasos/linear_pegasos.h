@@ -1,0 +1,55 @@
+// Linear Pegasos (Shalev-Shwartz, Singer, Srebro, Cotter: Mathematical Programming 127, 2011, Fig. 1-2).
+//
+//   min_w  lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i))
+//
+// Step t draws a batch A of k rows, finds those that violate (sign_i (score_i + offset_i) < 1), and with
+// eta = 1/(lam t) sets
+//
+//   w     <- (1 - 1/t) w     + eta/k (n/total) sum_violators cost_i sign_i x_i
+//   alpha <- (1 - 1/t) alpha + n/(t k) cost_i                     for each violator i
+//   w, alpha <- both scaled down to |w| <= radius                 when projecting
+//
+// so that w = 1/(lam total) sum_i alpha_i sign_i x_i at every step: Pegasos carries a dual point along.
+//
+// Given: the problem, a state at step t. Results: the state at step t + n_steps. A step costs
+// O(non-zeros of the batch): the shrinking is kept in one scale.
+#pragma once
+
+#include "problem.h"
+#include "types.h"
+
+namespace pegasos {
+
+struct PegasosSettings {
+  Index batch_size;
+  Sampling sampling;
+  bool project;
+  bool average;
+  double radius;
+};
+
+// Invariant: w = scale * weights, alpha = scale * alphas, |weights|^2 = squared_norm (kept when projecting).
+// Averages of the iterates w_t over the last `averaged` steps, at no cost per feature:
+//   sum of w_t     = scale_sum * weights - weight_sums
+//   sum of alpha_t = scale_sum * alphas  - alpha_sums
+struct PegasosCounters {
+  Index step = 0;
+  Index position = 0;
+  std::uint64_t random = 0;
+  double scale = 1.0;
+  double squared_norm = 0.0;
+  double scale_sum = 0.0;
+  Index averaged = 0;
+};
+
+struct PegasosState {
+  Buffer weights;      // n_features + 1
+  Buffer alphas;       // n_rows, same type
+  Buffer weight_sums;  // n_features + 1, or empty when not averaging
+  Buffer alpha_sums;   // n_rows, or empty when not averaging
+  RowNumber* order;    // n_rows when shuffling
+  RowNumber* batch;    // batch_size: room for the violators of one step
+  PegasosCounters* counters;
+};
+
+}  // namespace pegasos

@@ -1,0 +1,16 @@
+// Compiled once per instruction set, with PEGASOS_ISA naming it (see CMakeLists.txt).
+#include "loops.h"
+
+#include "dual_ascent.inl"
+#include "linear_pegasos.inl"
+#include "objective.inl"
+
+#define PEGASOS_TEXT(name) #name
+#define PEGASOS_NAME(name) PEGASOS_TEXT(name)
+
+namespace pegasos::PEGASOS_ISA {
+
+extern const Loops table;
+const Loops table{PEGASOS_NAME(PEGASOS_ISA), pegasos_advance, dual_advance, dual_weights, loss_sum, scores, inspect};
+
+}  // namespace pegasos::PEGASOS_ISA

@@ -1,0 +1,25 @@
+// The loops, compiled once per instruction set, behind one table of functions.
+#pragma once
+
+#include "dual_ascent.h"
+#include "linear_pegasos.h"
+#include "objective.h"
+#include "problem.h"
+
+namespace pegasos {
+
+struct Loops {
+  const char* instruction_set;
+  void (*pegasos_advance)(const Problem&, const PegasosSettings&, const PegasosState&, Index n_steps);
+  void (*dual_advance)(const Problem&, const DualState&, Index n_visits);
+  double (*dual_weights)(const Problem&, const Buffer& alpha, double* weights);
+  double (*loss_sum)(const Problem&, const double* weights);
+  void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores);
+  Inspection (*inspect)(const Rows&, double* squared_norms);
+};
+
+// The table of the named instruction set ("avx512", "avx2", "baseline"), or of the best one when the name is
+// empty; null when this processor, or this build, has it not.
+const Loops* find_loops(const char* wanted);
+
+}  // namespace pegasos

@@ -1,0 +1,16 @@
+// The sums of the certificate, in double precision, from the data: no solver has a part in them.
+#pragma once
+
+#include "problem.h"
+#include "types.h"
+
+namespace pegasos {
+
+// What one look at the rows tells, before anything is computed from them.
+struct Inspection {
+  Index out_of_bounds = -1;  // first row with a column outside [0, n_features) or broken starts
+  Index unsorted = -1;       // first row whose columns do not strictly increase
+  Index not_finite = -1;     // first row with NaN or infinity
+};
+
+}  // namespace pegasos

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cmath>
+
+#include "objective.h"
+#include "rows.h"
+
+namespace pegasos::PEGASOS_ISA {
+
+// Summands are added in blocks, so that rounding grows with the number of blocks, not of rows.
+inline constexpr Index block_rows = 512;
+
+// weights <- 1/(lam total) sum_i alpha_i sign_i x_i with alpha clipped to [0, cost_i];
+// returns sum_i alpha_i (1 - sign_i offset_i).
+inline double dual_weights(const Problem& problem, const Buffer& alpha, double* weights) {
+  return visit(problem.rows, alpha.scalar, [&]<class R, class W>(const R& rows, W) {
+    const W* alphas = static_cast<const W*>(alpha.data);
+    for (Index j = 0; j <= rows.n_features; ++j) weights[j] = 0.0;
+    const double unit = 1.0 / (problem.lam * problem.total);
+    double total = 0.0;
+    for (Index begin = 0; begin < rows.n_rows; begin += block_rows) {
+      const Index end = begin + block_rows < rows.n_rows ? begin + block_rows : rows.n_rows;
+      double part = 0.0;
+      for (Index i = begin; i < end; ++i) {
+        const double cost = at(problem.cost, i);
+        const double given = double(alphas[i]);
+        const double a = given > cost ? cost : given;
+        if (!(a > 0.0)) continue;
+        part += a * (1.0 - double(problem.sign[i]) * at(problem.offset, i));
+        rows.add(i, a * double(problem.sign[i]) * unit, weights);
+      }
+      total += part;
+    }
+    return total;
+  });
+}
+
+// sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i))
+inline double loss_sum(const Problem& problem, const double* weights) {
+  return visit(problem.rows, [&]<class R>(const R& rows) {
+    double total = 0.0;
+    for (Index begin = 0; begin < rows.n_rows; begin += block_rows) {
+      const Index end = begin + block_rows < rows.n_rows ? begin + block_rows : rows.n_rows;
+      double part = 0.0;
+      for (Index i = begin; i < end; ++i) {
+        const double margin = double(problem.sign[i]) * (rows.dot(i, weights) + at(problem.offset, i));
+        if (!(margin >= 1.0)) part += at(problem.cost, i) * (1.0 - margin);  // NaN counts
+      }
+      total += part;
+    }
+    return total;
+  });
+}
+
+// scores[i, k] = <x_i, weights_k> + bias weights_k[n_features], in double.
+inline void scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores) {
+  visit(any_rows, [&]<class R>(const R& rows) {
+    for (Index i = 0; i < rows.n_rows; ++i)
+      for (Index k = 0; k < n_vectors; ++k)
+        scores[i * n_vectors + k] = rows.dot(i, weights + k * (rows.n_features + 1));
+  });
+}
+
+template <class T>
+bool inspect_row(const DenseRows<T>&, Index, Inspection&) {
+  return true;
+}
+
+// Says whether row i may be read; its starts are checked against the number of values.
+template <class T, class I>
+bool inspect_row(const CsrRows<T, I>& rows, Index i, Inspection& found) {
+  const Index begin = rows.starts[i], end = rows.starts[i + 1];
+  bool inside = begin >= 0 && begin <= end && end <= Index(rows.starts[rows.n_rows]);
+  bool sorted = true;
+  Index previous = -1;
+  for (Index k = begin; inside && k < end; ++k) {
+    const Index column = rows.indices[k];
+    inside = column >= 0 && column < rows.n_features;
+    sorted = sorted && column > previous;
+    previous = column;
+  }
+  if (!inside && found.out_of_bounds < 0) found.out_of_bounds = i;
+  if (!sorted && found.unsorted < 0) found.unsorted = i;
+  return inside;
+}
+
+template <class T>
+bool all_finite(const DenseRows<T>& rows, Index i) {
+  for (Index j = 0; j < rows.n_features; ++j)
+    if (!std::isfinite(rows.row(i)[j])) return false;
+  return true;
+}
+template <class T, class I>
+bool all_finite(const CsrRows<T, I>& rows, Index i) {
+  for (Index k = rows.starts[i]; k < Index(rows.starts[i + 1]); ++k)
+    if (!std::isfinite(rows.values[k])) return false;
+  return true;
+}
+
+// One pass: squared_norms[i] = |x_i|^2 + bias^2, and whether the rows can be used at all.
+inline Inspection inspect(const Rows& any_rows, double* squared_norms) {
+  return visit(any_rows, [&]<class R>(const R& rows) {
+    Inspection found;
+    for (Index i = 0; i < rows.n_rows; ++i) {
+      squared_norms[i] = inspect_row(rows, i, found) ? rows.squared_norm(i) : 0.0;
+      // A squared norm that is not finite may come from large finite values: look closer.
+      if (!std::isfinite(squared_norms[i]) && found.not_finite < 0 && !all_finite(rows, i))
+        found.not_finite = i;
+    }
+    return found;
+  });
+}
+
+}  // namespace pegasos::PEGASOS_ISA

@@ -1,0 +1,47 @@
+// The one problem, as the core sees it: views of memory that somebody else owns.
+//
+//   P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i))
+//
+// Class weights, sample weights, balancing and transfer are values of cost, offset and total;
+// the intercept is a constant last column of value rows.bias (0: none). No solver has a branch for them.
+#pragma once
+
+#include "types.h"
+
+namespace pegasos {
+
+// Rows of either layout. `indices` and `starts` belong to CSR; both have the type `index`.
+struct Rows {
+  Layout layout;
+  Scalar scalar;
+  IndexType index;
+  const void* values;
+  const void* indices;
+  const void* starts;
+  Index n_rows;
+  Index n_features;
+  double bias;
+};
+
+// A column with one value a row; stride 0 repeats a single value without any memory. Row i: at(column, i).
+struct Column {
+  const double* data;
+  Index stride;
+};
+
+struct Problem {
+  Rows rows;
+  const std::int8_t* sign;
+  Column cost;
+  Column offset;
+  double lam;
+  double total;
+};
+
+// Memory of type float32 or float64.
+struct Buffer {
+  void* data;
+  Scalar scalar;
+};
+
+}  // namespace pegasos

@@ -1,0 +1,100 @@
+// Contiguous dot products and updates, on vectors as wide as the instruction set allows.
+//
+// Written with the vector extensions of GCC and Clang, which map to SSE2, AVX2, AVX-512 or NEON by
+// the flags of the file that includes this one. The order of summation is fixed, so a result depends
+// on the instruction set but on nothing else.
+#pragma once
+
+#include <cstring>
+
+#include "types.h"
+
+namespace pegasos::PEGASOS_ISA::simd {
+
+#ifdef __AVX512F__
+inline constexpr int vector_bytes = 64;
+#else
+inline constexpr int vector_bytes = 32;
+#endif
+
+template <class T, int Lanes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(Lanes * sizeof(T))));
+};
+template <class T, int Lanes>
+using Vector = typename VectorOf<T, Lanes>::type;
+
+// Lanes values of type From, unaligned, converted to To.
+template <class To, int Lanes, class From>
+inline Vector<To, Lanes> load(const From* p) {
+  Vector<From, Lanes> v;
+  std::memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, Vector<To, Lanes>);
+}
+
+template <class T, int Lanes>
+inline void store(T* p, Vector<T, Lanes> v) {
+  std::memcpy(p, &v, sizeof v);
+}
+
+template <class T, int Lanes>
+inline T sum(Vector<T, Lanes> v) {
+  if constexpr (Lanes == 2) {
+    return v[0] + v[1];
+  } else {
+    Vector<T, Lanes / 2> low, high;
+    std::memcpy(&low, &v, sizeof low);
+    std::memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof low, sizeof high);
+    return sum<T, Lanes / 2>(low + high);
+  }
+}
+
+// <x, w> + rest, in the precision of w.
+template <class X, class W>
+inline W dot(const X* x, const W* w, Index n, W rest) {
+  constexpr int L = vector_bytes / sizeof(W);
+  constexpr int H = 16 / sizeof(W);
+  Vector<W, L> a{}, b{}, c{}, d{};
+  Index i = 0;
+  for (; i + 4 * L <= n; i += 4 * L) {
+    a += load<W, L>(x + i) * load<W, L>(w + i);
+    b += load<W, L>(x + i + L) * load<W, L>(w + i + L);
+    c += load<W, L>(x + i + 2 * L) * load<W, L>(w + i + 2 * L);
+    d += load<W, L>(x + i + 3 * L) * load<W, L>(w + i + 3 * L);
+  }
+  for (; i + L <= n; i += L) a += load<W, L>(x + i) * load<W, L>(w + i);
+  // The rest runs beside the long chain above and joins it at the very end.
+  Vector<W, H> e{};
+  for (; i + H <= n; i += H) e += load<W, H>(x + i) * load<W, H>(w + i);
+  for (; i < n; ++i) rest += W(x[i]) * w[i];
+  return sum<W, L>((a + b) + (c + d)) + (sum<W, H>(e) + rest);
+}
+
+// |x|^2 in double.
+template <class X>
+inline double squared_norm(const X* x, Index n) {
+  constexpr int L = vector_bytes / sizeof(double);
+  Vector<double, L> a{}, b{};
+  Index i = 0;
+  for (; i + 2 * L <= n; i += 2 * L) {
+    const Vector<double, L> u = load<double, L>(x + i), v = load<double, L>(x + i + L);
+    a += u * u;
+    b += v * v;
+  }
+  double total = sum<double, L>(a + b);
+  for (; i < n; ++i) total += double(x[i]) * double(x[i]);
+  return total;
+}
+
+// w += a x
+template <class X, class W>
+inline void add(W a, const X* x, W* w, Index n) {
+  constexpr int L = vector_bytes / sizeof(W);
+  constexpr int H = 16 / sizeof(W);
+  Index i = 0;
+  for (; i + L <= n; i += L) store<W, L>(w + i, load<W, L>(w + i) + a * load<W, L>(x + i));
+  for (; i + H <= n; i += H) store<W, H>(w + i, load<W, H>(w + i) + a * load<W, H>(x + i));
+  for (; i < n; ++i) w[i] += a * W(x[i]);
+}
+
+}  // namespace pegasos::PEGASOS_ISA::simd

@@ -1,0 +1,132 @@
+"""The one problem that everything here solves.
+
+    P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i))
+
+Sample weights, class weights, transfer and the intercept are values of its fields, never branches of a solver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from pegasos import _core
+from pegasos.errors import PegasosError
+
+Floats = npt.NDArray[np.floating[Any]]
+Matrix = Any  # a dense array, or a CSR matrix or array of scipy
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a problem: the user's own array, looked at once.
+
+    Attributes
+    ----------
+    values : dense C-contiguous array or CSR, float32 or float64
+    bias : float
+        The value of the constant last column that carries the intercept; 0 for none.
+    squared_norms : array of shape (n_rows,)
+        |x_i|^2 with the constant column.
+    native : _core.Rows
+    """
+
+    values: Matrix
+    bias: float
+    squared_norms: npt.NDArray[np.float64]
+    native: _core.Rows
+
+    @classmethod
+    def of(cls, values: Matrix, bias: float) -> Rows:
+        """Inspect the array: bounds, order, finiteness and norms in one pass."""
+        native = _native_rows(values, bias)
+        squared_norms = np.empty(native.n_rows)
+        out_of_bounds, unsorted, not_finite = _core.inspect(native, squared_norms)
+        if out_of_bounds >= 0:
+            raise PegasosError(
+                f"X is not a valid CSR matrix: row {out_of_bounds} names a column outside 0..{native.n_features - 1} "
+                "or its indptr does not increase; build it with scipy.sparse.csr_matrix((data, (row, column)))."
+            )
+        if not_finite >= 0:
+            raise PegasosError(f"X contains NaN or infinity (inf) in row {not_finite}; impute or drop it first.")
+        if unsorted >= 0:
+            # Repeated columns of a row mean their sum, which the norms above do not know.
+            values = values.copy()
+            values.sum_duplicates()
+            return cls.of(values, bias)
+        return cls(values, bias, squared_norms, native)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.native.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, without the constant column."""
+        return self.native.n_features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return np.dtype(self.values.dtype)
+
+
+def _native_rows(values: Matrix, bias: float) -> _core.Rows:
+    if not sp.issparse(values):
+        return _core.dense_rows(values, bias)
+    indices, starts = values.indices, values.indptr
+    if starts.dtype != indices.dtype:
+        starts = starts.astype(indices.dtype)
+    try:
+        return _core.csr_rows(values.data, indices, starts, values.shape[1], bias)
+    except ValueError as error:
+        raise PegasosError(f"X is not a valid CSR matrix: {error}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows with their signs, costs and offsets, and how strongly the weights are regularised.
+
+    Attributes
+    ----------
+    rows : Rows
+    sign : int8 array of shape (n_rows,), the labels, -1 or +1
+    cost : float64 array of shape (n_rows,), what a mistake on a row costs: sample weight times class weight
+    offset : float64 array of shape (n_rows,), a score that is already there
+    lam : float
+    total : float, the sum of the sample weights
+    """
+
+    rows: Rows
+    sign: npt.NDArray[np.int8]
+    cost: npt.NDArray[np.float64]
+    offset: npt.NDArray[np.float64]
+    lam: float
+    total: float
+
+    @classmethod
+    def plain(cls, rows: Rows, sign: npt.NDArray[np.int8], lam: float) -> Problem:
+        """All costs 1, no offsets."""
+        return cls(rows, sign, constant(1.0, rows.n_rows), constant(0.0, rows.n_rows), lam, float(rows.n_rows))
+
+    @cached_property
+    def native(self) -> _core.Problem:
+        """What the loops see."""
+        return _core.make_problem(self.rows.native, self.sign, self.cost, self.offset, self.lam, self.total)
+
+    @cached_property
+    def radius(self) -> float:
+        """|w*| is at most this: the ball that a projection may use."""
+        loss = float(np.sum(self.cost * np.maximum(0.0, 1.0 - self.sign * self.offset)))
+        return float(np.sqrt(loss / (self.lam * self.total)))
+
+
+def constant(value: float, n: int) -> npt.NDArray[np.float64]:
+    """One value for each of n rows, in the memory of one."""
+    return np.broadcast_to(np.float64(value), (n,))

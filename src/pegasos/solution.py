@@ -1,0 +1,86 @@
+"""What a solver hands over: weights, dual point, status, trace, certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.certificate import Certificate
+from pegasos.problem import Floats
+
+
+class Status(Enum):
+    """Why a fit ended; the values are sentences a person can act on."""
+
+    CERTIFIED = "The duality gap reached tol: the result is proved."
+    COMPLETED = "All max_iter epochs were run, as asked by tol=None."
+    EPOCHS = "max_iter epochs ended before the gap reached tol; raise max_iter, raise tol, or scale the features."
+    TIME = "time_budget ended before the gap reached tol; give more time, raise tol, or scale the features."
+    INTERRUPTED = "The fit was interrupted; the model is the last one reached."
+    STOPPED = "A callback asked to stop; the model is the last one reached."
+    ROUNDING = (
+        "The gap cannot fall further in the arithmetic of the machine; the result is as good as rounding allows: "
+        "raise tol."
+    )
+    OVERFLOW = (
+        "The numbers left the range of the machine; the model is the zero vector. Scale the features to about 1."
+    )
+
+
+class TraceRow(NamedTuple):
+    """One look at a running fit."""
+
+    step: int
+    epoch: float
+    seconds: float
+    primal: float
+    dual: float
+    gap: float
+
+
+@dataclass
+class Trace:
+    """The looks at a running fit, as columns: step, epoch, seconds, primal, dual, gap.
+
+    Examples
+    --------
+    >>> from pegasos.solution import Trace, TraceRow
+    >>> trace = Trace([TraceRow(100, 1.0, 0.1, 0.5, 0.25, 0.25)])
+    >>> dict(trace)["gap"]
+    array([0.25])
+    """
+
+    rows: list[TraceRow] = field(default_factory=list)
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return TraceRow._fields
+
+    def __getitem__(self, column: str) -> npt.NDArray[Any]:
+        kind = np.int64 if column == "step" else np.float64
+        return np.array([getattr(row, column) for row in self.rows], dtype=kind)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns as a dict of arrays."""
+        return {column: self[column] for column in self.keys()}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The end of a run on one problem."""
+
+    weights: npt.NDArray[np.float64]
+    alpha: Floats
+    status: Status
+    certificate: Certificate
+    trace: Trace
+    n_epochs: int
+    n_steps: int
+    state: Any

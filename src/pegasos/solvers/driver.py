@@ -1,0 +1,197 @@
+"""The one loop around every solver: advance, look, record, stop.
+
+The solver's loop neither talks nor decides; here are the clock, the stopping rule, the interrupt and the trace. When a
+certificate is due depends on counts only, never on time, so a result does not depend on the speed of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.certificate import Certificate, certify
+from pegasos.problem import Floats, Problem
+from pegasos.solution import Solution, Status, Trace, TraceRow
+
+_chunk_seconds = 0.05
+_rounding = 1e-14  # of the objective: below this a gap is noise
+
+
+class Review(NamedTuple):
+    """A point with its proof."""
+
+    certificate: Certificate
+    weights: npt.NDArray[np.float64]
+    alpha: Floats
+
+
+class Solver(Protocol):
+    """What a solver can do. ``State`` is its own business."""
+
+    def start(self, problem: Problem, seed: int) -> Any:
+        """Return the state before the first step."""
+
+    def steps(self, state: Any) -> int:
+        """Return the steps taken so far."""
+
+    def visits(self, state: Any) -> int:
+        """Return the rows visited so far."""
+
+    def advance_to(self, problem: Problem, state: Any, visits: int) -> None:
+        """Go on until that many rows have been visited."""
+
+    def review_due(self, problem: Problem, state: Any, epoch: int, tol: float | None) -> bool:
+        """Whether a certificate is worth its price at the end of this epoch."""
+
+    def review(self, problem: Problem, state: Any, tol: float | None) -> Review:
+        """Return the point reached, certified."""
+
+    def point(self, problem: Problem, state: Any) -> tuple[npt.NDArray[np.float64], Floats]:
+        """Return the weights and the dual point reached, with no proof and at no price."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a run ends: at a relative gap, after epochs, after seconds."""
+
+    tol: float | None = 1e-3
+    max_iter: int = 1000
+    time_budget: float | None = None
+
+
+@dataclass
+class Watcher:
+    """Who looks on: called at epochs (True: stop) and at certificates; `interrupted` is asked between chunks."""
+
+    on_epoch: Callable[[int, Callable[[], npt.NDArray[np.float64]]], bool] = lambda epoch, weights: False
+    on_review: Callable[[TraceRow], None] = lambda row: None
+    interrupted: Callable[[], bool] = lambda: False
+
+
+@dataclass
+class _Run:
+    problem: Problem
+    solver: Solver
+    stop: Stop
+    watcher: Watcher
+    state: Any
+    begun: float = field(default_factory=perf_counter)
+    trace: Trace = field(default_factory=Trace)
+    last: Review | None = None
+    reviewed_at: int = -1
+    review_seconds: float = 0.0
+    chunk: int = 0
+
+    def epochs(self) -> Status:
+        """Whole epochs until something says stop."""
+        n = self.problem.rows.n_rows
+        first = self.solver.visits(self.state) // n
+        for epoch in range(first + 1, first + self.stop.max_iter + 1):
+            ended = self.advance_to(epoch * n)
+            if ended is None and self.solver.review_due(self.problem, self.state, epoch - first, self.stop.tol):
+                ended = self.review()
+            if ended is None and self.watcher.on_epoch(epoch - first, self.weights):
+                ended = Status.STOPPED
+            if ended is not None:
+                return ended
+        ended = self.review()
+        return ended or (Status.COMPLETED if self.stop.tol is None else Status.EPOCHS)
+
+    def advance_to(self, visits: int) -> Status | None:
+        """Chunks of about 0.05 s, so that budgets and interrupts are kept."""
+        while (done := self.solver.visits(self.state)) < visits:
+            before = perf_counter()
+            self.solver.advance_to(self.problem, self.state, min(visits, done + self.chunk))
+            now = perf_counter()
+            if now > before:
+                wanted = int(self.chunk * _chunk_seconds / (now - before))
+                self.chunk = max(1, min(wanted, 4 * self.chunk))
+            if self.stop.time_budget is not None and now - self.begun + self.review_seconds >= self.stop.time_budget:
+                return Status.TIME
+            if self.watcher.interrupted():
+                return Status.INTERRUPTED
+        return None
+
+    def review(self) -> Status | None:
+        """Certify the point reached, unless that was done; says whether it is good enough."""
+        visits = self.solver.visits(self.state)
+        if visits == self.reviewed_at:
+            return None
+        before = perf_counter()
+        review = self.solver.review(self.problem, self.state, self.stop.tol)
+        self.review_seconds = perf_counter() - before
+        if not review.certificate.is_finite:
+            self.last = self.zero()
+            return Status.OVERFLOW
+        self.last, self.reviewed_at = review, visits
+        self.record(review.certificate)
+        gap = review.certificate.relative_gap
+        if self.stop.tol is None or gap > max(self.stop.tol, _rounding):
+            return None
+        return Status.CERTIFIED if gap <= self.stop.tol else Status.ROUNDING
+
+    def weights(self) -> npt.NDArray[np.float64]:
+        """The weights reached, for those who look on."""
+        return self.solver.point(self.problem, self.state)[0]
+
+    def record(self, certificate: Certificate) -> None:
+        """One row of the trace."""
+        row = TraceRow(
+            step=self.solver.steps(self.state),
+            epoch=self.solver.visits(self.state) / self.problem.rows.n_rows,
+            seconds=perf_counter() - self.begun,
+            primal=certificate.primal,
+            dual=certificate.dual,
+            gap=certificate.gap,
+        )
+        self.trace.rows.append(row)
+        self.watcher.on_review(row)
+
+    def zero(self) -> Review:
+        """The zero vector: a model that every machine can represent."""
+        weights = np.zeros(self.problem.rows.n_features + 1)
+        alpha = np.zeros(self.problem.rows.n_rows)
+        return Review(certify(self.problem, weights, alpha), weights, alpha)
+
+    def solution(self, status: Status) -> Solution:
+        """Hand over what was reached."""
+        assert self.last is not None
+        visits = self.solver.visits(self.state)
+        return Solution(
+            weights=self.last.weights,
+            alpha=np.minimum(np.maximum(self.last.alpha, 0.0), self.problem.cost),
+            status=status,
+            certificate=self.last.certificate,
+            trace=self.trace,
+            n_epochs=-(-visits // self.problem.rows.n_rows),
+            n_steps=self.solver.steps(self.state),
+            state=self.state,
+        )
+
+
+def run(
+    problem: Problem, solver: Solver, stop: Stop, *, seed: int = 0, state: Any = None, watcher: Watcher | None = None
+) -> Solution:
+    """Advance a solver on a problem until the stopping rule says so, and certify what it reached.
+
+    An interrupt ends the run with the point reached; it is raised again only when there is none.
+    """
+    whole = _Run(problem, solver, stop, watcher or Watcher(), state)
+    whole.chunk = max(1, 500_000 // (problem.rows.n_features + 1))
+    try:
+        if state is None:
+            whole.state = solver.start(problem, seed)
+        status = whole.epochs()
+    except KeyboardInterrupt:
+        if whole.state is None or solver.steps(whole.state) == 0:
+            raise
+        status = Status.INTERRUPTED
+    if status is not Status.OVERFLOW:
+        reached = whole.review()
+        status = reached if reached is Status.OVERFLOW or (status is Status.TIME and reached) else status
+    return whole.solution(status)

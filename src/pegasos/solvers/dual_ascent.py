@@ -1,0 +1,115 @@
+"""Dual coordinate ascent with shrinking (the loop: cpp/core/pegasos/dual_ascent.h).
+
+Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM. ICML 2008. Given a
+problem and any dual point within its bounds, the result is a dual point of a gap as small as asked for: the method
+converges linearly. Rows that shrinking left out come back whenever a certificate shows that the gap is still open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.certificate import certify_dual, dual_point
+from pegasos.problem import Floats, Problem
+from pegasos.solvers.driver import Review
+
+_small = 1_000_000  # values: below, a certificate costs nothing worth saving
+
+
+@dataclass
+class DualState:
+    """Everything a run needs to go on: plain arrays and counters, picklable."""
+
+    counters: _core.DualCounters
+    weights: Floats
+    alpha: Floats
+    step: Floats
+    order: npt.NDArray[np.uint32]
+    target: float = np.inf  # a review is due when the estimate of the relative gap falls below this
+
+
+@dataclass(frozen=True)
+class DualAscent:
+    """The settings: only the type of the weights."""
+
+    dtype: npt.DTypeLike = np.float64
+
+    def start(self, problem: Problem, seed: int) -> DualState:
+        """The zero dual point."""
+        return self.enter(problem, np.zeros(problem.rows.n_rows, self.dtype), seed)
+
+    def enter(self, problem: Problem, alpha: Floats, seed: int) -> DualState:
+        """A dual point of these rows, brought within its bounds."""
+        alpha = np.clip(alpha, 0.0, problem.cost).astype(self.dtype, copy=False)
+        largest = np.finfo(np.dtype(self.dtype)).max
+        with np.errstate(divide="ignore", over="ignore"):
+            step = problem.lam * problem.total / problem.rows.squared_norms
+        state = DualState(
+            _core.DualCounters(),
+            np.zeros(problem.rows.n_features + 1, self.dtype),
+            alpha,
+            # A row of zeros takes the longest step there is: it goes straight to its bound.
+            np.minimum(step, largest).astype(self.dtype, copy=False),
+            np.empty(problem.rows.n_rows, np.uint32),
+        )
+        state.counters.random = seed
+        if alpha.any():
+            self._settle(problem, state, *dual_point(problem, alpha))
+        return state
+
+    def steps(self, state: DualState) -> int:
+        """Coordinate steps taken so far."""
+        return state.counters.visits
+
+    def visits(self, state: DualState) -> int:
+        """Rows visited so far."""
+        return state.counters.visits
+
+    def advance_to(self, problem: Problem, state: DualState, visits: int) -> None:
+        """Visit the rows that are missing."""
+        n_visits = visits - state.counters.visits
+        if n_visits > 0:
+            _core.dual_advance(
+                problem.native, state.counters, state.weights, state.alpha, state.step, state.order, n_visits
+            )
+
+    def review_due(self, problem: Problem, state: DualState, epoch: int, tol: float | None) -> bool:
+        """When the loop's own estimate of the gap is small enough, and now and then."""
+        scheduled = (epoch & (epoch - 1)) == 0
+        if scheduled and (epoch >= 16 or problem.rows.n_rows * problem.rows.n_features <= _small):
+            return True
+        return tol is not None and not self._estimate(problem, state) > min(tol, state.target)
+
+    def review(self, problem: Problem, state: DualState, tol: float | None) -> Review:
+        """The certificate of the dual point; what rounding has done to the weights is undone."""
+        certificate, weights = certify_dual(problem, state.alpha)
+        if certificate.is_finite:
+            self._settle(problem, state, weights, certificate.dual)
+        if tol is not None and not certificate.relative_gap <= tol:
+            # Shrinking was too bold, or the estimate: look at all rows again, and believe it less next time.
+            if self._estimate(problem, state) <= min(tol, state.target):
+                state.target = 0.5 * min(tol, state.target)
+            state.counters.recall_all_rows()
+        return Review(certificate, weights, state.alpha)
+
+    def point(self, problem: Problem, state: DualState) -> tuple[npt.NDArray[np.float64], Floats]:
+        """The weights and the dual point, as the loop has them."""
+        return state.weights.astype(np.float64), state.alpha
+
+    def dual(self, problem: Problem, state: DualState) -> float:
+        """D(alpha) as the loop knows it."""
+        weights = state.weights.astype(np.float64, copy=False)
+        return float(state.counters.alpha_sum / problem.total - 0.5 * problem.lam * (weights @ weights))
+
+    def _estimate(self, problem: Problem, state: DualState) -> float:
+        gap = state.counters.sweep_gap / problem.total
+        primal = self.dual(problem, state) + gap
+        return gap / primal if primal > 0.0 else 0.0
+
+    def _settle(self, problem: Problem, state: DualState, weights: npt.NDArray[np.float64], dual: float) -> None:
+        state.weights[:] = weights
+        state.counters.alpha_sum = problem.total * (dual + 0.5 * problem.lam * float(weights @ weights))

@@ -1,0 +1,157 @@
+"""Pegasos, the paper's algorithm and nothing else (the loop: cpp/core/pegasos/linear_pegasos.h).
+
+Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM. Mathematical
+Programming 127, 2011. Given a problem, the state after T steps holds the iterate w, its dual point alpha with
+w = w(alpha), and on request the average of the iterates or of their tail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.certificate import certify
+from pegasos.problem import Floats, Problem
+from pegasos.solvers.driver import Review
+
+Sampling = Literal["shuffle", "uniform", "sequential"]
+
+
+@dataclass
+class PegasosState:
+    """Everything a run needs to go on: plain arrays and counters, picklable."""
+
+    counters: _core.PegasosCounters
+    weights: Floats
+    alphas: Floats
+    weight_sums: Floats | None
+    alpha_sums: Floats | None
+    order: npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Pegasos:
+    """The settings of the algorithm.
+
+    Attributes
+    ----------
+    batch_size : number of rows of a step
+    sampling : "shuffle" (epochs in random order), "uniform" (the paper), or "sequential"
+    projection : keep |w| within the problem's radius
+    average : None for the last iterate, "uniform" for the mean of all, "tail" for the mean since the last
+        epoch that is a power of two
+    dtype : type of the weights
+    """
+
+    batch_size: int = 1
+    sampling: Sampling = "shuffle"
+    projection: bool = False
+    average: Literal["uniform", "tail"] | None = None
+    dtype: npt.DTypeLike = np.float64
+
+    def start(self, problem: Problem, seed: int) -> PegasosState:
+        """Zero weights, before the first step."""
+        return self.enter(problem, np.zeros(problem.rows.n_features + 1, self.dtype), step=0, seed=seed)
+
+    def enter(self, problem: Problem, weights: Floats, *, step: int, seed: int) -> PegasosState:
+        """Given weights after ``step`` steps on other rows, on rows never seen before."""
+        n = problem.rows.n_rows
+        counters = _core.PegasosCounters()
+        counters.step = step
+        counters.position = n
+        counters.random = seed
+        counters.squared_norm = float(weights @ weights)
+        averages = self.average is not None
+        return PegasosState(
+            counters,
+            weights,
+            alphas=np.zeros(n, weights.dtype),
+            weight_sums=np.zeros_like(weights) if averages else None,
+            alpha_sums=np.zeros(n, weights.dtype) if averages else None,
+            order=np.arange(n if self.sampling == "shuffle" else 0, dtype=np.uint32),
+        )
+
+    def steps(self, state: PegasosState) -> int:
+        """Steps taken so far."""
+        return state.counters.step
+
+    def visits(self, state: PegasosState) -> int:
+        """Rows visited so far."""
+        return state.counters.step * self.batch_size
+
+    def advance_to(self, problem: Problem, state: PegasosState, visits: int) -> None:
+        """Take the steps that are missing until that many rows have been visited."""
+        last = -(-visits // self.batch_size)
+        while state.counters.step < last:
+            step = state.counters.step
+            if step == self._next_tail(problem, step):
+                self._restart_average(state)
+            self.step(problem, state, int(min(last, self._next_tail(problem, step + 1))) - step)
+
+    def step(self, problem: Problem, state: PegasosState, n_steps: int) -> None:
+        """Take n_steps more steps."""
+        _core.pegasos_advance(
+            problem.native,
+            state.counters,
+            state.weights,
+            state.alphas,
+            state.weight_sums,
+            state.alpha_sums,
+            state.order,
+            np.empty(self.batch_size, np.uint32),
+            self.sampling,
+            self.projection,
+            problem.radius,
+            n_steps,
+        )
+
+    def review_due(self, problem: Problem, state: PegasosState, epoch: int, tol: float | None) -> bool:
+        """At whole epochs that grow by about a quarter: a certificate costs about as much as an epoch."""
+        return epoch < 4 or epoch in _growing
+
+    def review(self, problem: Problem, state: PegasosState, tol: float | None) -> Review:
+        """The iterate, or the average, with its certificate."""
+        weights, alpha = self.point(problem, state)
+        return Review(certify(problem, weights, alpha), weights, alpha)
+
+    def point(self, problem: Problem, state: PegasosState) -> tuple[npt.NDArray[np.float64], Floats]:
+        """The weights and the dual point that the state stands for."""
+        now = state.counters
+        weights = state.weights.astype(np.float64)
+        if state.weight_sums is None or state.alpha_sums is None or now.averaged == 0:
+            return now.scale * weights, state.alphas * state.alphas.dtype.type(now.scale)
+        mean = now.scale_sum / now.averaged
+        alpha = mean * state.alphas.astype(np.float64) - state.alpha_sums / now.averaged
+        return mean * weights - state.weight_sums / now.averaged, alpha.astype(state.alphas.dtype)
+
+    def _next_tail(self, problem: Problem, step: int) -> float:
+        """The first step, not before the given one, after which the average of the tail begins anew."""
+        if self.average != "tail":
+            return np.inf
+        epoch = 1
+        while (start := -(-epoch * problem.rows.n_rows // self.batch_size)) < step:
+            epoch *= 2
+        return start
+
+    def _restart_average(self, state: PegasosState) -> None:
+        assert state.weight_sums is not None
+        assert state.alpha_sums is not None
+        state.weight_sums[:] = 0
+        state.alpha_sums[:] = 0
+        state.counters.scale_sum = 0.0
+        state.counters.averaged = 0
+
+
+def _epochs_that_grow(factor: float, last: int) -> frozenset[int]:
+    epochs, epoch = set(), 1
+    while epoch < last:
+        epochs.add(epoch)
+        epoch = max(epoch + 1, int(epoch * factor))
+    return frozenset(epochs)
+
+
+_growing = _epochs_that_grow(1.25, 10**9)

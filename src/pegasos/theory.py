@@ -1,0 +1,33 @@
+"""What the paper proves, as functions: C and lam, and the guarantee of the averaged iterate."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+def lam_of_c(C: float, total: float) -> float:
+    """The lam with the same minimiser as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight."""
+    return 1.0 / (C * total)
+
+
+def c_of_lam(lam: float, total: float) -> float:
+    """The inverse of `lam_of_c`."""
+    return 1.0 / (lam * total)
+
+
+def suboptimality_bound(step: npt.ArrayLike, lam: float, largest_norm: float) -> npt.NDArray[np.float64]:
+    """What the average of the first ``step`` iterates can at most lie above the optimum, on average over the draws.
+
+    (sqrt(lam) + R)^2 (1 + ln T) / (2 lam T), for projected Pegasos with costs of 1 and rows of norm at most R. The
+    number of rows does not enter.
+
+    Examples
+    --------
+    >>> from pegasos.theory import suboptimality_bound
+    >>> float(suboptimality_bound(10_000, lam=0.01, largest_norm=1.0).round(4))
+    0.0618
+    """
+    t = np.asarray(step, dtype=np.float64)
+    constant = (np.sqrt(lam) + largest_norm) ** 2
+    return np.asarray(constant * (1.0 + np.log(t)) / (2.0 * lam * t))
