@@ -1,1 +1,8 @@
-"""pegasos."""
+"""Support vector machines that return the proof of how good they are."""
+
+from pegasos.certificate import Certificate
+from pegasos.errors import GapWarning, PegasosError
+from pegasos.estimators.linear import PegasosClassifier
+
+__all__ = ["Certificate", "GapWarning", "PegasosClassifier", "PegasosError"]
+__version__ = "0.1.0"

@@ -75,7 +75,7 @@ def _percent(relative_gap: float) -> str:
 
 def certify(problem: Problem, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:
     """Certificate of any weights (the last one is the intercept's) with any dual point, clipped to its bounds."""
-    dual_weights, dual = dual_point(problem, alpha)
+    _, dual = dual_point(problem, alpha)
     return _certificate(problem, weights, dual)
 
 
@@ -91,6 +91,19 @@ def dual_point(problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64]
     with np.errstate(over="ignore", invalid="ignore"):
         gain = _core.dual_weights(problem.native, alpha, weights) / problem.total
         return weights, float(gain - 0.5 * problem.lam * (weights @ weights))
+
+
+def stretched(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
+    """The multiple of a dual point with the best lower bound, within the bounds: D is a parabola along it."""
+    clipped = np.minimum(np.maximum(alpha, 0.0), problem.cost)
+    weights, dual = dual_point(problem, clipped)
+    curvature = problem.lam * float(weights @ weights)
+    positive = clipped > 0.0
+    if not positive.any() or not curvature > 0.0:
+        return np.asarray(clipped)
+    best = (dual + 0.5 * curvature) / curvature
+    room = float(np.min(problem.cost[positive] / clipped[positive]))
+    return np.asarray(clipped * max(0.0, min(best, room)))
 
 
 def combine(parts: list[Certificate]) -> Certificate:

@@ -18,6 +18,7 @@ class Status(Enum):
 
     CERTIFIED = "The duality gap reached tol: the result is proved."
     COMPLETED = "All max_iter epochs were run, as asked by tol=None."
+    PASSED = "One pass was made over the block; the certificate speaks of this block alone."
     EPOCHS = "max_iter epochs ended before the gap reached tol; raise max_iter, raise tol, or scale the features."
     TIME = "time_budget ended before the gap reached tol; give more time, raise tol, or scale the features."
     INTERRUPTED = "The fit was interrupted; the model is the last one reached."
@@ -55,6 +56,12 @@ class Trace:
     """
 
     rows: list[TraceRow] = field(default_factory=list)
+    of_problems: tuple[Trace, ...] = field(default=(), repr=False)
+
+    @property
+    def parts(self) -> tuple[Trace, ...]:
+        """The trace of each binary problem."""
+        return self.of_problems or (self,)
 
     def keys(self) -> tuple[str, ...]:
         """Names of the columns."""

@@ -81,6 +81,7 @@ class _Run:
     watcher: Watcher
     state: Any
     begun: float = field(default_factory=perf_counter)
+    traced_from: float = field(default_factory=perf_counter)
     trace: Trace = field(default_factory=Trace)
     last: Review | None = None
     reviewed_at: int = -1
@@ -108,9 +109,8 @@ class _Run:
             before = perf_counter()
             self.solver.advance_to(self.problem, self.state, min(visits, done + self.chunk))
             now = perf_counter()
-            if now > before:
-                wanted = int(self.chunk * _chunk_seconds / (now - before))
-                self.chunk = max(1, min(wanted, 4 * self.chunk))
+            done = self.solver.visits(self.state) - done
+            self.chunk = max(1, int(done * _chunk_seconds / max(now - before, 1e-6)))
             if self.stop.time_budget is not None and now - self.begun + self.review_seconds >= self.stop.time_budget:
                 return Status.TIME
             if self.watcher.interrupted():
@@ -144,7 +144,7 @@ class _Run:
         row = TraceRow(
             step=self.solver.steps(self.state),
             epoch=self.solver.visits(self.state) / self.problem.rows.n_rows,
-            seconds=perf_counter() - self.begun,
+            seconds=perf_counter() - self.traced_from,
             primal=certificate.primal,
             dual=certificate.dual,
             gap=certificate.gap,
@@ -175,13 +175,23 @@ class _Run:
 
 
 def run(
-    problem: Problem, solver: Solver, stop: Stop, *, seed: int = 0, state: Any = None, watcher: Watcher | None = None
+    problem: Problem,
+    solver: Solver,
+    stop: Stop,
+    *,
+    seed: int = 0,
+    state: Any = None,
+    watcher: Watcher | None = None,
+    begun: float | None = None,
 ) -> Solution:
     """Advance a solver on a problem until the stopping rule says so, and certify what it reached.
 
-    An interrupt ends the run with the point reached; it is raised again only when there is none.
+    An interrupt ends the run with the point reached; it is raised again only when there is none. The seconds of the
+    trace count from ``begun``, by default from now.
     """
     whole = _Run(problem, solver, stop, watcher or Watcher(), state)
+    if begun is not None:
+        whole.traced_from = begun
     whole.chunk = max(1, 500_000 // (problem.rows.n_features + 1))
     try:
         if state is None:

@@ -58,22 +58,37 @@ class Pegasos:
         return self.enter(problem, np.zeros(problem.rows.n_features + 1, self.dtype), step=0, seed=seed)
 
     def enter(self, problem: Problem, weights: Floats, *, step: int, seed: int) -> PegasosState:
-        """Given weights after ``step`` steps on other rows, on rows never seen before."""
-        n = problem.rows.n_rows
+        """Given weights after ``step`` steps on other rows."""
         counters = _core.PegasosCounters()
         counters.step = step
-        counters.position = n
         counters.random = seed
         counters.squared_norm = float(weights @ weights)
-        averages = self.average is not None
-        return PegasosState(
-            counters,
-            weights,
-            alphas=np.zeros(n, weights.dtype),
-            weight_sums=np.zeros_like(weights) if averages else None,
-            alpha_sums=np.zeros(n, weights.dtype) if averages else None,
-            order=np.arange(n if self.sampling == "shuffle" else 0, dtype=np.uint32),
-        )
+        empty = np.empty(0, weights.dtype)
+        sums = np.zeros_like(weights) if self.average is not None else None
+        state = PegasosState(counters, weights, empty, sums, None, np.empty(0, np.uint32))
+        return self.move_to(problem, state)
+
+    def resume(
+        self, problem: Problem, state: PegasosState | None, weights: Floats, *, step: int, seed: int
+    ) -> PegasosState:
+        """The state itself when it belongs to this many rows; otherwise its weights, on rows never seen."""
+        if state is None or (state.weight_sums is None) != (self.average is None):
+            return self.enter(problem, weights.astype(self.dtype), step=step, seed=seed)
+        if len(state.alphas) != problem.rows.n_rows or (self.sampling == "shuffle") != (len(state.order) > 0):
+            return self.move_to(problem, state)
+        return state
+
+    def move_to(self, problem: Problem, state: PegasosState, *, restart_average: bool = False) -> PegasosState:
+        """The same weights and counters, before a block of rows never seen: their dual variables are 0."""
+        n = problem.rows.n_rows
+        state.counters.position = n
+        state.alphas = np.zeros(n, state.weights.dtype)
+        state.order = np.arange(n if self.sampling == "shuffle" else 0, dtype=np.uint32)
+        if self.average is not None:
+            state.alpha_sums = np.zeros(n, state.weights.dtype)
+            if restart_average:
+                self._restart_average(state)
+        return state
 
     def steps(self, state: PegasosState) -> int:
         """Steps taken so far."""

@@ -1,0 +1,74 @@
+# Each target does all of its own set-up: a virtual environment in .venv, the build, the install.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
+
+.PHONY: help demo test test-slow lint format stubs bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       train on bundled data, print the certificates, draw the gap"
+	@echo "make test       the quick suite"
+	@echo "make test-slow  everything, the slow tests too"
+	@echo "make lint       ruff, mypy, clang-format, import-linter, stubs"
+	@echo "make format     rewrite the sources in the house style"
+	@echo "make stubs      regenerate src/pegasos/_core.pyi from the built module"
+	@echo "make bench      time to a measured gap, against the rivals"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# Rebuilt when the core, the bindings or the project file change; Python sources are used in place.
+$(VENV)/.installed: $(BIN)/python pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[plots]"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group test
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group lint
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group bench
+	@touch $@
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m pegasos.demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m nanobind.stubgen --quiet -m pegasos._core -o build/_core.pyi
+	cmp build/_core.pyi src/pegasos/_core.pyi
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
+
+stubs: $(VENV)/.lint
+	$(BIN)/python -m nanobind.stubgen --quiet -m pegasos._core -o src/pegasos/_core.pyi
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.run
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,138 @@
+"""The native loops of pegasos: arrays in, arrays changed in place."""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def instruction_set() -> str:
+    """The instruction set the loops run on: 'avx512', 'avx2' or 'baseline'."""
+
+class Rows:
+    """A view of the user's rows, dense or CSR; nothing is copied."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+def dense_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)], bias: float) -> Rows: ...
+
+def csr_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)], indices: Annotated[NDArray, dict(device='cpu', writable=False)], starts: Annotated[NDArray, dict(device='cpu', writable=False)], n_features: int, bias: float) -> Rows: ...
+
+class Problem:
+    """The problem as the loops see it."""
+
+def make_problem(rows: Rows, sign: Annotated[NDArray, dict(device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], offset: Annotated[NDArray, dict(device='cpu', writable=False)], lam: float, total: float) -> Problem: ...
+
+class PegasosCounters:
+    """The scalars of a Pegasos state."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @step.setter
+    def step(self, arg: int, /) -> None: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @position.setter
+    def position(self, arg: int, /) -> None: ...
+
+    @property
+    def random(self) -> int: ...
+
+    @random.setter
+    def random(self, arg: int, /) -> None: ...
+
+    @property
+    def scale(self) -> float: ...
+
+    @scale.setter
+    def scale(self, arg: float, /) -> None: ...
+
+    @property
+    def squared_norm(self) -> float: ...
+
+    @squared_norm.setter
+    def squared_norm(self, arg: float, /) -> None: ...
+
+    @property
+    def scale_sum(self) -> float: ...
+
+    @scale_sum.setter
+    def scale_sum(self, arg: float, /) -> None: ...
+
+    @property
+    def averaged(self) -> int: ...
+
+    @averaged.setter
+    def averaged(self, arg: int, /) -> None: ...
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
+
+def pegasos_advance(problem: Problem, counters: PegasosCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alphas: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], weight_sums: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')] | None, alpha_sums: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')] | None, order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], batch: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], sampling: str, project: bool, radius: float, n_steps: int) -> None:
+    """
+    n_steps more steps of linear Pegasos; the arrays and counters are changed in place.
+    """
+
+class DualCounters:
+    """The scalars of a dual ascent state."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def random(self) -> int: ...
+
+    @random.setter
+    def random(self, arg: int, /) -> None: ...
+
+    @property
+    def alpha_sum(self) -> float: ...
+
+    @alpha_sum.setter
+    def alpha_sum(self, arg: float, /) -> None: ...
+
+    @property
+    def visits(self) -> int: ...
+
+    @property
+    def active(self) -> int: ...
+
+    @property
+    def sweep_gap(self) -> float: ...
+
+    def recall_all_rows(self) -> None:
+        """The next sweep visits every row again."""
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
+
+def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
+    """
+    n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.
+    """
+
+def dual_weights(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+    """
+    Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).
+    """
+
+def loss_sum(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+    """The sum of the costs times the hinge losses."""
+
+def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """Writes the score of each row under each weight vector."""
+
+def inspect(rows: Rows, squared_norms: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[int, int, int]:
+    """
+    Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite.
+    """

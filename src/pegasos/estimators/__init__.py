@@ -1,0 +1,1 @@
+"""The scikit-learn face: check, encode, build the problem, run, write down."""

@@ -1,0 +1,56 @@
+"""The user's X as rows: read in place whenever the machine can read it as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from pegasos.errors import PegasosError
+from pegasos.problem import Rows
+
+# Types that float32 holds exactly; everything else that is not a float becomes float64.
+_narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
+
+
+def read_rows(estimator: Any, X: Any, bias: float, *, reset: bool) -> Rows:
+    """Rows of X for prediction, or for a fit without y."""
+    return Rows.of(validate_data(estimator, X, reset=reset, **_how(X)), bias)
+
+
+def read_rows_and_target(estimator: Any, X: Any, y: Any, bias: float, *, reset: bool) -> tuple[Rows, Any]:
+    """Rows of X, and y as an array of the same length."""
+    X, y = validate_data(estimator, X, y, reset=reset, **_how(X))
+    return Rows.of(X, bias), y
+
+
+def _how(X: Any) -> dict[str, Any]:
+    # Values are checked by our own pass over the rows, together with their norms.
+    narrow = getattr(X, "dtype", None) in _narrow
+    dtype: Any = np.float32 if narrow else [np.float64, np.float32]
+    return {
+        "accept_sparse": "csr",
+        "accept_large_sparse": True,
+        "dtype": dtype,
+        "order": "C",
+        "ensure_all_finite": False,
+    }
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """Sample weights as float64, or None when all rows count the same."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise PegasosError(f"sample_weight must have shape ({n_rows},), one weight a row, got {weights.shape}.")
+    if not np.isfinite(weights).all():
+        row = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise PegasosError(f"sample_weight contains NaN or infinity: {weights[row]} for row {row}; use 0 to leave it out.")
+    if weights.min() < 0.0:
+        row = int(weights.argmin())
+        raise PegasosError(f"sample_weight must not be negative, got {weights[row]} for row {row}.")
+    return weights

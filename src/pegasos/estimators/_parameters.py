@@ -1,0 +1,63 @@
+"""The checks of an estimator's parameters: one sentence each, before any work."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pegasos.errors import PegasosError
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A positive, finite number."""
+    if not _is_number(value) or not 0.0 < value < math.inf:
+        raise PegasosError(f"{name} must be a positive number, got {value!r}.")
+    return float(value)
+
+
+def check_optional(name: str, value: Any) -> float | None:
+    """None, or a number that is not negative."""
+    if value is None:
+        return None
+    if not _is_number(value) or not 0.0 <= value < math.inf:
+        raise PegasosError(f"{name} must be None or a number of at least 0, got {value!r}.")
+    return float(value)
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number of at least 1."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise PegasosError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    return int(value)
+
+
+def check_word(name: str, value: Any, words: Collection[str | None]) -> Any:
+    """One of the words."""
+    if not (value is None or isinstance(value, str)) or value not in words:
+        listed = ", ".join(repr(word) for word in words)
+        raise PegasosError(f"{name} must be one of {listed}, got {value!r}.")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if value is not True and value is not False and type(value).__name__ != "bool":
+        raise PegasosError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_class_weight(value: Any) -> None:
+    """None, "balanced", or a mapping of classes to weights."""
+    if value is None or value == "balanced":
+        return
+    if not isinstance(value, Mapping):
+        raise PegasosError(f"class_weight must be None, 'balanced' or a dict of classes to weights, got {value!r}.")
+    for label, weight in value.items():
+        if not _is_number(weight) or not 0.0 <= weight < math.inf:
+            raise PegasosError(f"class_weight of class {label!r} must be a number of at least 0, got {weight!r}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)

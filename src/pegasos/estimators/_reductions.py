@@ -1,0 +1,111 @@
+"""Several binary problems that share rows, solved in parallel threads.
+
+Whole problems are what runs in parallel, each with its own state and generator, so the results are bit-equal for any
+number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Event
+from time import perf_counter
+from typing import Any
+
+from joblib import effective_n_jobs
+
+from pegasos.problem import Problem
+from pegasos.solution import Solution, Status, Trace, TraceRow
+from pegasos.solvers.driver import Solver, Stop, Watcher, run
+
+
+def solve_all(
+    problems: Sequence[Problem],
+    solver: Solver,
+    stop: Stop,
+    *,
+    seed: int,
+    n_jobs: int | None,
+    states: Sequence[Any],
+    watchers: Sequence[Watcher],
+) -> list[Solution]:
+    """One solution for each problem, in order; a time budget is shared fairly."""
+    n_threads = min(len(problems), effective_n_jobs(n_jobs))
+    deadline = None if stop.time_budget is None else perf_counter() + stop.time_budget
+    begun = perf_counter()
+
+    def solve(k: int) -> Solution:
+        mine = stop
+        if deadline is not None:
+            waiting = -(-(len(problems) - k) // n_threads)
+            mine = replace(stop, time_budget=max(0.0, deadline - perf_counter()) / waiting)
+        return run(problems[k], solver, mine, seed=seed, state=states[k], watcher=watchers[k], begun=begun)
+
+    if len(problems) == 1:
+        return [solve(0)]
+    return _in_threads(solve, len(problems), n_threads, watchers)
+
+
+def _in_threads(
+    solve: Callable[[int], Solution], n_problems: int, n_threads: int, watchers: Sequence[Watcher]
+) -> list[Solution]:
+    """An interrupt reaches only the main thread: it tells the others, and raises it if nothing was learnt."""
+    interrupted = Event()
+    for watcher in watchers:
+        watcher.interrupted = interrupted.is_set
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(solve, k) for k in range(n_problems)]
+        try:
+            solutions = [future.result() for future in futures]
+        except KeyboardInterrupt:
+            interrupted.set()
+            solutions = [future.result() for future in futures]
+            if all(solution.n_steps == 0 for solution in solutions):
+                raise
+        except BaseException:
+            interrupted.set()
+            raise
+    return solutions
+
+
+def worst_status(solutions: Sequence[Solution]) -> Status:
+    """The status that says most about what is missing."""
+    for status in reversed(Status):
+        if any(solution.status is status for solution in solutions):
+            return status
+    raise AssertionError("no solution")
+
+
+def merge_traces(solutions: Sequence[Solution]) -> Trace:
+    """The problems' traces on one clock: sums of the latest primal, dual and gap, once each has been certified."""
+    if len(solutions) == 1:
+        return solutions[0].trace
+    events = [(row.seconds, k, row) for k, solution in enumerate(solutions) for row in solution.trace.rows]
+    latest: dict[int, TraceRow] = {}
+    merged = Trace(of_problems=tuple(solution.trace for solution in solutions))
+    for seconds, k, row in sorted(events, key=lambda event: event[:2]):
+        latest[k] = row
+        if len(latest) == len(solutions):
+            merged.rows.append(_sum(list(latest.values()))._replace(seconds=seconds))
+    return merged
+
+
+def add_traces(solutions: Sequence[Solution]) -> Trace:
+    """The problems' traces row by row, for problems that advance together."""
+    if len(solutions) == 1:
+        return solutions[0].trace
+    parts = tuple(solution.trace for solution in solutions)
+    return Trace([_sum(list(rows)) for rows in zip(*(part.rows for part in parts), strict=True)], of_problems=parts)
+
+
+def _sum(rows: Sequence[TraceRow]) -> TraceRow:
+    """Sums; the epoch is the mean, the clock the last."""
+    return TraceRow(
+        step=sum(row.step for row in rows),
+        epoch=sum(row.epoch for row in rows) / len(rows),
+        seconds=max(row.seconds for row in rows),
+        primal=sum(row.primal for row in rows),
+        dual=sum(row.dual for row in rows),
+        gap=sum(row.gap for row in rows),
+    )

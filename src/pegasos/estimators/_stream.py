@@ -1,0 +1,114 @@
+"""What `partial_fit` carries from block to block: Pegasos states, and how much of each class has been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from pegasos.certificate import certify, stretched
+from pegasos.errors import PegasosError
+from pegasos.problem import Problem
+from pegasos.solution import Solution, Status, Trace, TraceRow
+from pegasos.solvers.pegasos import Pegasos, PegasosState
+
+_chunk_steps = 20_000
+
+
+@dataclass
+class Stream:
+    """The rows seen so far, in numbers, and one Pegasos state for each binary problem."""
+
+    n_rows: int
+    totals: npt.NDArray[np.float64]  # sample weight of each class
+    weights: list[npt.NDArray[np.float64]]  # of each problem; what a state begins with
+    steps: list[int]
+    states: list[PegasosState | None]  # None: not begun
+    seed: int
+    n_blocks: int = 0
+
+    @classmethod
+    def begin(cls, n_problems: int, n_features: int, n_classes: int, seed: int) -> Stream:
+        """Before the first block."""
+        weights = [np.zeros(n_features + 1) for _ in range(n_problems)]
+        return cls(0, np.zeros(n_classes), weights, [0] * n_problems, [None] * n_problems, seed)
+
+    @classmethod
+    def after(cls, solutions: Sequence[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> Stream:
+        """After a fit: its weights and step counts go on."""
+        return cls(
+            n_rows,
+            totals,
+            [solution.weights for solution in solutions],
+            [solution.n_steps for solution in solutions],
+            [solution.state if isinstance(solution.state, PegasosState) else None for solution in solutions],
+            seed,
+        )
+
+    @property
+    def mean_weight(self) -> float:
+        """Mean sample weight of a row."""
+        return float(self.totals.sum()) / self.n_rows
+
+    def learn(
+        self, problems: Sequence[Problem], solver: Pegasos, traces: Sequence[Trace], n_jobs: int | None
+    ) -> list[Solution]:
+        """One pass over the block, for each problem; the step counts go on."""
+        self.n_blocks += 1
+        restart = solver.average == "tail" and (self.n_blocks & (self.n_blocks - 1)) == 0
+        begun = perf_counter()
+
+        def pass_over(k: int) -> Solution:
+            state = self.states[k]
+            state = solver.resume(problems[k], state, self.weights[k], step=self.steps[k], seed=self.seed)
+            state = solver.move_to(problems[k], state, restart_average=restart)
+            return _pass(problems[k], solver, state, traces[k], begun)
+
+        n_threads = min(len(problems), effective_n_jobs(n_jobs))
+        if n_threads == 1:
+            solutions = [pass_over(k) for k in range(len(problems))]
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                solutions = list(pool.map(pass_over, range(len(problems))))
+        self.states = [solution.state for solution in solutions]
+        self.weights = [solution.weights for solution in solutions]
+        self.steps = [solution.n_steps for solution in solutions]
+        return solutions
+
+
+def _pass(problem: Problem, solver: Pegasos, state: PegasosState, trace: Trace, begun: float) -> Solution:
+    """All steps of one pass, in chunks that an interrupt can come between."""
+    status = Status.PASSED
+    first = state.counters.step
+    n_steps = -(-problem.rows.n_rows // solver.batch_size)
+    try:
+        while (left := first + n_steps - state.counters.step) > 0:
+            solver.step(problem, state, min(left, max(1, _chunk_steps // solver.batch_size)))
+    except KeyboardInterrupt:
+        if state.counters.step == 0:
+            raise
+        status = Status.INTERRUPTED
+    weights, alpha = solver.point(problem, state)
+    alpha = stretched(problem, alpha)
+    certificate = certify(problem, weights, alpha)
+    if not certificate.is_finite:
+        raise PegasosError("the numbers left the range of the machine in this block; scale the features to about 1.")
+    before = trace.rows[-1] if trace.rows else TraceRow(0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    seconds = before.seconds + perf_counter() - begun
+    numbers = (certificate.primal, certificate.dual, certificate.gap)
+    trace.rows.append(TraceRow(state.counters.step, before.epoch + 1.0, seconds, *numbers))
+    return Solution(
+        weights=weights,
+        alpha=np.minimum(np.maximum(alpha, 0.0), problem.cost),
+        status=status,
+        certificate=certificate,
+        trace=trace,
+        n_epochs=len(trace),
+        n_steps=state.counters.step,
+        state=state,
+    )

@@ -1,0 +1,71 @@
+"""Labels as classes and signs, weights as costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+
+from pegasos.errors import PegasosError
+from pegasos.problem import constant
+
+Weights = npt.NDArray[np.float64]
+
+
+def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
+    """The classes of the rows that count, sorted."""
+    check_classification_targets(y)
+    counted = y if weights is None else y[weights > 0.0]
+    if len(counted) == 0:
+        raise PegasosError("sample_weight is zero for every row: give at least one row of each class a weight.")
+    classes = np.unique(counted)
+    if len(classes) < 2:
+        which = f"{classes[0]!r}" + ("" if weights is None else " among the rows with a weight above 0")
+        raise PegasosError(f"y has only one class, {which}; a classifier needs at least 2 classes.")
+    return classes
+
+
+def encode(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """The number of each label's class; -1 for a label that is none of them."""
+    codes = np.searchsorted(classes, y)
+    codes[codes == len(classes)] = 0
+    codes[classes[codes] != y] = -1
+    return codes
+
+
+def signs_of(codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
+    """The labels of each binary problem: two classes make one, more make one against the rest for each."""
+    positive = [1] if n_classes == 2 else range(n_classes)
+    return [np.where(codes == k, np.int8(1), np.int8(-1)) for k in positive]
+
+
+def class_totals(codes: npt.NDArray[np.intp], n_classes: int, weights: Weights | None) -> Weights:
+    """The sample weight of each class."""
+    known = codes >= 0
+    chosen = None if weights is None else weights[known]
+    return np.bincount(codes[known], weights=chosen, minlength=n_classes).astype(np.float64)
+
+
+def class_factors(class_weight: Any, classes: npt.NDArray[Any], totals: Weights) -> Weights | None:
+    """What multiplies the costs of each class; "balanced" is N / (n_classes N_class)."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        with np.errstate(divide="ignore"):
+            factors = totals.sum() / (len(classes) * totals)
+        return np.where(totals > 0.0, factors, 0.0)
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise PegasosError(f"class_weight names class {unknown[0]!r}, which is not in y; the classes are {labels}.")
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])
+
+
+def costs_of(codes: npt.NDArray[np.intp], weights: Weights | None, factors: Weights | None) -> Weights:
+    """What a mistake on each row costs: its sample weight times the factor of its class."""
+    if factors is None:
+        return constant(1.0, len(codes)) if weights is None else weights
+    costs = factors[codes]
+    return costs if weights is None else costs * weights

@@ -1,0 +1,444 @@
+"""The linear support vector machine with its certificate."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from pegasos import _core, theory
+from pegasos.certificate import Certificate, certify, combine
+from pegasos.errors import GapWarning, PegasosError
+from pegasos.estimators import _parameters as check
+from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
+from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
+from pegasos.estimators._stream import Stream
+from pegasos.estimators._targets import class_factors, class_totals, costs_of, encode, find_classes, signs_of
+from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, with_callbacks
+from pegasos.problem import Problem, Rows, constant
+from pegasos.solution import Solution, Status, Trace
+from pegasos.solvers.auto import Auto
+from pegasos.solvers.driver import Solver, Stop
+from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.pegasos import Pegasos
+
+_default_lam = 1e-4
+
+
+class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear support vector machine that proves how good its solution is.
+
+    Minimises ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))`` and stops when the result is
+    *provably* within a relative duality gap of ``tol``, or at ``max_iter`` or ``time_budget``; it always hands over the
+    certificate it reached.
+
+    Parameters
+    ----------
+    lam : float, default=1e-4
+        Strength of the regularisation.
+    C : float, optional
+        The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
+    solver : {"auto", "pegasos", "dual"}, default="auto"
+        "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "auto" begins with Pegasos
+        where that gets anywhere and goes on with dual ascent as soon as that closes the gap faster.
+    batch_size : int or "all", default=1
+        Rows of a Pegasos step; "all" is the deterministic sub-gradient method.
+    sampling : {"shuffle", "uniform"}, default="shuffle"
+        Pegasos visits the rows by shuffled epochs, or draws them uniformly at random as in the paper.
+    projection : bool, default=False
+        Keep the Pegasos iterates within the ball that is known to hold the optimum.
+    average : {None, "uniform", "tail"}, default=None
+        Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two.
+    fit_intercept : bool, default=True
+    regularize_intercept : bool, default=True
+        The intercept is the weight of a constant column of value ``intercept_scaling`` and is regularised with the others.
+    intercept_scaling : float, default=1.0
+        A larger value regularises the intercept less.
+    multi_class : {"ovr"}, default="ovr"
+        More than two classes: one problem a class, against the rest, in parallel threads.
+    class_weight : dict, "balanced" or None, default=None
+        What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
+    tol : float or None, default=1e-3
+        The relative duality gap at which the fit ends. None: run ``max_iter`` epochs.
+    max_iter : int, default=1000
+        Epochs at most; an epoch visits as many rows as there are.
+    time_budget : float, optional
+        Seconds at most. Kept to within one chunk of work, about 0.05 s.
+    warm_start : bool, default=False
+        Begin the next fit where the last one ended: with the same number of rows from its dual point, otherwise (for
+        ``solver="pegasos"``) from its weights and step count.
+    n_jobs : int, optional
+        Threads for the problems of several classes. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+        1: a line for each certificate.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    certificate_ : Certificate
+        primal, dual, gap, relative_gap, weight_radius, and one part for each binary problem.
+    status_ : str
+        Why the fit ended, and what is proved.
+    alpha_ : array of shape (n_rows,) or (n_classes, n_rows)
+        The dual point: 0 <= alpha_i <= cost_i.
+    support_ : array of int
+        Rows with alpha above 0, for any class.
+    trace_ : Trace
+        Columns step, epoch, seconds, primal, dual, gap: ``dict(est.trace_)``.
+    n_iter_ : int
+        Epochs, of the problem that took the most.
+    n_steps_ : int
+        Steps, of all problems.
+    n_features_in_ : int
+    feature_names_in_ : array of str, when X has names
+
+    Notes
+    -----
+    What costs a copy: float32 and float64 in C order and CSR of those with int32 or int64 indices are read in place,
+    memory maps included. F-ordered arrays are copied once; bool, 8- and 16-bit integers and float16 become float32, other
+    integers float64; other sparse formats become CSR; CSR with repeated columns in a row is summed in a copy.
+
+    References
+    ----------
+    Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM. Mathematical
+    Programming 127, 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from pegasos import PegasosClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PegasosClassifier(lam=1e-3, random_state=0).fit(scale(X), y)
+    >>> model.certificate_.relative_gap <= 1e-3
+    True
+    >>> round(model.score(scale(X), y), 2)
+    0.99
+    """
+
+    def __init__(
+        self,
+        lam: float = _default_lam,
+        *,
+        C: float | None = None,
+        solver: str = "auto",
+        batch_size: int | str = 1,
+        sampling: str = "shuffle",
+        projection: bool = False,
+        average: str | None = None,
+        fit_intercept: bool = True,
+        regularize_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        multi_class: str = "ovr",
+        class_weight: Any = None,
+        tol: float | None = 1e-3,
+        max_iter: int = 1000,
+        time_budget: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.lam = lam
+        self.C = C
+        self.solver = solver
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.projection = projection
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.regularize_intercept = regularize_intercept
+        self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_budget = time_budget
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosClassifier:
+        """Train until the gap is proved, or a budget ends.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 is the same as that row twice, a row of weight 0 the same as no row.
+        """
+        self._check_parameters()
+        rows, y = read_rows_and_target(self, X, y, self._bias, reset=True)
+        weights = check_weights(sample_weight, rows.n_rows)
+        self.classes_ = find_classes(y, weights)
+        codes = encode(y, self.classes_)
+        problems = self._problems(rows, codes, weights)
+        solver = self._solver(rows)
+        seed = self._seed()
+        onlookers = Onlookers(self, X, y, len(problems))
+        solutions = solve_all(
+            problems,
+            solver,
+            Stop(self.tol, self.max_iter, self.time_budget),
+            seed=seed,
+            n_jobs=self.n_jobs,
+            states=self._warm_states(solver, problems, seed),
+            watchers=[onlookers.watcher(k) for k in range(len(problems))],
+        )
+        totals = class_totals(codes, len(self.classes_), weights)
+        self._stream = Stream.after(solutions, rows.n_rows, totals, seed)
+        self._write(solutions, merge_traces(solutions))
+        onlookers.end()
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None
+    ) -> PegasosClassifier:
+        """One pass of Pegasos over a block of rows; the step count goes on.
+
+        The certificate speaks of the last block alone: the rows before are gone. A block whose weights are all 0 is
+        skipped.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        classes : array of shape (n_classes,), optional
+            All classes that will ever come; needed at the first call.
+        sample_weight : array of shape (n_rows,), optional
+        """
+        self._check_parameters()
+        if self.C is not None:
+            raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+        rows, y = read_rows_and_target(self, X, y, self._bias, reset=not hasattr(self, "_stream"))
+        weights = check_weights(sample_weight, rows.n_rows)
+        self._check_stream_classes(classes, y)
+        codes = self._encode_block(y, weights)
+        if not hasattr(self, "_stream"):
+            self._begin_stream(rows)
+        totals = class_totals(codes, len(self.classes_), weights)
+        if totals.sum() == 0.0:
+            if not hasattr(self, "coef_"):
+                self._write_zero()
+            return self
+        self._stream.n_rows += rows.n_rows
+        self._stream.totals = self._stream.totals + totals
+        problems = self._problems(rows, codes, weights, stream=self._stream)
+        solver = self._pegasos(rows, np.float64, most=rows.n_rows)
+        traces = list(self.trace_.parts) if hasattr(self, "trace_") else [Trace() for _ in problems]
+        solutions = self._stream.learn(problems, solver, traces, self.n_jobs)
+        self._write(solutions, add_traces(solutions))
+        return self
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
+        check_is_fitted(self)
+        scores = self._scores(read_rows(self, X, 1.0, reset=False))
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 2:
+            return np.asarray(self.classes_[(scores > 0.0).astype(np.intp)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+        """Recompute the certificate from the training data and the stored dual point, trusting no solver.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows of the fit, in the same order.
+        """
+        check_is_fitted(self)
+        rows, y = read_rows_and_target(self, X, y, self._bias, reset=False)
+        alphas = np.atleast_2d(self.alpha_)
+        if rows.n_rows != alphas.shape[1]:
+            raise PegasosError(
+                f"alpha_ belongs to the {alphas.shape[1]} rows of the last fit, got {rows.n_rows} rows; "
+                "certify needs the same rows in the same order."
+            )
+        weights = check_weights(sample_weight, rows.n_rows)
+        problems = self._problems(rows, encode(y, self.classes_), weights)
+        bias = self._bias or 1.0
+        coefs = np.column_stack([self.coef_, self.intercept_ / bias]).astype(np.float64)
+        return combine([certify(p, w, np.ascontiguousarray(a)) for p, w, a in zip(problems, coefs, alphas, strict=True)])
+
+    def certified(self, X: Any) -> npt.NDArray[np.bool_]:
+        """For each row: whether no exact solution of the training problem can predict another class.
+
+        An exact solution's weights lie within ``weight_radius`` of ours, so its score of a row x lies within
+        ``|x| weight_radius``.
+        """
+        check_is_fitted(self)
+        rows = read_rows(self, X, self._bias, reset=False)
+        radii = np.array([part.weight_radius for part in self.certificate_.parts])
+        scores = self._scores(read_rows(self, X, 1.0, reset=False))
+        # A little more than the bound, for the rounding of the scores themselves.
+        reach = np.sqrt(rows.squared_norms)[:, None] * radii * (1.0 + 1e-9)
+        if len(self.classes_) == 2:
+            return np.asarray(np.abs(scores[:, 0]) > reach[:, 0])
+        winner = scores.argmax(axis=1)[:, None]
+        least = np.take_along_axis(scores - reach, winner, axis=1)[:, 0]
+        rivals = scores + reach
+        np.put_along_axis(rivals, winner, -np.inf, axis=1)
+        return np.asarray(least > rivals.max(axis=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _bias(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _check_parameters(self) -> None:
+        check.check_positive("lam", self.lam)
+        if self.C is not None:
+            check.check_positive("C", self.C)
+            if self.lam != _default_lam:
+                raise PegasosError(f"give lam or C, not both: got lam={self.lam!r} and C={self.C!r}.")
+        check.check_word("solver", self.solver, ("auto", "pegasos", "dual"))
+        if self.batch_size != "all":
+            check.check_count("batch_size", self.batch_size)
+        check.check_word("sampling", self.sampling, ("shuffle", "uniform"))
+        check.check_word("average", self.average, (None, "uniform", "tail"))
+        check.check_word("multi_class", self.multi_class, ("ovr",))
+        if self.fit_intercept and self.regularize_intercept is False:
+            raise PegasosError(
+                "regularize_intercept=False is not offered by this version; raise intercept_scaling (100, say) to "
+                "regularise the intercept less."
+            )
+        for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start"):
+            check.check_flag(name, getattr(self, name))
+        check.check_positive("intercept_scaling", self.intercept_scaling)
+        check.check_class_weight(self.class_weight)
+        check.check_optional("tol", self.tol)
+        check.check_count("max_iter", self.max_iter)
+        check.check_optional("time_budget", self.time_budget)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _problems(
+        self, rows: Rows, codes: npt.NDArray[np.intp], weights: Any, stream: Stream | None = None
+    ) -> list[Problem]:
+        """One problem for two classes, one a class for more; they share rows and costs."""
+        block = class_totals(codes, len(self.classes_), weights)
+        totals = block if stream is None else stream.totals
+        total = float(block.sum()) if stream is None else rows.n_rows * stream.mean_weight
+        cost = costs_of(codes, weights, class_factors(self.class_weight, self.classes_, totals))
+        if not cost.any():
+            raise PegasosError("class_weight is zero for every class: no row would count.")
+        lam = float(self.lam) if self.C is None else theory.lam_of_c(float(self.C), total)
+        offset = constant(0.0, rows.n_rows)
+        return [Problem(rows, sign, cost, offset, lam, total) for sign in signs_of(codes, len(self.classes_))]
+
+    def _solver(self, rows: Rows) -> Solver:
+        # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
+        fine = self.tol is not None and self.tol < 1e-5
+        narrow = rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
+        dtype = np.float32 if narrow else np.float64
+        if self.solver == "pegasos":
+            return self._pegasos(rows, np.float64)
+        if self.solver == "dual":
+            return DualAscent(dtype)
+        return Auto(self._pegasos(rows, dtype), DualAscent(dtype))
+
+    def _pegasos(self, rows: Rows, dtype: npt.DTypeLike, most: int | None = None) -> Pegasos:
+        n = rows.n_rows
+        size = n if self.batch_size == "all" else min(int(self.batch_size), most or int(self.batch_size))
+        if size > n:
+            raise PegasosError(f"batch_size={size} exceeds the {n} rows; use batch_size='all' for all of them.")
+        sampling: Any = "sequential" if size == n and self.sampling == "shuffle" else self.sampling
+        average: Any = self.average
+        return Pegasos(size, sampling, bool(self.projection), average, dtype)
+
+    def _warm_states(self, solver: Solver, problems: list[Problem], seed: int) -> list[Any]:
+        """Where the last fit ended, as far as it fits these rows; None: begin anew."""
+        stream = getattr(self, "_stream", None)
+        n, d = problems[0].rows.n_rows, problems[0].rows.n_features
+        if not self.warm_start or stream is None or [len(w) for w in stream.weights] != [d + 1] * len(problems):
+            return [None] * len(problems)
+        if isinstance(solver, Pegasos):
+            return [
+                solver.resume(problem, state, weights, step=step, seed=seed)
+                for problem, state, weights, step in zip(
+                    problems, stream.states, stream.weights, stream.steps, strict=True
+                )
+            ]
+        alphas = np.atleast_2d(self.alpha_)
+        if alphas.shape[1] != n or not isinstance(solver, Auto | DualAscent):
+            return [None] * len(problems)
+        return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
+
+    def _scores(self, rows: Rows) -> npt.NDArray[np.float64]:
+        weights = np.column_stack([self.coef_, self.intercept_]).astype(np.float64)
+        scores = np.empty((rows.n_rows, len(weights)))
+        _core.scores(rows.native, weights, scores)
+        return scores
+
+    def _weights_as_attributes(self, weights: npt.NDArray[np.float64]) -> dict[str, Any]:
+        return {"coef_": weights[:, :-1].copy(), "intercept_": self._bias * weights[:, -1]}
+
+    def _write_zero(self) -> None:
+        """The model before any row counted."""
+        for name, value in self._weights_as_attributes(np.stack(self._stream.weights)).items():
+            setattr(self, name, value)
+        self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
+
+    def _write(self, solutions: list[Solution], trace: Trace) -> None:
+        """Every fitted attribute, in one place."""
+        for name, value in self._weights_as_attributes(np.stack([s.weights for s in solutions])).items():
+            setattr(self, name, value)
+        alphas = np.stack([s.alpha for s in solutions])
+        self.alpha_ = alphas[0] if len(solutions) == 1 else alphas
+        self.support_ = np.flatnonzero((alphas > 0.0).any(axis=0))
+        self.certificate_ = combine([s.certificate for s in solutions])
+        self.trace_ = trace
+        self.n_iter_ = max(s.n_epochs for s in solutions)
+        self.n_steps_ = sum(s.n_steps for s in solutions)
+        status = worst_status(solutions)
+        self.status_ = f"{status.value} {str(self.certificate_).capitalize()}."
+        if status not in (Status.CERTIFIED, Status.COMPLETED, Status.PASSED, Status.STOPPED):
+            warnings.warn(self.status_, GapWarning, stacklevel=4)
+
+    def _check_stream_classes(self, classes: Any, y: Any) -> None:
+        given = None if classes is None else np.unique(np.asarray(classes))
+        if not hasattr(self, "_stream"):
+            if given is None:
+                raise PegasosError("the first call of partial_fit needs classes=, all the labels that will ever come.")
+            if len(given) < 2:
+                raise PegasosError(f"classes must name at least 2 classes, got {given.tolist()}.")
+            self.classes_ = given
+        elif given is not None and not np.array_equal(given, self.classes_):
+            raise PegasosError(
+                f"classes must be those of the first call, {self.classes_.tolist()}, got {given.tolist()}."
+            )
+
+    def _encode_block(self, y: Any, weights: Any) -> npt.NDArray[np.intp]:
+        codes = encode(y, self.classes_)
+        strange = codes < 0 if weights is None else (codes < 0) & (weights > 0.0)
+        if strange.any():
+            raise PegasosError(
+                f"y contains {y[strange.argmax()]!r}, which is not in the classes {self.classes_.tolist()}; "
+                "name all classes at the first call of partial_fit."
+            )
+        return codes
+
+    def _begin_stream(self, rows: Rows) -> None:
+        n_problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self._stream = Stream.begin(n_problems, rows.n_features, len(self.classes_), self._seed())

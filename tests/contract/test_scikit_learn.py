@@ -1,0 +1,32 @@
+"""scikit-learn's own checks, sample-weight equivalence included."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pegasos import PegasosClassifier
+
+pytestmark = pytest.mark.filterwarnings("ignore::pegasos.GapWarning", "ignore::UserWarning", "ignore::FutureWarning")
+
+# Rows in a random order are not equivalent to rounding, whatever the weights.
+RANDOM_ORDER = {
+    "check_sample_weight_equivalence_on_dense_data": "the rows are visited in a random order",
+    "check_sample_weight_equivalence_on_sparse_data": "the rows are visited in a random order",
+}
+
+
+def expected_failures(estimator):
+    by_rows = estimator.solver == "pegasos" and estimator.batch_size == 1
+    return RANDOM_ORDER if by_rows else {}
+
+
+@parametrize_with_checks(
+    [
+        PegasosClassifier(solver="auto", tol=1e-12),
+        PegasosClassifier(solver="dual", tol=1e-12),
+        PegasosClassifier(solver="pegasos", batch_size="all"),
+        PegasosClassifier(solver="pegasos"),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
