@@ -48,7 +48,8 @@ def train(name: str, X: Any, y: Any) -> PegasosClassifier:
     if sys.stdout.isatty():
         print(f"training on {name} ...", end="\r", flush=True)
     begun = perf_counter()
-    model = PegasosClassifier(lam=1e-3, tol=1e-4, n_jobs=2, random_state=0).fit(train_X, train_y)
+    model = PegasosClassifier(lam=1e-3, tol=1e-4, n_jobs=2, random_state=0)
+    model.fit(train_X, train_y)
     seconds = perf_counter() - begun
     proof = model.certificate_
     values = (

@@ -74,7 +74,8 @@ class Rows:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the values."""
-        return np.dtype(self.values.dtype)
+        dtype: np.dtype[Any] = self.values.dtype
+        return dtype
 
 
 def _native_rows(values: Matrix, bias: float) -> _core.Rows:

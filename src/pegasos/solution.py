@@ -27,9 +27,7 @@ class Status(Enum):
         "The gap cannot fall further in the arithmetic of the machine; the result is as good as rounding allows: "
         "raise tol."
     )
-    OVERFLOW = (
-        "The numbers left the range of the machine; the model is the zero vector. Scale the features to about 1."
-    )
+    OVERFLOW = "The numbers left the range of the machine; the model is the zero vector. Scale the features to about 1."
 
 
 class TraceRow(NamedTuple):

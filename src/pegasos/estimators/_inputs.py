@@ -26,6 +26,14 @@ def read_rows_and_target(estimator: Any, X: Any, y: Any, bias: float, *, reset: 
 
 
 def _how(X: Any) -> dict[str, Any]:
+    """How scikit-learn is to read X; what it would refuse with the whole array in its message is refused here."""
+    if getattr(X, "ndim", 2) != 2:
+        raise PegasosError(
+            f"X must be a matrix of rows, got an array of shape {X.shape}. Reshape your data: "
+            "X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single row."
+        )
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise PegasosError(f"Complex data not supported: X has type {X.dtype}; use its real and imaginary parts.")
     # Values are checked by our own pass over the rows, together with their norms.
     narrow = getattr(X, "dtype", None) in _narrow
     dtype: Any = np.float32 if narrow else [np.float64, np.float32]
@@ -42,14 +50,17 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[n
     """Sample weights as float64, or None when all rows count the same."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise PegasosError(f"sample_weight must be numbers: {error}.") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
         raise PegasosError(f"sample_weight must have shape ({n_rows},), one weight a row, got {weights.shape}.")
     if not np.isfinite(weights).all():
         row = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise PegasosError(f"sample_weight contains NaN or infinity: {weights[row]} for row {row}; use 0 to leave it out.")
+        raise PegasosError(f"sample_weight contains NaN or infinity in row {row}; use 0 to leave the row out.")
     if weights.min() < 0.0:
         row = int(weights.argmin())
         raise PegasosError(f"sample_weight must not be negative, got {weights[row]} for row {row}.")

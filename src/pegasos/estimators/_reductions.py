@@ -77,18 +77,21 @@ def worst_status(solutions: Sequence[Solution]) -> Status:
     raise AssertionError("no solution")
 
 
-def merge_traces(solutions: Sequence[Solution]) -> Trace:
-    """The problems' traces on one clock: sums of the latest primal, dual and gap, once each has been certified."""
+def merge_traces(problems: Sequence[Problem], solutions: Sequence[Solution]) -> Trace:
+    """The problems' traces on one clock: sums of the latest rows, that of the zero vector at first."""
     if len(solutions) == 1:
         return solutions[0].trace
     events = [(row.seconds, k, row) for k, solution in enumerate(solutions) for row in solution.trace.rows]
-    latest: dict[int, TraceRow] = {}
+    latest = [TraceRow(0, 0.0, 0.0, _loss_of_zero(p), 0.0, _loss_of_zero(p)) for p in problems]
     merged = Trace(of_problems=tuple(solution.trace for solution in solutions))
-    for seconds, k, row in sorted(events, key=lambda event: event[:2]):
+    for _, k, row in sorted(events, key=lambda event: event[:2]):
         latest[k] = row
-        if len(latest) == len(solutions):
-            merged.rows.append(_sum(list(latest.values()))._replace(seconds=seconds))
+        merged.rows.append(_sum(latest))
     return merged
+
+
+def _loss_of_zero(problem: Problem) -> float:
+    return problem.lam * problem.radius**2
 
 
 def add_traces(solutions: Sequence[Solution]) -> Trace:
@@ -96,7 +99,7 @@ def add_traces(solutions: Sequence[Solution]) -> Trace:
     if len(solutions) == 1:
         return solutions[0].trace
     parts = tuple(solution.trace for solution in solutions)
-    return Trace([_sum(list(rows)) for rows in zip(*(part.rows for part in parts), strict=True)], of_problems=parts)
+    return Trace([_sum(rows) for rows in zip(*(part.rows for part in parts), strict=True)], of_problems=parts)
 
 
 def _sum(rows: Sequence[TraceRow]) -> TraceRow:

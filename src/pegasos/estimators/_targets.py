@@ -22,14 +22,14 @@ def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
         raise PegasosError("sample_weight is zero for every row: give at least one row of each class a weight.")
     classes = np.unique(counted)
     if len(classes) < 2:
-        which = f"{classes[0]!r}" + ("" if weights is None else " among the rows with a weight above 0")
+        which = f"{classes.tolist()[0]!r}" + ("" if weights is None else " among the rows with a weight above 0")
         raise PegasosError(f"y has only one class, {which}; a classifier needs at least 2 classes.")
     return classes
 
 
 def encode(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     """The number of each label's class; -1 for a label that is none of them."""
-    codes = np.searchsorted(classes, y)
+    codes: npt.NDArray[np.intp] = np.searchsorted(classes, y)
     codes[codes == len(classes)] = 0
     codes[classes[codes] != y] = -1
     return codes

@@ -11,15 +11,15 @@ import numpy.typing as npt
 from pegasos.solution import TraceRow
 from pegasos.solvers.driver import Watcher
 
+__all__ = ["CallbackSupportMixin", "Onlookers", "with_callbacks"]
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9
+except ImportError:  # scikit-learn before 1.9: nothing to support, nothing to manage
+    CallbackSupportMixin = type("CallbackSupportMixin", (), {})
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
-
-    def with_callbacks(method: Any) -> Any:  # type: ignore[no-redef]
-        """Nothing to manage."""
+    def with_callbacks(method: Any) -> Any:
+        """Leave the method as it is."""
         return method
 
 

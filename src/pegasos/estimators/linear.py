@@ -30,7 +30,7 @@ from pegasos.solvers.pegasos import Pegasos
 _default_lam = 1e-4
 
 
-class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Linear support vector machine that proves how good its solution is.
 
     Minimises ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))`` and stops when the result is
@@ -198,7 +198,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
         )
         totals = class_totals(codes, len(self.classes_), weights)
         self._stream = Stream.after(solutions, rows.n_rows, totals, seed)
-        self._write(solutions, merge_traces(solutions))
+        self._write(solutions, merge_traces(problems, solutions))
         onlookers.end()
         return self
 
@@ -274,7 +274,9 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
         problems = self._problems(rows, encode(y, self.classes_), weights)
         bias = self._bias or 1.0
         coefs = np.column_stack([self.coef_, self.intercept_ / bias]).astype(np.float64)
-        return combine([certify(p, w, np.ascontiguousarray(a)) for p, w, a in zip(problems, coefs, alphas, strict=True)])
+        return combine(
+            [certify(p, w, np.ascontiguousarray(a)) for p, w, a in zip(problems, coefs, alphas, strict=True)]
+        )
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -434,7 +436,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
         strange = codes < 0 if weights is None else (codes < 0) & (weights > 0.0)
         if strange.any():
             raise PegasosError(
-                f"y contains {y[strange.argmax()]!r}, which is not in the classes {self.classes_.tolist()}; "
+                f"y contains {y[strange.argmax()]}, which is not in the classes {self.classes_.tolist()}; "
                 "name all classes at the first call of partial_fit."
             )
         return codes
