@@ -44,8 +44,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
     solver : {"auto", "pegasos", "dual"}, default="auto"
-        "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "auto" begins with Pegasos
-        where that gets anywhere and goes on with dual ascent as soon as that closes the gap faster.
+        "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "auto" begins with
+        Pegasos where that gets anywhere and goes on with dual ascent as soon as that closes the gap faster.
     batch_size : int or "all", default=1
         Rows of a Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform"}, default="shuffle"
@@ -56,7 +56,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two.
     fit_intercept : bool, default=True
     regularize_intercept : bool, default=True
-        The intercept is the weight of a constant column of value ``intercept_scaling`` and is regularised with the others.
+        The intercept is the weight of a constant column of value ``intercept_scaling``, regularised like the others.
     intercept_scaling : float, default=1.0
         A larger value regularises the intercept less.
     multi_class : {"ovr"}, default="ovr"
@@ -103,8 +103,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     Notes
     -----
     What costs a copy: float32 and float64 in C order and CSR of those with int32 or int64 indices are read in place,
-    memory maps included. F-ordered arrays are copied once; bool, 8- and 16-bit integers and float16 become float32, other
-    integers float64; other sparse formats become CSR; CSR with repeated columns in a row is summed in a copy.
+    memory maps included. F-ordered arrays are copied once; bool, 8- and 16-bit integers and float16 become float32,
+    other integers float64; other sparse formats become CSR; CSR with repeated columns in a row is summed in a copy.
 
     References
     ----------
@@ -274,9 +274,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         problems = self._problems(rows, encode(y, self.classes_), weights)
         bias = self._bias or 1.0
         coefs = np.column_stack([self.coef_, self.intercept_ / bias]).astype(np.float64)
-        return combine(
-            [certify(p, w, np.ascontiguousarray(a)) for p, w, a in zip(problems, coefs, alphas, strict=True)]
-        )
+        return combine([certify(*each) for each in zip(problems, coefs, alphas, strict=True)])
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.

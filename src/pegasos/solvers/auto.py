@@ -1,7 +1,7 @@
 """Pegasos first, dual ascent from its dual point as soon as that closes the gap faster.
 
-Pegasos brings its gap from epoch e to e + 1 down by the factor e/(e + 1), whatever the data; dual ascent raises its lower
-bound by an amount that one epoch shows, and goes on only if that is more. Where lam is so small that an epoch of
+Pegasos brings its gap from epoch e to e + 1 down by the factor e/(e + 1), whatever the data; dual ascent raises its
+lower bound by an amount that one epoch shows, and goes on only if that is more. Where lam is so small that an epoch of
 Pegasos cannot even reach the scale of the solution, dual ascent is the faster one from the first row on.
 """
 

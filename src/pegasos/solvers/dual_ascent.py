@@ -1,7 +1,7 @@
 """Dual coordinate ascent with shrinking (the loop: cpp/core/pegasos/dual_ascent.h).
 
-Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM. ICML 2008. Given a
-problem and any dual point within its bounds, the result is a dual point of a gap as small as asked for: the method
+Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM. ICML 2008. Given
+a problem and any dual point within its bounds, the result is a dual point of a gap as small as asked for: the method
 converges linearly. Rows that shrinking left out come back whenever a certificate shows that the gap is still open.
 """
 
