@@ -27,4 +27,5 @@ NB_MODULE(_core, m) {
   pegasos::bind_problem(m);
   pegasos::bind_linear(m);
   pegasos::bind_objective(m);
+  pegasos::bind_interior_point(m);
 }

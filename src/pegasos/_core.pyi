@@ -136,3 +136,25 @@ def inspect(rows: Rows, squared_norms: Annotated[NDArray[numpy.float64], dict(or
     """
     Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite.
     """
+
+def chosen_scores(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Writes sign_i <w, x_i> of the chosen rows."""
+
+def chosen_sum(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Writes the sum of values_i sign_i x_i over the chosen rows."""
+
+def gram(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Writes the lower triangle of the sum of scale_i x_i x_i' over the chosen rows.
+    """
+
+def outer(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """Writes the lower triangle of the matrix of sign_i sign_j <x_i, x_j>."""
+
+def factor(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> bool:
+    """
+    Cholesky in place, of a lower triangle; False when not positive definite.
+    """
+
+def solve(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], vector: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Solves in place, with the factor."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats, Problem, inner
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ def dual_point(problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64]
     weights = np.empty(problem.rows.n_features + 1)
     with np.errstate(over="ignore", invalid="ignore"):
         gain = _core.dual_weights(problem.native, alpha, weights) / problem.total
-        return weights, float(gain - 0.5 * problem.lam * (weights @ weights))
+        return weights, float(gain - 0.5 * problem.lam * inner(weights, weights))
 
 
 def stretched(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
     """The multiple of a dual point with the best lower bound, within the bounds: D is a parabola along it."""
     clipped = np.minimum(np.maximum(alpha, 0.0), problem.cost)
     weights, dual = dual_point(problem, clipped)
-    curvature = problem.lam * float(weights @ weights)
+    curvature = problem.lam * inner(weights, weights)
     positive = clipped > 0.0
     if not positive.any() or not curvature > 0.0:
         return np.asarray(clipped)
@@ -126,7 +126,7 @@ _numbers = ("primal", "dual", "gap", "relative_gap", "weight_radius")
 def _certificate(problem: Problem, weights: npt.NDArray[np.float64], dual: float) -> Certificate:
     with np.errstate(over="ignore", invalid="ignore"):
         loss = _core.loss_sum(problem.native, weights) / problem.total
-        primal = float(loss + 0.5 * problem.lam * (weights @ weights))
+        primal = float(loss + 0.5 * problem.lam * inner(weights, weights))
         gap = primal - dual
     return Certificate(
         primal=primal,

@@ -2,6 +2,7 @@
 #include "loops.h"
 
 #include "dual_ascent.inl"
+#include "interior_point.inl"
 #include "linear_pegasos.inl"
 #include "objective.inl"
 
@@ -11,6 +12,6 @@
 namespace pegasos::PEGASOS_ISA {
 
 extern const Loops table;
-const Loops table{PEGASOS_NAME(PEGASOS_ISA), pegasos_advance, dual_advance, dual_weights, loss_sum, scores, inspect};
+const Loops table{PEGASOS_NAME(PEGASOS_ISA), pegasos_advance, dual_advance, dual_weights, loss_sum, scores, inspect, chosen_scores, chosen_sum, gram_room, gram, outer, factor, solve};
 
 }  // namespace pegasos::PEGASOS_ISA

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dual_ascent.h"
+#include "interior_point.h"
 #include "linear_pegasos.h"
 #include "objective.h"
 #include "problem.h"
@@ -16,6 +17,13 @@ struct Loops {
   double (*loss_sum)(const Problem&, const double* weights);
   void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores);
   Inspection (*inspect)(const Rows&, double* squared_norms);
+  void (*chosen_scores)(const Problem&, const Chosen&, const double* weights, double* out);
+  void (*chosen_sum)(const Problem&, const Chosen&, const double* values, double* out);
+  Index (*gram_room)(const Rows&);
+  void (*gram)(const Problem&, const Chosen&, const double* scale, double* matrix, double* room);
+  void (*outer)(const Problem&, const Chosen&, double* matrix, double* room);
+  bool (*factor)(double* matrix, Index side);
+  void (*solve)(const double* matrix, Index side, double* vector);
 };
 
 // The table of the named instruction set ("avx512", "avx2", "baseline"), or of the best one when the name is

@@ -356,7 +356,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return self._pegasos(rows, np.float64)
         if self.solver == "dual":
             return DualAscent(dtype)
-        return Auto(self._pegasos(rows, dtype), DualAscent(dtype))
+        return Auto(self._pegasos(rows, dtype), DualAscent(dtype), self.tol)
 
     def _pegasos(self, rows: Rows, dtype: npt.DTypeLike, most: int | None = None) -> Pegasos:
         n = rows.n_rows

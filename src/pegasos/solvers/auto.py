@@ -1,93 +1,112 @@
-"""Pegasos first, dual ascent from its dual point as soon as that closes the gap faster.
+"""Each solver where it is fastest: Pegasos, dual ascent from its dual point, an interior point where that crawls.
 
 Pegasos brings its gap from epoch e to e + 1 down by the factor e/(e + 1), whatever the data; dual ascent raises its
 lower bound by an amount that one epoch shows, and goes on only if that is more. Where lam is so small that an epoch of
-Pegasos cannot even reach the scale of the solution, dual ascent is the faster one from the first row on.
+Pegasos cannot even reach the scale of the solution, dual ascent is the faster one from the first row on. And where dual
+ascent would need more work than an interior point on the rows it still moves, that takes them to their place, and
+dual ascent looks at all rows again. All choices follow counts of work, never the clock.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from pegasos.problem import Floats, Problem
 from pegasos.solvers.driver import Review
 from pegasos.solvers.dual_ascent import DualAscent, DualState
+from pegasos.solvers.interior_point import InteriorPoint, InteriorState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 # Steps of size 1/(lam t) settle within an epoch only when lam n exceeds |x|^2 by about this factor (measured).
 _settles = 30.0
+_patience = 100  # epochs of dual ascent after which a cheap interior point is always worth it
+_cheap = 1e9  # multiply-adds
 
 
 @dataclass
 class AutoState:
-    """The state of the solver at work, and what is needed to change over and back."""
+    """The states at work: Pegasos until dual ascent has won, dual ascent, an interior point within it."""
 
-    pegasos: PegasosState | None  # None once dual ascent has won
-    dual: DualState | None  # None while Pegasos is at work
     seed: int
-    visits_before: int = 0  # by Pegasos, when dual ascent is at work
+    pegasos: PegasosState | None = None
+    dual: DualState | None = None
+    interior: InteriorState | None = None
+    visits_before: int = 0  # by others than the dual state
     steps_before: int = 0
     gap: float = np.inf  # of the last certificate of Pegasos
-    dual_before: float = 0.0  # the lower bound with which dual ascent began
-    next_choice: int = 1  # the epoch after which to think again
+    dual_before: float = 0.0  # the lower bound with which dual ascent was put on trial
+    next_choice: int = 1  # the epoch after which to think again about Pegasos
+    gaps: list[float] = field(default_factory=list)  # estimates at the epochs of this stretch of dual ascent
 
 
 @dataclass(frozen=True)
 class Auto:
-    """The two solvers it chooses from."""
+    """The solvers it chooses from, and the relative gap to reach."""
 
     pegasos: Pegasos
     ascent: DualAscent
+    tol: float | None = 1e-3
+    interior: InteriorPoint = field(default_factory=InteriorPoint)
 
     def start(self, problem: Problem, seed: int) -> AutoState:
         """Pegasos, where one of its epochs gets anywhere."""
         mean_square = float(problem.rows.squared_norms.mean())
         if problem.lam * problem.total > _settles * mean_square:
-            return AutoState(self.pegasos.start(problem, seed), None, seed)
-        return self.enter(problem, np.zeros(problem.rows.n_rows, self.ascent.dtype), seed)
+            return AutoState(seed, pegasos=self.pegasos.start(problem, seed))
+        return AutoState(seed, dual=self.ascent.start(problem, seed))
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
         """A dual point of these rows: dual ascent takes it further."""
-        return AutoState(None, self.ascent.enter(problem, alpha, seed), seed)
+        return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
 
     def steps(self, state: AutoState) -> int:
-        """Steps taken so far, of both solvers."""
+        """Steps taken so far, of all solvers."""
         if state.dual is not None:
             return state.steps_before + self.ascent.steps(state.dual)
         assert state.pegasos is not None
         return self.pegasos.steps(state.pegasos)
 
     def visits(self, state: AutoState) -> int:
-        """Rows visited so far, by both solvers."""
+        """Rows visited so far, by all solvers."""
         if state.dual is not None:
             return state.visits_before + self.ascent.visits(state.dual)
         assert state.pegasos is not None
         return self.pegasos.visits(state.pegasos)
 
     def advance_to(self, problem: Problem, state: AutoState, visits: int) -> None:
-        """Go on with the solver of the hour, epoch by epoch."""
+        """Go on with the solver of the hour; choices are made at the ends of epochs."""
         n = problem.rows.n_rows
         while (done := self.visits(state)) < visits:
-            if state.pegasos is not None and done >= state.next_choice * n:
-                self._choose(problem, state, state.pegasos)
-            goal = visits if state.pegasos is None else min(visits, max(done + 1, state.next_choice * n))
-            if state.dual is not None:
-                self.ascent.advance_to(problem, state.dual, goal - state.visits_before)
+            if state.interior is not None:
+                self._step_inside(problem, state, state.interior)
             elif state.pegasos is not None:
-                self.pegasos.advance_to(problem, state.pegasos, goal)
+                if done >= state.next_choice * n:
+                    self._choose(problem, state, state.pegasos)
+                self._advance_one(problem, state, min(visits, max(done + 1, state.next_choice * n)))
+            else:
+                end_of_epoch = n * (done // n + 1)
+                self._advance_one(problem, state, min(visits, end_of_epoch))
+                if self.visits(state) == end_of_epoch:
+                    self._consider_interior(problem, state)
 
     def review_due(self, problem: Problem, state: AutoState, epoch: int, tol: float | None) -> bool:
         """As the solver at work sees it."""
+        if state.interior is not None:
+            return False
         if state.dual is not None:
             return self.ascent.review_due(problem, state.dual, epoch, tol)
         assert state.pegasos is not None
         return self.pegasos.review_due(problem, state.pegasos, epoch, tol)
 
     def review(self, problem: Problem, state: AutoState, tol: float | None) -> Review:
-        """The certificate of the solver at work."""
+        """The certificate of the point reached."""
+        if state.interior is not None:
+            self._leave_interior(problem, state, state.interior)
         if state.dual is not None:
             return self.ascent.review(problem, state.dual, tol)
         assert state.pegasos is not None
@@ -101,6 +120,12 @@ class Auto:
             return self.ascent.point(problem, state.dual)
         assert state.pegasos is not None
         return self.pegasos.point(problem, state.pegasos)
+
+    def _advance_one(self, problem: Problem, state: AutoState, visits: int) -> None:
+        if state.dual is not None:
+            self.ascent.advance_to(problem, state.dual, visits - state.visits_before)
+        elif state.pegasos is not None:
+            self.pegasos.advance_to(problem, state.pegasos, visits)
 
     def _choose(self, problem: Problem, state: AutoState, pegasos: PegasosState) -> None:
         """Put dual ascent on trial for an epoch, or judge it."""
@@ -118,3 +143,67 @@ class Auto:
         else:
             state.next_choice = 2 * round(epochs)
             state.dual = None
+
+    def _consider_interior(self, problem: Problem, state: AutoState) -> None:
+        """Change over when that is less work than what dual ascent is going to need."""
+        assert state.dual is not None
+        estimate = self.ascent.estimate(problem, state.dual)
+        if self.tol is None or not estimate > self.tol:
+            return
+        state.gaps.append(estimate)
+        chosen, price = self._choose_rows(problem, state.dual)
+        if len(state.gaps) >= _patience and price < _cheap:
+            worth = True
+        else:
+            done = len(state.gaps) * _work_of_an_epoch(problem)
+            worth = done > 0.5 * price and _epochs_to_go(state.gaps, self.tol) * _work_of_an_epoch(problem) > price
+        if worth and len(chosen) > 0:
+            weights, alpha = self.ascent.point(problem, state.dual)
+            state.interior = self.interior.enter(problem, alpha, weights, chosen)
+            state.gaps.clear()
+
+    def _choose_rows(self, problem: Problem, dual: DualState) -> tuple[npt.NDArray[np.uint32], float]:
+        """All rows where that is cheap: shrinking may err. Otherwise those that still move."""
+        moving = self.ascent.moving_rows(problem, dual)
+        every = np.flatnonzero(problem.cost > 0.0).astype(np.uint32)
+        price_of_all = self.interior.price(len(every), problem.rows.n_features)
+        price = self.interior.price(len(moving), problem.rows.n_features)
+        return (every, price_of_all) if price_of_all < max(_cheap, 2.0 * price) else (moving, price)
+
+    def _step_inside(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
+        assert state.dual is not None
+        assert self.tol is not None
+        self.interior.step(problem, interior)
+        state.visits_before += len(interior.alpha)
+        state.steps_before += 1
+        gap = self.interior.gap(problem, interior)
+        lower = self.ascent.dual(problem, state.dual)
+        if interior.stalled or gap <= max(0.2 * self.tol, 1e-10) * (lower + gap):
+            self._leave_interior(problem, state, interior)
+
+    def _leave_interior(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
+        """Dual ascent goes on from the interior point's place, if that is better than its own."""
+        assert state.dual is not None
+        alpha = state.dual.alpha.copy()
+        alpha[interior.chosen] = interior.alpha
+        moved = self.ascent.enter(problem, alpha, state.dual.counters.random)
+        if self.ascent.dual(problem, moved) > self.ascent.dual(problem, state.dual):
+            state.visits_before += self.ascent.visits(state.dual)
+            state.steps_before += self.ascent.steps(state.dual)
+            state.dual = moved
+        state.interior = None
+
+
+def _work_of_an_epoch(problem: Problem) -> float:
+    """In multiply-adds, of dual ascent; a visit has a price of its own."""
+    values = problem.rows.values
+    stored = values.nnz if sp.issparse(values) else values.size
+    return 2.0 * float(stored) + 50.0 * problem.rows.n_rows
+
+
+def _epochs_to_go(gaps: list[float], tol: float) -> float:
+    """How many more epochs at the rate of the second half of those behind."""
+    half = len(gaps) // 2
+    if not gaps[half] > gaps[-1] > 0.0:
+        return math.inf
+    return (len(gaps) - 1 - half) * math.log(gaps[-1] / tol) / math.log(gaps[half] / gaps[-1])

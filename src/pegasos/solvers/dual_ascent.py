@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.certificate import certify_dual, dual_point
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 
 _small = 1_000_000  # values: below, a certificate costs nothing worth saving
@@ -82,7 +82,7 @@ class DualAscent:
         scheduled = (epoch & (epoch - 1)) == 0
         if scheduled and (epoch >= 16 or problem.rows.n_rows * problem.rows.n_features <= _small):
             return True
-        return tol is not None and not self._estimate(problem, state) > min(tol, state.target)
+        return tol is not None and not self.estimate(problem, state) > min(tol, state.target)
 
     def review(self, problem: Problem, state: DualState, tol: float | None) -> Review:
         """The certificate of the dual point; what rounding has done to the weights is undone."""
@@ -91,7 +91,7 @@ class DualAscent:
             self._settle(problem, state, weights, certificate.dual)
         if tol is not None and not certificate.relative_gap <= tol:
             # Shrinking was too bold, or the estimate: look at all rows again, and believe it less next time.
-            if self._estimate(problem, state) <= min(tol, state.target):
+            if self.estimate(problem, state) <= min(tol, state.target):
                 state.target = 0.5 * min(tol, state.target)
             state.counters.recall_all_rows()
         return Review(certificate, weights, state.alpha)
@@ -102,14 +102,20 @@ class DualAscent:
 
     def dual(self, problem: Problem, state: DualState) -> float:
         """D(alpha) as the loop knows it."""
-        weights = state.weights.astype(np.float64, copy=False)
-        return float(state.counters.alpha_sum / problem.total - 0.5 * problem.lam * (weights @ weights))
+        square = inner(state.weights, state.weights)
+        return state.counters.alpha_sum / problem.total - 0.5 * problem.lam * square
 
-    def _estimate(self, problem: Problem, state: DualState) -> float:
+    def moving_rows(self, problem: Problem, state: DualState) -> npt.NDArray[np.uint32]:
+        """The rows that shrinking has left in the sweep and that have a cost."""
+        rows = np.sort(state.order[: state.counters.active])
+        return rows[problem.cost[rows] > 0.0]
+
+    def estimate(self, problem: Problem, state: DualState) -> float:
+        """The relative gap, as the last sweep saw it."""
         gap = state.counters.sweep_gap / problem.total
         primal = self.dual(problem, state) + gap
         return gap / primal if primal > 0.0 else 0.0
 
     def _settle(self, problem: Problem, state: DualState, weights: npt.NDArray[np.float64], dual: float) -> None:
         state.weights[:] = weights
-        state.counters.alpha_sum = problem.total * (dual + 0.5 * problem.lam * float(weights @ weights))
+        state.counters.alpha_sum = problem.total * (dual + 0.5 * problem.lam * inner(weights, weights))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.certificate import certify
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 
 Sampling = Literal["shuffle", "uniform", "sequential"]
@@ -62,7 +62,7 @@ class Pegasos:
         counters = _core.PegasosCounters()
         counters.step = step
         counters.random = seed
-        counters.squared_norm = float(weights @ weights)
+        counters.squared_norm = inner(weights, weights)
         empty = np.empty(0, weights.dtype)
         sums = np.zeros_like(weights) if self.average is not None else None
         state = PegasosState(counters, weights, empty, sums, None, np.empty(0, np.uint32))
