@@ -1,0 +1,123 @@
+"""Find the loosest setting with which each solver reaches a target, and the seconds it takes.
+
+A ladder is climbed with single runs; only the rung that counts is run again, all solvers taking turns, so that what
+else the machine does meanwhile falls on all of them. A stricter target uses the runs of a looser one again.
+"""
+
+import time
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.objective import optimum, primal
+from benchmarks.problems import Problem
+from benchmarks.rivals import Solver
+
+# Rounding may bring a value below the bound by this much, relatively; more means that the bound is wrong.
+_rounding = 1e-7
+# Runs of a few milliseconds are repeated for this many seconds: three of them would measure the neighbours' load.
+_settled = 0.5
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How often, at least, the rung that counts is run, and the seconds one run may take."""
+
+    repeat: int
+    limit: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fit."""
+
+    seconds: float
+    suboptimality: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The best run with the loosest good setting; or, where no setting is good, the slowest that was tried."""
+
+    reached: bool
+    seconds: float
+    suboptimality: float
+    setting: float
+
+
+class Trial:
+    """One solver on one problem, with all its runs."""
+
+    def __init__(self, solver: Solver, problem: Problem, lam: float):
+        self.solver = solver
+        self._problem = problem
+        self._lam = lam
+        self._data = solver.prepare(problem)
+        self._lowest = optimum(problem, lam)
+        self._runs: dict[float, list[Run]] = defaultdict(list)
+
+    def climb(self, target: float, limit: float) -> float | None:
+        """The first setting that is good; None when the ladder ends, or gets too slow, before there is one."""
+        for setting in self.solver.ladder(target):
+            if not self._runs[setting]:
+                self.run(setting)
+            first = self._runs[setting][0]
+            if first.seconds > limit:
+                return None
+            if first.suboptimality <= target:
+                return setting
+        return None
+
+    def run(self, setting: float) -> None:
+        """Fit, and judge the result."""
+        seconds, weights, intercept = self._timed(setting)
+        # Threads of BLAS go on spinning for a while, and would slow down the solver that is timed next.
+        with threadpool_limits(1, "blas"):
+            value = primal(self._problem, self._lam, weights, intercept)
+        if value < self._lowest * (1 - _rounding):
+            raise ArithmeticError(f"{self.solver.name} found {value!r}, below the bound {self._lowest!r}.")
+        self._runs[setting].append(Run(seconds, (value - self._lowest) / self._lowest))
+
+    def _timed(self, setting: float) -> tuple[float, np.ndarray, float]:
+        """Seconds and solution; that a loose setting has not converged is no news here."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            start = time.perf_counter()
+            weights, intercept = self.solver.fit(self._data, self._lam, setting)
+            return time.perf_counter() - start, weights, intercept
+
+    def needs_more(self, setting: float, rule: Rule) -> bool:
+        """Too few runs, or too short ones, to trust the best of them."""
+        spent = sum(one.seconds for one in self._runs[setting])
+        return spent < _settled or (len(self._runs[setting]) < rule.repeat and spent < rule.limit)
+
+    def outcome(self, target: float, setting: float | None) -> Outcome:
+        """The fastest good run of a setting: chance and threads may spoil some of them."""
+        if setting is None:
+            slowest, at = max(((runs[0], at) for at, runs in self._runs.items()), key=lambda one: one[0].seconds)
+            return Outcome(False, slowest.seconds, slowest.suboptimality, at)
+        good = [one for one in self._runs[setting] if one.suboptimality <= target]
+        best = min(good, key=lambda one: one.seconds)
+        return Outcome(True, best.seconds, best.suboptimality, setting)
+
+
+def compare(
+    solvers: list[Solver], problem: Problem, lam: float, targets: list[float], rule: Rule
+) -> dict[float, dict[str, Outcome]]:
+    """For each target the outcome of each solver, by name."""
+    trials = [Trial(solver, problem, lam) for solver in solvers]
+    chosen = {(trial, target): trial.climb(target, rule.limit) for trial in trials for target in targets}
+    _take_turns([(trial, setting) for (trial, _), setting in chosen.items() if setting is not None], rule)
+    return {
+        target: {trial.solver.name: trial.outcome(target, chosen[trial, target]) for trial in trials}
+        for target in targets
+    }
+
+
+def _take_turns(rungs: list[tuple[Trial, float]], rule: Rule) -> None:
+    while rungs := [(trial, setting) for trial, setting in rungs if trial.needs_more(setting, rule)]:
+        for trial, setting in rungs:
+            trial.run(setting)

@@ -1,0 +1,108 @@
+"""The results of a target: as an aligned table, and as JSON with the versions of everything."""
+
+import json
+import math
+import os
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from threadpoolctl import threadpool_info
+
+from benchmarks.measure import Outcome, Rule
+
+_results = Path(__file__).parent / "results"
+_packages = ("pegasos", "numpy", "scipy", "scikit-learn", "liblinear-official", "snapml")
+_ours = "pegasos"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The outcomes of all solvers on one problem."""
+
+    problem: str
+    lam: float
+    outcomes: dict[str, Outcome]
+
+    @property
+    def ratio(self) -> float | None:
+        """Seconds of the fastest rival over ours; None where we, or all rivals, miss the target."""
+        ours = self.outcomes[_ours]
+        rivals = [one.seconds for name, one in self.outcomes.items() if name != _ours and one.reached]
+        return min(rivals) / ours.seconds if rivals and ours.reached else None
+
+
+def render(target: float, rows: list[Row], rule: Rule) -> str:
+    """The table, and the geometric mean of its ratios."""
+    solvers = list(rows[0].outcomes)
+    lines = [["problem", "lam", *solvers, "fastest rival / pegasos"]]
+    for row in rows:
+        seconds = [_cell(row.outcomes[name], rule) for name in solvers]
+        lines.append([row.problem, f"{row.lam:g}", *seconds, "-" if row.ratio is None else f"{row.ratio:.2f}"])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    title = f"Seconds until (P - P*) / P* <= {target:g}, best of {rule.repeat} or more; '> s': not reached in s seconds"
+    return "\n".join([title, *aligned, _summary(rows)])
+
+
+def _cell(outcome: Outcome, rule: Rule) -> str:
+    if outcome.reached:
+        return f"{outcome.seconds:.4f}"
+    return f"> {min(outcome.seconds, rule.limit):.3g}"
+
+
+def _summary(rows: list[Row]) -> str:
+    mean = geometric_mean([row.ratio for row in rows if row.ratio is not None])
+    missed = sum(not row.outcomes[_ours].reached for row in rows)
+    sentence = "There is no ratio." if mean is None else f"Geometric mean of the ratios: {mean:.2f}."
+    return f"{sentence} pegasos missed the target on {missed} of {len(rows)}."
+
+
+def geometric_mean(ratios: list[float]) -> float | None:
+    """None of nothing."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+
+
+def write(target: float, rows: list[Row], rule: Rule) -> None:
+    """Keep the results of a target in `results/<target>.json`."""
+    _results.mkdir(exist_ok=True)
+    content = {
+        "target": target,
+        **asdict(rule),
+        "versions": _versions(),
+        "machine": _machine(),
+        "geometric_mean": geometric_mean([row.ratio for row in rows if row.ratio is not None]),
+        "rows": [{**asdict(row), "ratio": row.ratio} for row in rows],
+    }
+    (_results / f"{target:g}.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in _packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _machine() -> dict[str, object]:
+    """What else decides over seconds: threaded BLAS on a busy machine slows down those who call it."""
+    return {
+        "processor": _processor(),
+        "threads": os.cpu_count(),
+        "blas_threads": [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"],
+        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+        "system": platform.platform(),
+    }
+
+
+def _processor() -> str:
+    """The name Linux gives it; elsewhere what Python knows."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -1,0 +1,88 @@
+"""Problems for the tests: small, random, and awkward on purpose."""
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+from pegasos.problem import Problem, Rows
+
+LAYOUTS = ("dense", "csr int32", "csr int64")
+
+# Type of the rows, type of the weights, and how far rounding may take the weights apart in a thousand steps.
+PRECISIONS = {
+    "float64": (np.float64, np.float64, 1e-10),
+    "float32 rows, float64 weights": (np.float32, np.float64, 1e-10),
+    "float32": (np.float32, np.float32, 2e-4),
+}
+
+
+def in_layout(X, layout):
+    """The same matrix, dense or CSR with indices of the type named."""
+    if layout == "dense":
+        return np.ascontiguousarray(X)
+    matrix = sp.csr_array(X)
+    index = np.dtype(layout.split()[1])
+    matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
+    return matrix
+
+
+def problem_of(X, sign, *, cost=1.0, offset=0.0, lam=0.1, total=None, bias=0.0, layout="dense", dtype=np.float64):
+    """A problem from anything that numpy can broadcast; the total weight is the number of rows unless given."""
+    X = np.asarray(X, dtype=dtype)
+    n = len(X)
+    cost, offset = (np.broadcast_to(np.asarray(column, dtype=np.float64), (n,)) for column in (cost, offset))
+    rows = Rows.of(in_layout(X, layout), bias)
+    return Problem(rows, np.asarray(sign, dtype=np.int8), cost, offset, lam, float(n if total is None else total))
+
+
+def awkward_problem(layout="dense", dtype=np.float64, *, lam=0.02, seed=0, n_rows=41, n_features=87, bias=0.5):
+    """Sparse rows, one without any entry, one that is there twice, noisy signs, random costs (one is 0) and offsets.
+
+    The numbers are those of float32 whatever the type; 87 features use every branch of the vector loops.
+    """
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, n_features)) * (random.random((n_rows, n_features)) < 0.3)
+    X[3], X[5] = 0.0, X[4]
+    sign = np.where(X[:, :5].sum(axis=1) + random.normal(size=n_rows) > 0, 1, -1)
+    cost, offset = random.uniform(0.2, 2.0, n_rows), 0.3 * random.normal(size=n_rows)
+    cost[7] = 0.0
+    total = 0.9 * n_rows
+    return problem_of(
+        X.astype(np.float32),
+        sign,
+        cost=cost,
+        offset=offset,
+        lam=lam,
+        total=total,
+        bias=bias,
+        layout=layout,
+        dtype=dtype,
+    )
+
+
+@st.composite
+def small_problems(
+    draw,
+    *,
+    costs=(0.0, 0.5, 1.0, 3.0),
+    offsets=(-1.5, 0.0, 0.0, 0.25, 1.0),
+    biases=(0.0, 1.0, 2.5),
+    lams=(0.003, 0.03, 0.2, 1.0),
+):
+    """Up to 12 rows on a coarse grid, where rows of zeros, equal rows and ties are common."""
+    n, d = draw(st.integers(2, 12)), draw(st.integers(1, 5))
+    entry = st.sampled_from((-2.0, -1.0, -0.5, 0.0, 0.0, 0.75, 1.0, 3.0))
+    X = np.array(draw(st.lists(entry, min_size=n * d, max_size=n * d))).reshape(n, d)
+
+    def column(values):
+        return np.array(draw(st.lists(st.sampled_from(values), min_size=n, max_size=n)))
+
+    return problem_of(
+        X,
+        column((-1, 1)),
+        cost=column(costs),
+        offset=column(offsets),
+        lam=draw(st.sampled_from(lams)),
+        total=draw(st.sampled_from((n, 0.7 * n, 1.5 * n))),
+        bias=draw(st.sampled_from(biases)),
+    )

@@ -1,0 +1,75 @@
+"""Dual coordinate ascent with shrinking, as ICML 2008 (Hsieh and others, Algorithm 3) writes it.
+
+A visit of row i maximises D over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
+
+    alpha_i <- clip(alpha_i + lam total r_i / |x_i|^2, 0, cost_i)
+
+and w follows. A row at a bound that is pushed further out than any row was pulled in the sweep before leaves the sweep.
+"""
+
+import numpy as np
+
+from tests.reference.random import Random
+
+
+class DualAscent:
+    """alpha and w = w(alpha) after so many visits, and the rows that take part in the sweep."""
+
+    def __init__(self, problem, *, alpha=None, seed=0):
+        self.problem = problem
+        self.alpha = np.zeros(problem.n_rows) if alpha is None else problem.clip(alpha)
+        self.w = problem.weights_of(self.alpha)
+        self.random = Random(seed)
+        self.sweep_gap = np.inf
+        self.recall_all_rows()
+
+    def recall_all_rows(self):
+        self.order = []
+        self.position = 0
+
+    def visit(self):
+        if self.position == len(self.order):
+            self._begin_sweep()
+        row = self.order[self.position]
+        if self._maximise_over(row):
+            self.position += 1
+        else:  # the last row of the sweep takes the place of the one that leaves
+            last = self.order.pop()
+            if row != last:
+                self.order[self.position] = last
+        if self.position == len(self.order):
+            self._end_sweep()
+
+    def _maximise_over(self, i):
+        """One coordinate step; says whether the row stays in the sweep."""
+        p, old, cost = self.problem, self.alpha[i], self.problem.cost[i]
+        r = 1.0 - p.sign[i] * (p.X[i] @ self.w + p.offset[i])
+        self.gap_sum += cost * max(0.0, r) - old * r
+        if (old == 0.0 and r < self.lower) or (old == cost and r > self.upper):
+            return False
+        if old < cost:
+            self.highest = max(self.highest, r)
+        if old > 0.0:
+            self.lowest = min(self.lowest, r)
+        self.alpha[i] = min(max(self._unbounded_maximum(i, r), 0.0), cost)
+        self.w = self.w + (self.alpha[i] - old) * p.sign[i] * p.X[i] / (p.lam * p.total)
+        return True
+
+    def _unbounded_maximum(self, i, r):
+        squared_norm = self.problem.X[i] @ self.problem.X[i]
+        if squared_norm == 0.0:  # D is linear in alpha_i: the maximum lies at a bound
+            return self.alpha[i] if r == 0.0 else np.copysign(np.inf, r)
+        return self.alpha[i] + self.problem.lam * self.problem.total * r / squared_norm
+
+    def _begin_sweep(self):
+        if not self.order:
+            self.order = list(range(self.problem.n_rows))
+            self.upper, self.lower = np.inf, -np.inf
+        self.random.shuffle(self.order)
+        self.position = 0
+        self.highest = self.lowest = self.gap_sum = 0.0
+
+    def _end_sweep(self):
+        self.sweep_gap = self.gap_sum
+        self.upper = self.highest if self.highest > 0.0 else np.inf
+        self.lower = self.lowest if self.lowest < 0.0 else -np.inf

@@ -1,0 +1,83 @@
+"""Linear Pegasos as the paper writes it, with its dual point; every step touches all of w and all of alpha.
+
+Step t draws a batch A of k rows, finds those that violate (sign_i (<w, x_i> + offset_i) < 1), and with
+eta = 1/(lam t) sets
+
+    w     <- (1 - 1/t) w     + eta/k (n/total) sum_violators cost_i sign_i x_i
+    alpha <- (1 - 1/t) alpha + n/(t k) cost_i                     for each violator i
+    w, alpha <- both scaled down to |w| <= radius                 when projecting
+"""
+
+from itertools import islice
+
+import numpy as np
+
+from tests.reference.random import Random
+
+
+def draw_rows(sampling, n_rows, seed):
+    """The rows in the order in which they are visited, without end; an epoch may end within a batch."""
+    random = Random(seed)
+    order = list(range(n_rows))
+    while True:
+        if sampling == "uniform":
+            yield random.below(n_rows)
+        else:
+            if sampling == "shuffle":
+                random.shuffle(order)
+            yield from order
+
+
+class Pegasos:
+    """The iterate w after t steps, its dual point alpha, and the sums of the iterates before it."""
+
+    def __init__(self, problem, *, batch_size=1, sampling="shuffle", projection=False, average="uniform", seed=0):
+        self.problem = problem
+        self.batch_size = batch_size
+        self.projection = projection
+        self.average = average
+        self.rows = draw_rows(sampling, problem.n_rows, seed)
+        self.t = 0
+        self.w = np.zeros(problem.X.shape[1])
+        self.alpha = np.zeros(problem.n_rows)
+        self.closest = np.inf  # how near to 1 a margin has come: nearer than rounding, and either answer is right
+        # Steps after 1, 2, 4, ... whole epochs: there the tail begins.
+        self.tails = {-(-(2**power) * problem.n_rows // batch_size) for power in range(40)}
+        self._restart_average()
+
+    def step(self):
+        p, n, k = self.problem, self.problem.n_rows, self.batch_size
+        if self.average == "tail" and self.t in self.tails:
+            self._restart_average()
+        self.w_sum += self.w
+        self.alpha_sum += self.alpha
+        self.averaged += 1
+
+        self.t += 1
+        eta = 1.0 / (p.lam * self.t)
+        batch = np.array(list(islice(self.rows, k)))
+        margin = p.sign[batch] * (p.X[batch] @ self.w + p.offset[batch])
+        violators = batch[margin < 1.0]
+        self.closest = min(self.closest, np.abs(margin - 1.0).min())
+
+        self.w *= 1.0 - 1.0 / self.t
+        self.alpha *= 1.0 - 1.0 / self.t
+        self.w += eta / k * (n / p.total) * (p.cost[violators] * p.sign[violators]) @ p.X[violators]
+        np.add.at(self.alpha, violators, n / (self.t * k) * p.cost[violators])  # a row may be drawn twice
+        if self.projection:
+            self._project()
+
+    def mean(self):
+        """The average of the iterates w_1, w_2, ... (w_1 = 0) that a step has been taken from, and of their alphas."""
+        return self.w_sum / self.averaged, self.alpha_sum / self.averaged
+
+    def _project(self):
+        norm, radius = np.linalg.norm(self.w), self.problem.radius()
+        if norm > radius:
+            self.w *= radius / norm
+            self.alpha *= radius / norm
+
+    def _restart_average(self):
+        self.w_sum = np.zeros_like(self.w)
+        self.alpha_sum = np.zeros_like(self.alpha)
+        self.averaged = 0

@@ -1,0 +1,115 @@
+"""Blocks of rows: the step count goes on, weights and classes are counted as they come."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_classification
+
+from pegasos import PegasosClassifier
+
+X, Y = make_classification(600, 10, n_informative=6, class_sep=1.5, random_state=0)
+BLOCKS = [slice(begin, begin + 100) for begin in range(0, 600, 100)]
+
+
+def stream(form=np.asarray, blocks=BLOCKS, sample_weight=None, **settings):
+    model = PegasosClassifier(random_state=0, **settings)
+    for block in blocks:
+        weights = None if sample_weight is None else sample_weight[block]
+        model.partial_fit(form(X[block]), Y[block], classes=[0, 1], sample_weight=weights)
+    return model
+
+
+def test_the_step_count_goes_on():
+    assert [stream(blocks=BLOCKS[:k]).n_steps_ for k in (1, 2, 6)] == [100, 200, 600]
+    assert stream(batch_size=30).n_steps_ == 6 * 4
+    assert stream(batch_size="all").n_steps_ == 6
+
+
+def test_a_stream_learns():
+    model = stream(lam=0.01)
+    for _ in range(4):
+        for block in BLOCKS:
+            model.partial_fit(X[block], Y[block])
+    whole = PegasosClassifier(lam=0.01).fit(X, Y)
+    assert model.score(X, Y) > whole.score(X, Y) - 0.03
+    assert len(model.trace_) == 30
+
+
+def test_dense_and_sparse_streams_agree():
+    assert np.allclose(stream().coef_, stream(sp.csr_matrix).coef_)
+
+
+def test_a_fit_goes_on_as_a_stream():
+    model = PegasosClassifier(solver="pegasos", lam=0.01, tol=None, max_iter=5, random_state=0).fit(X, Y)
+    before = model.coef_.copy()
+    model.partial_fit(X[:50], Y[:50])
+    assert model.n_steps_ == 5 * 600 + 50
+    # Steps are of length 1/(lam t): fifty more of them cannot move far.
+    assert 0 < np.abs(model.coef_ - before).max() < 0.5 * np.abs(before).max()
+
+
+def test_a_certified_fit_goes_on_as_a_stream():
+    model = PegasosClassifier(lam=0.01, random_state=0).fit(X, Y)
+    accuracy, steps = model.score(X, Y), model.n_steps_
+    model.partial_fit(X[:50], Y[:50])
+    assert model.n_steps_ == steps + 50
+    assert model.score(X, Y) > accuracy - 0.05
+
+
+def test_a_block_without_weight_is_skipped():
+    model = stream()
+    before = model.coef_.copy()
+    model.partial_fit(X[:20], Y[:20], sample_weight=np.zeros(20))
+    assert np.array_equal(model.coef_, before)
+    empty = PegasosClassifier().partial_fit(X[:20], Y[:20], classes=[0, 1], sample_weight=np.zeros(20))
+    assert set(empty.predict(X)) == {0}
+    assert "No row had a weight" in empty.status_
+    assert empty.partial_fit(X, Y).score(X, Y) > 0.6
+
+
+def test_equal_weights_do_not_matter():
+    assert np.allclose(stream().coef_, stream(sample_weight=np.full(600, 7.0)).coef_)
+
+
+def test_balanced_weights_follow_the_running_totals():
+    rare = np.r_[np.flatnonzero(Y == 0), np.flatnonzero(Y == 1)[:30]]
+    rare = np.random.default_rng(0).permutation(rare)
+    plain = PegasosClassifier(lam=0.01, random_state=0)
+    even = PegasosClassifier(lam=0.01, class_weight="balanced", random_state=0)
+    for _ in range(10):
+        for block in np.array_split(rare, 5):
+            plain.partial_fit(X[block], Y[block], classes=[0, 1])
+            even.partial_fit(X[block], Y[block], classes=[0, 1])
+    recall = [model.predict(X[Y == 1]).mean() for model in (plain, even)]
+    assert recall[1] > recall[0]
+    seen = even._stream.totals
+    assert seen.tolist() == [10 * np.sum(Y[rare] == 0), 10 * 30]
+    # A mistake on a rare row costs N/(2 N_rare): the dual variable may go up to that.
+    assert even.alpha_.max() <= seen.sum() / (2 * seen[1]) + 1e-12
+
+
+def test_many_classes_come_as_a_stream_in_any_number_of_threads():
+    labels = np.digitize(X[:, 0], [-1.0, 1.0])
+    models = []
+    for n_jobs in (1, 2):
+        model = PegasosClassifier(lam=0.01, n_jobs=n_jobs, random_state=0)
+        for block in BLOCKS:
+            model.partial_fit(X[block], labels[block], classes=[0, 1, 2])
+        models.append(model)
+    assert models[0].coef_.shape == (3, 10)
+    assert np.array_equal(models[0].coef_, models[1].coef_)
+
+
+@pytest.mark.parametrize("average", ["uniform", "tail"])
+def test_averages_run_through_the_stream(average):
+    rough, smooth = stream(lam=1e-3), stream(lam=1e-3, average=average)
+    assert not np.allclose(rough.coef_, smooth.coef_)
+    assert smooth.certificate_.primal < rough.certificate_.primal
+
+
+def test_the_certificate_of_a_block_is_honest():
+    model = stream(lam=0.1)
+    best = PegasosClassifier(lam=0.1, tol=1e-8).fit(X[BLOCKS[-1]], Y[BLOCKS[-1]]).certificate_
+    proof = model.certificate_
+    assert proof.dual <= best.primal <= proof.primal
+    assert model.certify(X[BLOCKS[-1]], Y[BLOCKS[-1]]).dual == pytest.approx(proof.dual)

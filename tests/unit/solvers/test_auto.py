@@ -1,0 +1,104 @@
+"""Auto: Pegasos where its epochs get somewhere, dual ascent as soon as that is faster."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from pegasos.certificate import certify
+from pegasos.solution import Status
+from pegasos.solvers.auto import Auto
+from pegasos.solvers.driver import Stop, Watcher, run
+from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.pegasos import Pegasos
+from tests.problems import problem_of
+
+AUTO = Auto(Pegasos(), DualAscent())
+N_ROWS = 200
+
+
+def clouds(lam):
+    random = np.random.default_rng(0)
+    sign = np.resize([1, -1], N_ROWS)
+    return problem_of(random.normal(size=(N_ROWS, 3)) + 0.7 * sign[:, None], sign, lam=lam, bias=1.0)
+
+
+@dataclass(frozen=True)
+class AscentThatNeverWins(DualAscent):
+    """Claims no progress at any trial, and notes the dual points that it was given."""
+
+    entered_with: list = field(default_factory=list)
+
+    def enter(self, problem, alpha, seed):
+        self.entered_with.append(alpha)
+        return super().enter(problem, alpha, seed)
+
+    def dual(self, problem, state):
+        return 0.0
+
+
+def solvers_at_work(problem, max_iter):
+    """For each epoch the solvers that hold a state."""
+    seen = []
+
+    def look(epoch, weights):
+        seen.append((state.pegasos is not None, state.dual is not None))
+        return False
+
+    state = AUTO.start(problem, 0)
+    run(problem, AUTO, Stop(tol=1e-12, max_iter=max_iter), state=state, watcher=Watcher(on_epoch=look))
+    return seen
+
+
+def test_small_lam_begins_with_dual_ascent():
+    assert solvers_at_work(clouds(1e-3), 3) == [(False, True)] * 3
+
+
+def test_large_lam_begins_with_pegasos_and_puts_dual_ascent_on_trial():
+    assert solvers_at_work(clouds(1.0), 3) == [(True, False), (True, True), (False, True)]
+
+
+def test_the_first_epoch_is_the_one_of_pegasos():
+    problem = clouds(1.0)
+    auto, pegasos = (run(problem, solver, Stop(tol=None, max_iter=1), seed=4) for solver in (AUTO, Pegasos()))
+    np.testing.assert_array_equal(auto.weights, pegasos.weights)
+    np.testing.assert_array_equal(auto.alpha, pegasos.alpha)
+
+
+def test_dual_ascent_goes_on_from_the_dual_point_of_pegasos():
+    problem = clouds(1.0)
+    solution = run(problem, AUTO, Stop(tol=1e-9))
+    assert solution.status is Status.CERTIFIED
+    assert (np.diff(solution.trace["dual"]) >= 0.0).all()
+    assert solution.n_steps == AUTO.steps(solution.state) > N_ROWS
+
+
+@pytest.mark.parametrize("lam", [1e-4, 1e-2, 1.0, 100.0])
+def test_auto_is_certified_whatever_lam(lam):
+    problem = clouds(lam)
+    solution = run(problem, AUTO, Stop(tol=1e-8, max_iter=10_000))
+    assert solution.status is Status.CERTIFIED
+    assert certify(problem, solution.weights, solution.alpha).relative_gap <= 1e-8
+
+
+def test_a_trial_that_fails_gives_the_point_back_to_pegasos():
+    problem = clouds(1.0)
+    auto = Auto(Pegasos(), AscentThatNeverWins())
+    solution = run(problem, auto, Stop(tol=1e-12, max_iter=4), seed=2)
+    pegasos = run(problem, Pegasos(), Stop(tol=1e-12, max_iter=4), seed=2)
+    assert len(auto.ascent.entered_with) > 0
+    np.testing.assert_array_equal(solution.weights, pegasos.weights)
+
+
+def test_trials_begin_with_the_dual_points_of_whole_epochs():
+    problem = clouds(1.0)
+    auto = Auto(Pegasos(), AscentThatNeverWins())
+    run(problem, auto, Stop(tol=1e-12, max_iter=10), seed=2)
+    pegasos = Pegasos()
+    state = pegasos.start(problem, 2)
+    of_whole_epochs = []
+    for epoch in range(1, 11):
+        pegasos.advance_to(problem, state, epoch * N_ROWS)
+        of_whole_epochs.append(pegasos.point(problem, state)[1])
+    for alpha in auto.ascent.entered_with:
+        assert any(np.array_equal(alpha, whole) for whole in of_whole_epochs)
