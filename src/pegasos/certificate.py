@@ -38,7 +38,7 @@ class Certificate:
     --------
     >>> from pegasos.certificate import Certificate
     >>> print(Certificate(primal=0.25, dual=0.2499, gap=1e-4, relative_gap=4e-4, weight_radius=1.4))
-    certified: the objective 0.25 is at most 0.04 % above the best possible (proved lower bound 0.2499)
+    certified: the objective 0.25 is at most 0.041 % above the best possible (proved lower bound 0.2499)
     """
 
     primal: float
@@ -64,13 +64,19 @@ class Certificate:
         return math.isfinite(self.primal) and math.isfinite(self.dual)
 
 
+def _relative(gap: float, primal: float) -> float:
+    if not math.isfinite(gap):
+        return math.inf
+    return gap / primal if primal > 0.0 else 0.0
+
+
 def _percent(relative_gap: float) -> str:
     # Of the optimum, which is at least primal - gap; rounded up, so that the sentence stays true.
     share = 100.0 * relative_gap / (1.0 - relative_gap)
     if share <= 0.0:
         return "0 %"
     digits = 1 - math.floor(math.log10(share))
-    return f"{math.ceil(share * 10**digits) / 10**digits:.2g} %"
+    return f"{math.ceil(share * 10**digits) / 10**digits:.{max(digits, 0)}f} %"
 
 
 def certify(problem: Problem, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:
@@ -132,6 +138,6 @@ def _certificate(problem: Problem, weights: npt.NDArray[np.float64], dual: float
         primal=primal,
         dual=dual,
         gap=gap,
-        relative_gap=gap / primal if primal > 0.0 else 0.0,
+        relative_gap=_relative(gap, primal),
         weight_radius=math.sqrt(2.0 * max(gap, 0.0) / problem.lam),
     )

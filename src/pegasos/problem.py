@@ -130,7 +130,8 @@ class Problem:
 
 def inner(a: Floats, b: Floats) -> float:
     """<a, b> in double, in one fixed order: a threaded BLAS would wait for its threads and sum as they come."""
-    return float(np.sum(np.multiply(a, b, dtype=np.float64)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.sum(np.multiply(a, b, dtype=np.float64)))
 
 
 def constant(value: float, n: int) -> npt.NDArray[np.float64]:

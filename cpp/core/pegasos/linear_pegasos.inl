@@ -57,6 +57,14 @@ struct Pegasos {
     }
   }
 
+  // scale_sum * weights - weight_sums loses digits as projections shrink the scale: the product moves into the sums.
+  void fold_average() {
+    const W folded = W(now.scale_sum);
+    for (Index j = 0; j <= rows.n_features; ++j) weight_sums[j] -= folded * weights[j];
+    for (Index i = 0; i < rows.n_rows; ++i) alpha_sums[i] -= folded * alphas[i];
+    now.scale_sum = 0.0;
+  }
+
   void add(RowNumber i) {
     const double n = double(rows.n_rows);
     const double gain = n / (double(now.step) * double(settings.batch_size)) * at(problem.cost, i) / now.scale;
@@ -80,6 +88,7 @@ struct Pegasos {
     now.step += 1;
     now.averaged += 1;
     now.scale_sum += now.scale;
+    if (settings.average && now.scale_sum > 64.0 * now.scale * double(now.averaged)) fold_average();
     const Index n_violators = draw(sampler);
     shrink();
     for (Index k = 0; k < n_violators; ++k) add(batch[k]);

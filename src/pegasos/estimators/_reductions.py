@@ -7,7 +7,7 @@ number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
 from time import perf_counter
@@ -57,16 +57,16 @@ def _in_threads(
     with ThreadPoolExecutor(n_threads) as pool:
         futures = [pool.submit(solve, k) for k in range(n_problems)]
         try:
-            solutions = [future.result() for future in futures]
+            # Short waits: a thread that waits without end may not notice an interrupt.
+            while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
+                pass
         except KeyboardInterrupt:
             interrupted.set()
-            solutions = [future.result() for future in futures]
-            if all(solution.n_steps == 0 for solution in solutions):
+            if all(future.result().n_steps == 0 for future in futures):
                 raise
-        except BaseException:
-            interrupted.set()
-            raise
-    return solutions
+        finally:
+            interrupted.set()  # one failed: the others need not go on
+        return [future.result() for future in futures]
 
 
 def worst_status(solutions: Sequence[Solution]) -> Status:

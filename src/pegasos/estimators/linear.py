@@ -224,7 +224,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         rows, y = read_rows_and_target(self, X, y, self._bias, reset=not hasattr(self, "_stream"))
         weights = check_weights(sample_weight, rows.n_rows)
         self._check_stream_classes(classes, y)
-        codes = self._encode_block(y, weights)
+        codes = self._encode_known(y, weights)
         if not hasattr(self, "_stream"):
             self._begin_stream(rows)
         totals = class_totals(codes, len(self.classes_), weights)
@@ -271,7 +271,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "certify needs the same rows in the same order."
             )
         weights = check_weights(sample_weight, rows.n_rows)
-        problems = self._problems(rows, encode(y, self.classes_), weights)
+        problems = self._problems(rows, self._encode_known(y, weights), weights)
         bias = self._bias or 1.0
         coefs = np.column_stack([self.coef_, self.intercept_ / bias]).astype(np.float64)
         return combine([certify(*each) for each in zip(problems, coefs, alphas, strict=True)])
@@ -429,13 +429,13 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"classes must be those of the first call, {self.classes_.tolist()}, got {given.tolist()}."
             )
 
-    def _encode_block(self, y: Any, weights: Any) -> npt.NDArray[np.intp]:
+    def _encode_known(self, y: Any, weights: Any) -> npt.NDArray[np.intp]:
         codes = encode(y, self.classes_)
         strange = codes < 0 if weights is None else (codes < 0) & (weights > 0.0)
         if strange.any():
             raise PegasosError(
                 f"y contains {y[strange.argmax()]}, which is not in the classes {self.classes_.tolist()}; "
-                "name all classes at the first call of partial_fit."
+                "a fit or the first call of partial_fit must know them all."
             )
         return codes
 

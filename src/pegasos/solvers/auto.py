@@ -87,6 +87,7 @@ class Auto:
             elif state.pegasos is not None:
                 if done >= state.next_choice * n:
                     self._choose(problem, state, state.pegasos)
+                    done = self.visits(state)
                 self._advance_one(problem, state, min(visits, max(done + 1, state.next_choice * n)))
             else:
                 end_of_epoch = n * (done // n + 1)

@@ -117,5 +117,6 @@ class DualAscent:
         return gap / primal if primal > 0.0 else 0.0
 
     def _settle(self, problem: Problem, state: DualState, weights: npt.NDArray[np.float64], dual: float) -> None:
-        state.weights[:] = weights
+        with np.errstate(over="ignore"):
+            state.weights[:] = weights
         state.counters.alpha_sum = problem.total * (dual + 0.5 * problem.lam * inner(weights, weights))

@@ -140,8 +140,9 @@ class Pegasos:
         if state.weight_sums is None or state.alpha_sums is None or now.averaged == 0:
             return now.scale * weights, state.alphas * state.alphas.dtype.type(now.scale)
         mean = now.scale_sum / now.averaged
-        alpha = mean * state.alphas.astype(np.float64) - state.alpha_sums / now.averaged
-        return mean * weights - state.weight_sums / now.averaged, alpha.astype(state.alphas.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # the certificate says so
+            alpha = mean * state.alphas.astype(np.float64) - state.alpha_sums / now.averaged
+            return mean * weights - state.weight_sums / now.averaged, alpha.astype(state.alphas.dtype)
 
     def _next_tail(self, problem: Problem, step: int) -> float:
         """The first step, not before the given one, after which the average of the tail begins anew."""

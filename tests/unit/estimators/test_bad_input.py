@@ -30,7 +30,7 @@ def hand_made(data, indices, indptr):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_values_that_are_not_finite_are_refused_with_their_row(value, form, dtype):
     bad = form(with_value(value, dtype))
-    with pytest.raises(PegasosError, match="NaN or infinity .* in row 3"):
+    with pytest.raises(PegasosError, match=r"NaN or infinity .* in row 3"):
         PegasosClassifier().fit(bad, Y)
     with pytest.raises(PegasosError, match="in row 3"):
         PegasosClassifier().fit(X, Y).predict(bad)
@@ -167,7 +167,7 @@ def test_a_huge_constant_feature_gives_a_truthful_status_and_no_nan(solver, size
 def test_streams_are_checked():
     with pytest.raises(PegasosError, match="first call of partial_fit needs classes="):
         PegasosClassifier().partial_fit(X, Y)
-    with pytest.raises(PegasosError, match="C=1.0 needs the number of rows"):
+    with pytest.raises(PegasosError, match=r"C=1\.0 needs the number of rows"):
         PegasosClassifier(C=1.0).partial_fit(X, Y, classes=[0, 1])
     model = PegasosClassifier().partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(PegasosError, match=r"classes must be those of the first call, \[0, 1\], got \[0, 2\]"):

@@ -102,7 +102,7 @@ def test_many_classes_come_as_a_stream_in_any_number_of_threads():
 
 @pytest.mark.parametrize("average", ["uniform", "tail"])
 def test_averages_run_through_the_stream(average):
-    rough, smooth = stream(lam=1e-3), stream(lam=1e-3, average=average)
+    rough, smooth = stream(lam=0.1), stream(lam=0.1, average=average)
     assert not np.allclose(rough.coef_, smooth.coef_)
     assert smooth.certificate_.primal < rough.certificate_.primal
 
