@@ -14,14 +14,23 @@ struct DualAscent {
   W* alpha;
   const W* step;
   RowNumber* order;
-  W unit;            // 1/(lam total)
-  DualCounters now;  // a copy, so that the loop keeps it in registers
+  W unit;  // 1/(lam total)
+  DualCounters& now;
 
-  static constexpr Index prefetch_distance = 12;
+  static constexpr Index prefetch_distance = 6;
 
-  // Brings the row at position k of the sweep, and what belongs to it, nearer.
-  void prefetch(Index k) const {
-    const RowNumber i = order[k < now.active ? k : now.position];
+  // What a sweep adds up, in registers.
+  struct Sweep {
+    W lower, upper;
+    W lowest, highest;
+    double gap_sum, alpha_sum;
+  };
+
+  // Brings the rows that come up, and what belongs to them, nearer.
+  [[gnu::always_inline]] void prefetch(Index position, Index active) const {
+    const Index next = position + prefetch_distance, later = next + prefetch_distance;
+    rows.prefetch_start(order[later < active ? later : position]);
+    const RowNumber i = order[next < active ? next : position];
     __builtin_prefetch(alpha + i, 1, 2);
     __builtin_prefetch(step + i, 0, 2);
     __builtin_prefetch(problem.sign + i, 0, 2);
@@ -30,28 +39,28 @@ struct DualAscent {
 
   // Maximises over alpha_i; says whether the row stays in the sweep. Written without branches up to the update: at
   // the start every one of them is a coin toss.
-  bool visit_row(RowNumber i) {
+  [[gnu::always_inline]] bool visit_row(RowNumber i, Sweep& sweep) const {
     const W sign = W(problem.sign[i]);
     const W cost = W(at(problem.cost, i));
     const W offset = W(at(problem.offset, i));
-    const W r = W(1) - sign * (rows.dot(i, weights) + offset);
     const W old = alpha[i];
-    const bool at_zero = old <= W(0), at_cost = old >= cost;
+    const W r = W(1) - sign * (rows.dot(i, weights) + offset);
     const W push = r > W(0) ? r : W(0), pull = r < W(0) ? r : W(0);
-
-    now.gap_sum += double(cost * push) - double(old * r);
-    if ((at_zero & (r < W(now.lower))) | (at_cost & (r > W(now.upper)))) return false;
-    const double up = at_cost ? 0.0 : double(push), down = at_zero ? 0.0 : double(pull);
-    now.highest = up > now.highest ? up : now.highest;
-    now.lowest = down < now.lowest ? down : now.lowest;
+    const bool at_zero = old <= W(0), at_cost = old >= cost;
 
     W moved = old + step[i] * r;
     moved = moved > W(0) ? moved : W(0);
     moved = moved < cost ? moved : cost;
+
+    sweep.gap_sum += double(cost * push - old * r);
+    if ((at_zero & (r < sweep.lower)) | (at_cost & (r > sweep.upper))) return false;
+    const W up = at_cost ? W(0) : push, down = at_zero ? W(0) : pull;
+    sweep.highest = up > sweep.highest ? up : sweep.highest;
+    sweep.lowest = down < sweep.lowest ? down : sweep.lowest;
     if (moved != old) {
       alpha[i] = moved;
-      now.alpha_sum += double(moved - old) * double(W(1) - sign * offset);
-      rows.add(i, (moved - old) * sign * unit, weights);
+      sweep.alpha_sum += double((moved - old) * (W(1) - sign * offset));
+      rows.add(i, (moved - old) * (sign * unit), weights);
     }
     return true;
   }
@@ -78,16 +87,28 @@ struct DualAscent {
     now.lower = -1e30;
   }
 
+  // Visits rows until the sweep or the visits end.
+  void advance_within_sweep(Index end) {
+    Sweep sweep{W(now.lower), W(now.upper), W(now.lowest), W(now.highest), now.gap_sum, now.alpha_sum};
+    Index position = now.position, active = now.active, visits = now.visits;
+    for (; visits < end && position < active; ++visits) {
+      prefetch(position, active);
+      const RowNumber i = order[position];
+      if (visit_row(i, sweep))
+        ++position;
+      else
+        order[position] = order[--active];
+    }
+    now.position = position, now.active = active, now.visits = visits;
+    now.lowest = double(sweep.lowest), now.highest = double(sweep.highest);
+    now.gap_sum = sweep.gap_sum, now.alpha_sum = sweep.alpha_sum;
+  }
+
   void advance(Index n_visits) {
-    for (const Index end = now.visits + n_visits; now.visits < end; ++now.visits) {
+    const Index end = now.visits + n_visits;
+    while (now.visits < end) {
       if (now.position >= now.active) begin_sweep();
-      prefetch(now.position + prefetch_distance);
-      const RowNumber i = order[now.position];
-      if (visit_row(i)) {
-        ++now.position;
-      } else {
-        order[now.position] = order[--now.active];
-      }
+      advance_within_sweep(end);
       if (now.position >= now.active) end_sweep();
     }
   }
@@ -95,16 +116,15 @@ struct DualAscent {
 
 inline void dual_advance(const Problem& problem, const DualState& state, Index n_visits) {
   visit(problem.rows, state.weights.scalar, [&]<class R, class W>(const R& rows, W) {
-    DualAscent<R, W> ascent{problem,
-                            rows,
-                            static_cast<W*>(state.weights.data),
-                            static_cast<W*>(state.alpha.data),
-                            static_cast<const W*>(state.step.data),
-                            state.order,
-                            W(1.0 / (problem.lam * problem.total)),
-                            *state.counters};
-    ascent.advance(n_visits);
-    *state.counters = ascent.now;
+    DualAscent<R, W>{problem,
+                     rows,
+                     static_cast<W*>(state.weights.data),
+                     static_cast<W*>(state.alpha.data),
+                     static_cast<const W*>(state.step.data),
+                     state.order,
+                     W(1.0 / (problem.lam * problem.total)),
+                     *state.counters}
+        .advance(n_visits);
   });
 }
 

@@ -71,13 +71,11 @@ template <class T, class I>
 bool inspect_row(const CsrRows<T, I>& rows, Index i, Inspection& found) {
   const Index begin = rows.starts[i], end = rows.starts[i + 1];
   bool inside = begin >= 0 && begin <= end && end <= Index(rows.starts[rows.n_rows]);
-  bool sorted = true;
-  Index previous = -1;
-  for (Index k = begin; inside && k < end; ++k) {
-    const Index column = rows.indices[k];
-    inside = column >= 0 && column < rows.n_features;
-    sorted = sorted && column > previous;
-    previous = column;
+  const bool sorted = !inside || simd::strictly_increasing(rows.indices + begin, end - begin);
+  const auto has_place = [&](Index k) { return rows.indices[k] >= 0 && Index(rows.indices[k]) < rows.n_features; };
+  if (inside && end > begin) {
+    inside = has_place(begin) && has_place(end - 1);
+    for (Index k = begin; !sorted && inside && k < end; ++k) inside = has_place(k);
   }
   if (!inside && found.out_of_bounds < 0) found.out_of_bounds = i;
   if (!sorted && found.unsorted < 0) found.unsorted = i;

@@ -86,6 +86,19 @@ inline double squared_norm(const X* x, Index n) {
   return total;
 }
 
+// Whether each entry exceeds the one before.
+template <class I>
+inline bool strictly_increasing(const I* p, Index n) {
+  constexpr int L = 32 / sizeof(I);
+  Vector<I, L> holds = ~Vector<I, L>{};
+  Index k = 0;
+  for (; k + 1 + L <= n; k += L) holds &= load<I, L>(p + k + 1) > load<I, L>(p + k);
+  bool all = true;
+  for (int lane = 0; lane < L; ++lane) all &= holds[lane] != 0;
+  for (; k + 1 < n; ++k) all &= p[k + 1] > p[k];
+  return all;
+}
+
 // w += a x
 template <class X, class W>
 inline void add(W a, const X* x, W* w, Index n) {

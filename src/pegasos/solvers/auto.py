@@ -152,24 +152,24 @@ class Auto:
         if self.tol is None or not estimate > self.tol:
             return
         state.gaps.append(estimate)
-        chosen, price = self._choose_rows(problem, state.dual)
+        all_rows, price = self._price(problem, state.dual)
         if len(state.gaps) >= _patience and price < _cheap:
             worth = True
         else:
             done = len(state.gaps) * _work_of_an_epoch(problem)
             worth = done > 0.5 * price and _epochs_to_go(state.gaps, self.tol) * _work_of_an_epoch(problem) > price
-        if worth and len(chosen) > 0:
+        if worth:
+            chosen = self.ascent.rows(problem, state.dual, all_rows=all_rows)
             weights, alpha = self.ascent.point(problem, state.dual)
             state.interior = self.interior.enter(problem, alpha, weights, chosen)
             state.gaps.clear()
 
-    def _choose_rows(self, problem: Problem, dual: DualState) -> tuple[npt.NDArray[np.uint32], float]:
-        """All rows where that is cheap: shrinking may err. Otherwise those that still move."""
-        moving = self.ascent.moving_rows(problem, dual)
-        every = np.flatnonzero(problem.cost > 0.0).astype(np.uint32)
-        price_of_all = self.interior.price(len(every), problem.rows.n_features)
-        price = self.interior.price(len(moving), problem.rows.n_features)
-        return (every, price_of_all) if price_of_all < max(_cheap, 2.0 * price) else (moving, price)
+    def _price(self, problem: Problem, dual: DualState) -> tuple[bool, float]:
+        """Whether to take all rows, where that is cheap: shrinking may err; and the price of an interior point."""
+        price_of_all = self.interior.price(problem.rows.n_rows, problem.rows.n_features)
+        price = self.interior.price(dual.counters.active, problem.rows.n_features)
+        all_rows = price_of_all < max(_cheap, 2.0 * price)
+        return all_rows, price_of_all if all_rows else price
 
     def _step_inside(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
         assert state.dual is not None

@@ -105,9 +105,10 @@ class DualAscent:
         square = inner(state.weights, state.weights)
         return state.counters.alpha_sum / problem.total - 0.5 * problem.lam * square
 
-    def moving_rows(self, problem: Problem, state: DualState) -> npt.NDArray[np.uint32]:
-        """The rows that shrinking has left in the sweep and that have a cost."""
-        rows = np.sort(state.order[: state.counters.active])
+    def rows(self, problem: Problem, state: DualState, *, all_rows: bool) -> npt.NDArray[np.uint32]:
+        """The rows that have a cost: all, or those that shrinking has left in the sweep."""
+        n = problem.rows.n_rows
+        rows = np.arange(n, dtype=np.uint32) if all_rows else np.sort(state.order[: state.counters.active])
         return rows[problem.cost[rows] > 0.0]
 
     def estimate(self, problem: Problem, state: DualState) -> float:

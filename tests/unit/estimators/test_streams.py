@@ -100,11 +100,17 @@ def test_many_classes_come_as_a_stream_in_any_number_of_threads():
     assert np.array_equal(models[0].coef_, models[1].coef_)
 
 
-@pytest.mark.parametrize("average", ["uniform", "tail"])
-def test_averages_run_through_the_stream(average):
-    rough, smooth = stream(lam=0.1), stream(lam=0.1, average=average)
-    assert not np.allclose(rough.coef_, smooth.coef_)
-    assert smooth.certificate_.primal < rough.certificate_.primal
+def test_a_uniform_average_is_the_mean_of_the_iterates():
+    smooth = stream(lam=0.1, average="uniform", batch_size="all")
+    # With one step a block the iterates can be read off: the average takes w_1 .. w_T, the one before each step.
+    iterates = [np.zeros(10)] + [stream(lam=0.1, batch_size="all", blocks=BLOCKS[:k]).coef_[0] for k in range(1, 6)]
+    assert np.allclose(smooth.coef_[0], np.mean(iterates, axis=0))
+
+
+def test_the_tail_average_forgets_the_beginning():
+    rough, uniform, tail = (stream(lam=1e-3, average=average) for average in (None, "uniform", "tail"))
+    assert tail.certificate_.primal < rough.certificate_.primal
+    assert tail.certificate_.primal < uniform.certificate_.primal
 
 
 def test_the_certificate_of_a_block_is_honest():
