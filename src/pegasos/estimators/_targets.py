@@ -43,9 +43,8 @@ def signs_of(codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np
 
 def class_totals(codes: npt.NDArray[np.intp], n_classes: int, weights: Weights | None) -> Weights:
     """The sample weight of each class."""
-    known = codes >= 0
-    chosen = None if weights is None else weights[known]
-    return np.bincount(codes[known], weights=chosen, minlength=n_classes).astype(np.float64)
+    # Labels of no class, numbered -1, are counted in front and left out.
+    return np.bincount(codes + 1, weights=weights, minlength=n_classes + 1)[1:].astype(np.float64)
 
 
 def class_factors(class_weight: Any, classes: npt.NDArray[Any], totals: Weights) -> Weights | None:

@@ -45,7 +45,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
     solver : {"auto", "pegasos", "dual"}, default="auto"
         "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "auto" begins with
-        Pegasos where that gets anywhere and goes on with dual ascent as soon as that closes the gap faster.
+        Pegasos where that is enough, goes on with dual ascent as soon as that closes the gap faster, and helps it with an
+        interior point where it crawls.
     batch_size : int or "all", default=1
         Rows of a Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform"}, default="shuffle"
