@@ -30,13 +30,13 @@ class Stream:
     steps: list[int]
     states: list[PegasosState | None]  # None: not begun
     seed: int
-    n_blocks: int = 0
+    traces: list[Trace]  # a row for each block
 
     @classmethod
     def begin(cls, n_problems: int, n_features: int, n_classes: int, seed: int) -> Stream:
         """Before the first block."""
         weights = [np.zeros(n_features + 1) for _ in range(n_problems)]
-        return cls(0, np.zeros(n_classes), weights, [0] * n_problems, [None] * n_problems, seed)
+        return cls(0, np.zeros(n_classes), weights, [0] * n_problems, [None] * n_problems, seed, _no_traces(n_problems))
 
     @classmethod
     def after(cls, solutions: Sequence[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> Stream:
@@ -48,6 +48,7 @@ class Stream:
             [solution.n_steps for solution in solutions],
             [solution.state if isinstance(solution.state, PegasosState) else None for solution in solutions],
             seed,
+            _no_traces(len(solutions)),
         )
 
     @property
@@ -55,19 +56,18 @@ class Stream:
         """Mean sample weight of a row."""
         return float(self.totals.sum()) / self.n_rows
 
-    def learn(
-        self, problems: Sequence[Problem], solver: Pegasos, traces: Sequence[Trace], n_jobs: int | None
-    ) -> list[Solution]:
+    def learn(self, problems: Sequence[Problem], solver: Pegasos, n_jobs: int | None) -> list[Solution]:
         """One pass over the block, for each problem; the step counts go on."""
-        self.n_blocks += 1
-        restart = solver.average == "tail" and (self.n_blocks & (self.n_blocks - 1)) == 0
+        n_blocks = len(self.traces[0])
+        # The tail begins anew after blocks 1, 2, 4, 8, ...
+        restart = solver.average == "tail" and n_blocks > 0 and (n_blocks & (n_blocks - 1)) == 0
         begun = perf_counter()
 
         def pass_over(k: int) -> Solution:
             state = self.states[k]
             state = solver.resume(problems[k], state, self.weights[k], step=self.steps[k], seed=self.seed)
             state = solver.move_to(problems[k], state, restart_average=restart)
-            return _pass(problems[k], solver, state, traces[k], begun)
+            return _pass(problems[k], solver, state, self.traces[k], begun)
 
         n_threads = min(len(problems), effective_n_jobs(n_jobs))
         if n_threads == 1:
@@ -79,6 +79,10 @@ class Stream:
         self.weights = [solution.weights for solution in solutions]
         self.steps = [solution.n_steps for solution in solutions]
         return solutions
+
+
+def _no_traces(n_problems: int) -> list[Trace]:
+    return [Trace() for _ in range(n_problems)]
 
 
 def _pass(problem: Problem, solver: Pegasos, state: PegasosState, trace: Trace, begun: float) -> Solution:

@@ -45,8 +45,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
     solver : {"auto", "pegasos", "dual"}, default="auto"
         "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "auto" begins with
-        Pegasos where that is enough, goes on with dual ascent as soon as that closes the gap faster, and helps it with an
-        interior point where it crawls.
+        Pegasos where that is enough, goes on with dual ascent as soon as that closes the gap faster, and helps it with
+        an interior point where it crawls.
     batch_size : int or "all", default=1
         Rows of a Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform"}, default="shuffle"
@@ -237,8 +237,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._stream.totals = self._stream.totals + totals
         problems = self._problems(rows, codes, weights, stream=self._stream)
         solver = self._pegasos(rows, np.float64, most=rows.n_rows)
-        traces = list(self.trace_.parts) if hasattr(self, "trace_") else [Trace() for _ in problems]
-        solutions = self._stream.learn(problems, solver, traces, self.n_jobs)
+        solutions = self._stream.learn(problems, solver, self.n_jobs)
         self._write(solutions, add_traces(solutions))
         return self
 

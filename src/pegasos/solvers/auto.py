@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from pegasos.certificate import certify
 from pegasos.problem import Floats, Problem
 from pegasos.solvers.driver import Review
 from pegasos.solvers.dual_ascent import DualAscent, DualState
@@ -41,6 +42,7 @@ class AutoState:
     gap: float = np.inf  # of the last certificate of Pegasos
     dual_before: float = 0.0  # the lower bound with which dual ascent was put on trial
     next_choice: int = 1  # the epoch after which to think again about Pegasos
+    fresh_weights: npt.NDArray[np.float64] | None = None  # of an interior point that has just ended
     gaps: list[float] = field(default_factory=list)  # estimates at the epochs of this stretch of dual ascent
 
 
@@ -100,7 +102,7 @@ class Auto:
         if state.interior is not None:
             return False
         if state.dual is not None:
-            return self.ascent.review_due(problem, state.dual, epoch, tol)
+            return state.fresh_weights is not None or self.ascent.review_due(problem, state.dual, epoch, tol)
         assert state.pegasos is not None
         return self.pegasos.review_due(problem, state.pegasos, epoch, tol)
 
@@ -109,7 +111,7 @@ class Auto:
         if state.interior is not None:
             self._leave_interior(problem, state, state.interior)
         if state.dual is not None:
-            return self.ascent.review(problem, state.dual, tol)
+            return self._better_weights(problem, state, self.ascent.review(problem, state.dual, tol))
         assert state.pegasos is not None
         review = self.pegasos.review(problem, state.pegasos, tol)
         state.gap = review.certificate.gap
@@ -121,6 +123,14 @@ class Auto:
             return self.ascent.point(problem, state.dual)
         assert state.pegasos is not None
         return self.pegasos.point(problem, state.pegasos)
+
+    def _better_weights(self, problem: Problem, state: AutoState, review: Review) -> Review:
+        """The interior point's own weights, where summing the dual point up would lose too many digits."""
+        weights, state.fresh_weights = state.fresh_weights, None
+        if weights is None:
+            return review
+        certificate = certify(problem, weights, review.alpha)
+        return Review(certificate, weights, review.alpha) if certificate.gap < review.certificate.gap else review
 
     def _advance_one(self, problem: Problem, state: AutoState, visits: int) -> None:
         if state.dual is not None:
@@ -193,6 +203,9 @@ class Auto:
             state.steps_before += self.ascent.steps(state.dual)
             state.dual = moved
         state.interior = None
+        # Its iterations count as whole epochs, so that its point is looked at before dual ascent moves on.
+        state.visits_before += -self.visits(state) % problem.rows.n_rows
+        state.fresh_weights = interior.others + interior.weights
 
 
 def _work_of_an_epoch(problem: Problem) -> float:

@@ -37,6 +37,7 @@ class InteriorState:
     """An iterate: the chosen rows, their dual variables and multipliers, and what the others contribute."""
 
     chosen: npt.NDArray[np.uint32]
+    others: Vector  # the weights of the fixed rows
     fixed: Vector  # q: 1 - sign (score of the fixed rows + offset)
     cost: Vector
     alpha: Vector
@@ -76,6 +77,7 @@ class InteriorPoint:
         small = max(0.1 * float(np.mean(_gap_terms(cost, a, residual))), 1e-12)
         return InteriorState(
             chosen,
+            others,
             fixed,
             cost,
             a,

@@ -102,7 +102,7 @@ def test_all_rows_give_the_optimum(lam):
 def test_few_rows_and_many_features_use_the_small_matrix():
     random = np.random.default_rng(0)
     problem = Problem.plain(Rows.of(random.normal(size=(20, 300)), 1.0), np.resize([1, -1], 20).astype(np.int8), 1e-6)
-    alpha, state = solve_inside(problem, np.arange(20, dtype=np.uint32))
+    alpha, state = solve_inside(problem, np.arange(20, dtype=np.uint32), tol=1e-14)
     assert state.outer is not None
     assert certify_dual(problem, alpha)[0].relative_gap < 1e-5
 
