@@ -81,7 +81,8 @@ void bind_interior_point(nb::module_& m) {
         "Writes the lower triangle of the sum of scale_i x_i x_i' over the chosen rows.");
   m.def("outer", outer, nb::arg("problem"), nb::arg("chosen"), nb::arg("out"),
         "Writes the lower triangle of the matrix of sign_i sign_j <x_i, x_j>.");
-  m.def("factor", factor, nb::arg("matrix"), "Cholesky in place, of a lower triangle; False when not positive definite.");
+  m.def("factor", factor, nb::arg("matrix"),
+        "Cholesky in place, of a lower triangle; False when not positive definite.");
   m.def("solve", solve, nb::arg("matrix"), nb::arg("vector"), "Solves in place, with the factor.");
 }
 

@@ -25,8 +25,7 @@ static void restore(Counters& counters, const nb::bytes& stored) {
   std::memcpy(new (&counters) Counters, stored.c_str(), sizeof(Counters));
 }
 
-static void check_one_type(const Problem& problem, const Buffer& weights,
-                           std::initializer_list<const Buffer*> others) {
+static void check_one_type(const Problem& problem, const Buffer& weights, std::initializer_list<const Buffer*> others) {
   if (problem.rows.scalar == Scalar::float64 && weights.scalar == Scalar::float32)
     throw std::invalid_argument("weights of float64 rows must be float64.");
   for (const Buffer* other : others)
@@ -95,7 +94,8 @@ void bind_linear(nb::module_& m) {
       .def_ro("visits", &D::visits)
       .def_ro("active", &D::active)
       .def_ro("sweep_gap", &D::sweep_gap)
-      .def("recall_all_rows", [](D& c) { c.active = c.position = 0; }, "The next sweep visits every row again.")
+      .def(
+          "recall_all_rows", [](D& c) { c.active = c.position = 0; }, "The next sweep visits every row again.")
       .def("__getstate__", [](const D& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
       .def("__setstate__", [](D& c, nb::bytes stored) { restore(c, stored); });
   m.def("dual_advance", dual_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"), nb::arg("alpha"),

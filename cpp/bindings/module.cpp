@@ -22,8 +22,9 @@ const Loops& loops() {
 
 NB_MODULE(_core, m) {
   m.doc() = "The native loops of pegasos: arrays in, arrays changed in place.";
-  m.def("instruction_set", [] { return pegasos::loops().instruction_set; },
-        "The instruction set the loops run on: 'avx512', 'avx2' or 'baseline'.");
+  m.def(
+      "instruction_set", [] { return pegasos::loops().instruction_set; },
+      "The instruction set the loops run on: 'avx512', 'avx2' or 'baseline'.");
   pegasos::bind_problem(m);
   pegasos::bind_linear(m);
   pegasos::bind_objective(m);

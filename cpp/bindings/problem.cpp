@@ -27,8 +27,9 @@ static OwnedRows dense_rows(InputArray values, double bias) {
   const Index n = Index(values.shape(0)), d = Index(values.shape(1));
   const bool contiguous = n * d == 0 || ((d == 1 || values.stride(1) == 1) && (n == 1 || values.stride(0) == d));
   require(contiguous, "dense rows must be C-contiguous.");
-  const Rows rows{Layout::dense, scalar_of(values.dtype(), "dense rows"), IndexType::int32, values.data(), nullptr,
-                  nullptr,       n, d, bias};
+  const Rows rows{
+      Layout::dense, scalar_of(values.dtype(), "dense rows"), IndexType::int32, values.data(), nullptr, nullptr, n, d,
+      bias};
   return {rows, std::move(values), {}, {}};
 }
 

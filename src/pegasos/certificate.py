@@ -76,7 +76,8 @@ def _percent(relative_gap: float) -> str:
     if share <= 0.0:
         return "0 %"
     digits = 1 - math.floor(math.log10(share))
-    return f"{math.ceil(share * 10**digits) / 10**digits:.{max(digits, 0)}f} %"
+    rounded_up = math.ceil(share * 10**digits) / 10**digits
+    return f"{rounded_up:.2g} %" if digits > 6 else f"{rounded_up:.{max(digits, 0)}f} %"
 
 
 def certify(problem: Problem, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:

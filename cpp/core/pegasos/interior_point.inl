@@ -71,11 +71,9 @@ void gram_of(const R& rows, const Chosen& chosen, const double* scale, double* m
   for (Index begin = 0; begin < chosen.n; begin += gram_block) {
     const Index n = begin + gram_block < chosen.n ? gram_block : chosen.n - begin;
     for (Index k = 0; k < n * width; ++k) room[k] = T(0);
-    for (Index k = 0; k < n; ++k)
-      rows.add(chosen.rows[begin + k], T(std::sqrt(scale[begin + k])), room + k * width);
+    for (Index k = 0; k < n; ++k) rows.add(chosen.rows[begin + k], T(std::sqrt(scale[begin + k])), room + k * width);
     for (Index i = 0; i < side; i += Tile::tall)
-      for (Index j = 0; j < i + Tile::tall && j < side; j += Tile::wide)
-        Tile::add(room, n, width, i, j, matrix, side);
+      for (Index j = 0; j < i + Tile::tall && j < side; j += Tile::wide) Tile::add(room, n, width, i, j, matrix, side);
   }
 }
 

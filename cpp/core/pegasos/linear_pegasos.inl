@@ -69,8 +69,7 @@ struct Pegasos {
     const double n = double(rows.n_rows);
     const double gain = n / (double(now.step) * double(settings.batch_size)) * at(problem.cost, i) / now.scale;
     const double push = gain * double(problem.sign[i]) / (problem.lam * problem.total);
-    if (settings.project)
-      now.squared_norm += push * (2.0 * double(rows.dot(i, weights)) + push * rows.squared_norm(i));
+    if (settings.project) now.squared_norm += push * (2.0 * double(rows.dot(i, weights)) + push * rows.squared_norm(i));
     rows.add(i, W(push), weights);
     alphas[i] += W(gain);
     if (settings.average) {

@@ -12,6 +12,19 @@
 namespace pegasos::PEGASOS_ISA {
 
 extern const Loops table;
-const Loops table{PEGASOS_NAME(PEGASOS_ISA), pegasos_advance, dual_advance, dual_weights, loss_sum, scores, inspect, chosen_scores, chosen_sum, gram_room, gram, outer, factor, solve};
+const Loops table{PEGASOS_NAME(PEGASOS_ISA),
+                  pegasos_advance,
+                  dual_advance,
+                  dual_weights,
+                  loss_sum,
+                  scores,
+                  inspect,
+                  chosen_scores,
+                  chosen_sum,
+                  gram_room,
+                  gram,
+                  outer,
+                  factor,
+                  solve};
 
 }  // namespace pegasos::PEGASOS_ISA

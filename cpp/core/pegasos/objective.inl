@@ -102,8 +102,7 @@ inline Inspection inspect(const Rows& any_rows, double* squared_norms) {
     for (Index i = 0; i < rows.n_rows; ++i) {
       squared_norms[i] = inspect_row(rows, i, found) ? rows.squared_norm(i) : 0.0;
       // A squared norm that is not finite may come from large finite values: look closer.
-      if (!std::isfinite(squared_norms[i]) && found.not_finite < 0 && !all_finite(rows, i))
-        found.not_finite = i;
+      if (!std::isfinite(squared_norms[i]) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;
     }
     return found;
   });

@@ -23,8 +23,7 @@ struct Random {
     std::uint64_t product = std::uint64_t(std::uint32_t(next() >> 32)) * bound;
     if (std::uint32_t(product) < bound) {
       const std::uint32_t threshold = std::uint32_t(-bound) % bound;
-      while (std::uint32_t(product) < threshold)
-        product = std::uint64_t(std::uint32_t(next() >> 32)) * bound;
+      while (std::uint32_t(product) < threshold) product = std::uint64_t(std::uint32_t(next() >> 32)) * bound;
     }
     return RowNumber(product >> 32);
   }

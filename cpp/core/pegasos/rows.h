@@ -54,9 +54,7 @@ struct DenseRows {
     simd::add(a, row(i), w, n_features);
     w[n_features] += a * W(bias);
   }
-  double squared_norm(Index i) const {
-    return simd::squared_norm(row(i), n_features) + bias * bias;
-  }
+  double squared_norm(Index i) const { return simd::squared_norm(row(i), n_features) + bias * bias; }
   [[gnu::always_inline]] void prefetch(Index i) const { prefetch_lines(row(i), n_features * Index(sizeof(T))); }
   [[gnu::always_inline]] void prefetch_start(Index) const {}
 };
@@ -118,8 +116,8 @@ auto visit(const Rows& r, F&& f) {
   auto typed = [&]<class T>(T) {
     const T* values = static_cast<const T*>(r.values);
     auto csr = [&]<class I>(I) {
-      return f(CsrRows<T, I>{values, static_cast<const I*>(r.indices),
-                             static_cast<const I*>(r.starts), r.n_rows, r.n_features, r.bias});
+      return f(CsrRows<T, I>{values, static_cast<const I*>(r.indices), static_cast<const I*>(r.starts), r.n_rows,
+                             r.n_features, r.bias});
     };
     if (r.layout == Layout::dense) return f(DenseRows<T>{values, r.n_rows, r.n_features, r.bias});
     return r.index == IndexType::int32 ? csr(std::int32_t{}) : csr(std::int64_t{});

@@ -1,0 +1,37 @@
+"""What the documentation shows runs, and prints what it says."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import pegasos
+from pegasos import demo
+
+README = Path(__file__).parents[2] / "README.md"
+MODULES = [module.name for module in pkgutil.walk_packages(pegasos.__path__, "pegasos.") if "_core" not in module.name]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_the_docstrings_run(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_the_example_of_the_readme_prints_what_it_says(capsys):
+    code, output = re.search(r"```python\n(.*?)```\n\n((?:    .*\n)+)", README.read_text(), re.DOTALL).groups()
+    exec(code, {})
+    printed, shown = capsys.readouterr().out.split(), output.split()
+    for mine, theirs in zip(printed, shown, strict=True):
+        # The last digits of a gap near rounding differ from one instruction set to another.
+        assert mine == theirs or ("e-" in mine and "e-" in theirs)
+
+
+def test_the_demo_prints_a_table_and_draws_the_gap(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    demo.main(str(tmp_path))
+    printed = capsys.readouterr().out
+    assert printed.count("certified: ") == 3
+    assert (tmp_path / "gap.png").stat().st_size > 10_000
