@@ -21,7 +21,7 @@ def test_the_examples_of_the_docstrings_run(name):
 
 
 def test_the_example_of_the_readme_prints_what_it_says(capsys):
-    code, output = re.search(r"```python\n(.*?)```\n\n((?:    .*\n)+)", README.read_text(), re.DOTALL).groups()
+    code, output = re.search(r"```python\n(.*?)```\n\n((?:    [^\n]*\n)+)", README.read_text(), re.DOTALL).groups()
     exec(code, {})
     printed, shown = capsys.readouterr().out.split(), output.split()
     for mine, theirs in zip(printed, shown, strict=True):
