@@ -97,7 +97,15 @@ class Auto:
                 if self.visits(state) == end_of_epoch:
                     self._consider_interior(problem, state)
 
-    def review_due(self, problem: Problem, state: AutoState, epoch: int, tol: float | None) -> bool:
+    def next_look(self, problem: Problem, state: AutoState) -> int:
+        """As the solver at work sees it; while dual ascent is on trial or an interior point at work, whole epochs."""
+        n = problem.rows.n_rows
+        end_of_epoch = (self.visits(state) // n + 1) * n
+        if state.dual is None or state.pegasos is not None or state.interior is not None:
+            return end_of_epoch
+        return min(end_of_epoch, state.visits_before + self.ascent.next_look(problem, state.dual))
+
+    def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
         """As the solver at work sees it."""
         if state.interior is not None:
             return False

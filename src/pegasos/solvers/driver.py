@@ -45,8 +45,11 @@ class Solver(Protocol):
     def advance_to(self, problem: Problem, state: Any, visits: int) -> None:
         """Go on until that many rows have been visited."""
 
-    def review_due(self, problem: Problem, state: Any, epoch: int, tol: float | None) -> bool:
-        """Whether a certificate is worth its price at the end of this epoch."""
+    def next_look(self, problem: Problem, state: Any) -> int:
+        """Return the number of visits after which to think of a certificate; counts alone may decide it."""
+
+    def review_due(self, problem: Problem, state: Any, epoch: int | None, tol: float | None) -> bool:
+        """Whether a certificate is worth its price now; ``epoch`` is the number of a whole one just completed."""
 
     def review(self, problem: Problem, state: Any, tol: float | None) -> Review:
         """Return the point reached, certified."""
@@ -88,15 +91,19 @@ class _Run:
     review_seconds: float = 0.0
     chunk: int = 0
 
-    def epochs(self) -> Status:
-        """Whole epochs until something says stop."""
+    def until_the_end(self) -> Status:
+        """From look to look until something says stop."""
         n = self.problem.rows.n_rows
-        first = self.solver.visits(self.state) // n
-        for epoch in range(first + 1, first + self.stop.max_iter + 1):
-            ended = self.advance_to(epoch * n)
-            if ended is None and self.solver.review_due(self.problem, self.state, epoch - first, self.stop.tol):
+        first = epoch = self.solver.visits(self.state) // n
+        last = first + self.stop.max_iter
+        while epoch < last:
+            before = epoch
+            ended = self.advance_to(min(self.solver.next_look(self.problem, self.state), last * n))
+            epoch = self.solver.visits(self.state) // n
+            completed = epoch - first if epoch > before else None
+            if ended is None and self.solver.review_due(self.problem, self.state, completed, self.stop.tol):
                 ended = self.review()
-            if ended is None and self.watcher.on_epoch(epoch - first, self.weights):
+            if ended is None and completed is not None and self.watcher.on_epoch(completed, self.weights):
                 ended = Status.STOPPED
             if ended is not None:
                 return ended
@@ -196,7 +203,7 @@ def run(
     try:
         if state is None:
             whole.state = solver.start(problem, seed)
-        status = whole.epochs()
+        status = whole.until_the_end()
     except KeyboardInterrupt:
         if whole.state is None or solver.steps(whole.state) == 0:
             raise

@@ -77,10 +77,18 @@ class DualAscent:
                 problem.native, state.counters, state.weights, state.alpha, state.step, state.order, n_visits
             )
 
-    def review_due(self, problem: Problem, state: DualState, epoch: int, tol: float | None) -> bool:
+    def next_look(self, problem: Problem, state: DualState) -> int:
+        """The end of a sweep over the rows left, on data where a whole epoch of such sweeps would take long."""
+        n, visits = problem.rows.n_rows, self.visits(state)
+        end_of_epoch = (visits // n + 1) * n
+        if n * problem.rows.n_features <= _small:
+            return end_of_epoch
+        return min(end_of_epoch, visits + max(state.counters.active, n // 16))
+
+    def review_due(self, problem: Problem, state: DualState, epoch: int | None, tol: float | None) -> bool:
         """When the loop's own estimate of the gap is small enough, and now and then."""
-        scheduled = (epoch & (epoch - 1)) == 0
-        if scheduled and (epoch >= 16 or problem.rows.n_rows * problem.rows.n_features <= _small):
+        is_small = problem.rows.n_rows * problem.rows.n_features <= _small
+        if epoch is not None and (epoch & (epoch - 1)) == 0 and (epoch >= 16 or is_small):
             return True
         return tol is not None and not self.estimate(problem, state) > min(tol, state.target)
 

@@ -124,9 +124,14 @@ class Pegasos:
             n_steps,
         )
 
-    def review_due(self, problem: Problem, state: PegasosState, epoch: int, tol: float | None) -> bool:
+    def next_look(self, problem: Problem, state: PegasosState) -> int:
+        """The end of the epoch: there the dual point is within its bounds."""
+        n = problem.rows.n_rows
+        return (self.visits(state) // n + 1) * n
+
+    def review_due(self, problem: Problem, state: PegasosState, epoch: int | None, tol: float | None) -> bool:
         """At whole epochs that grow by about a quarter: a certificate costs about as much as an epoch."""
-        return epoch < 4 or epoch in _growing
+        return epoch is not None and (epoch < 4 or epoch in _growing)
 
     def review(self, problem: Problem, state: PegasosState, tol: float | None) -> Review:
         """The iterate, or the average, with its certificate."""
