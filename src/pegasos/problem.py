@@ -83,7 +83,9 @@ def _native_rows(values: Matrix, bias: float) -> _core.Rows:
         return _core.dense_rows(values, bias)
     indices, starts = values.indices, values.indptr
     if starts.dtype != indices.dtype:
-        starts = starts.astype(indices.dtype)
+        # The short one of the two is converted, unless that cannot hold the number of values.
+        fits = starts[-1] <= np.iinfo(indices.dtype).max
+        indices, starts = (indices, starts.astype(indices.dtype)) if fits else (indices.astype(starts.dtype), starts)
     try:
         return _core.csr_rows(values.data, indices, starts, values.shape[1], bias)
     except ValueError as error:

@@ -38,7 +38,7 @@ struct Pegasos {
     return n_violators;
   }
 
-  void set_all(W value) {
+  void multiply_all(W value) {
     for (Index j = 0; j <= rows.n_features; ++j) weights[j] *= value;
     for (Index i = 0; i < rows.n_rows; ++i) alphas[i] *= value;
   }
@@ -46,11 +46,11 @@ struct Pegasos {
   void shrink() {
     now.scale *= 1.0 - 1.0 / double(now.step);
     if (now.scale == 0.0) {  // the first step forgets the start
-      set_all(W(0));
+      multiply_all(W(0));
       now.squared_norm = 0.0;
       now.scale = 1.0;
     } else if (now.scale < 1e-9) {  // keep the scaled values away from overflow
-      set_all(W(now.scale));
+      multiply_all(W(now.scale));
       now.squared_norm *= now.scale * now.scale;
       now.scale_sum /= now.scale;
       now.scale = 1.0;

@@ -94,7 +94,7 @@ inline bool strictly_increasing(const I* p, Index n) {
   Index k = 0;
   for (; k + 1 + L <= n; k += L) holds &= load<I, L>(p + k + 1) > load<I, L>(p + k);
   bool all = true;
-  for (int lane = 0; lane < L; ++lane) all &= holds[lane] != 0;
+  for (int lane = 0; k > 0 && lane < L; ++lane) all &= holds[lane] != 0;
   for (; k + 1 < n; ++k) all &= p[k + 1] > p[k];
   return all;
 }

@@ -35,6 +35,32 @@ def encode(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     return codes
 
 
+def encode_known(y: Any, classes: npt.NDArray[Any], weights: Weights | None) -> npt.NDArray[np.intp]:
+    """The same, for classes that are settled: a row that counts must have one of them."""
+    codes = encode(y, classes)
+    strange = codes < 0 if weights is None else (codes < 0) & (weights > 0.0)
+    if strange.any():
+        raise PegasosError(
+            f"y contains {y[strange.argmax()]}, which is not in the classes {classes.tolist()}; "
+            "a fit or the first call of partial_fit must know them all."
+        )
+    return codes
+
+
+def check_classes(given: npt.ArrayLike | None, known: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    """The classes of a stream: named at its first call, the same ever after."""
+    named = None if given is None else np.unique(np.asarray(given))
+    if known is None:
+        if named is None:
+            raise PegasosError("the first call of partial_fit needs classes=, all the labels that will ever come.")
+        if len(named) < 2:
+            raise PegasosError(f"classes must name at least 2 classes, got {named.tolist()}.")
+        return named
+    if named is not None and not np.array_equal(named, known):
+        raise PegasosError(f"classes must be those of the first call, {known.tolist()}, got {named.tolist()}.")
+    return known
+
+
 def signs_of(codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
     """The labels of each binary problem: two classes make one, more make one against the rest for each."""
     positive = [1] if n_classes == 2 else range(n_classes)
@@ -66,5 +92,7 @@ def costs_of(codes: npt.NDArray[np.intp], weights: Weights | None, factors: Weig
     """What a mistake on each row costs: its sample weight times the factor of its class."""
     if factors is None:
         return constant(1.0, len(codes)) if weights is None else weights
+    if not factors.any():
+        raise PegasosError("class_weight is zero for every class: no row would count.")
     costs = factors[codes]
     return costs if weights is None else costs * weights

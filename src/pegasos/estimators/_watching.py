@@ -26,8 +26,8 @@ except ImportError:  # scikit-learn before 1.9: nothing to support, nothing to m
 class Onlookers:
     """The callbacks of one fit: a task for each binary problem, within it a task for each epoch."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any, n_problems: int):
-        self.estimator, self.X, self.y = estimator, X, y
+    def __init__(self, estimator: Any, X: Any, y: Any, classes: Any, n_problems: int):
+        self.estimator, self.X, self.y, self.classes = estimator, X, y, classes
         self.root: Any = None
         self.tasks: list[Any] = [None] * n_problems
         if getattr(estimator, "_skl_callbacks", None):
@@ -60,11 +60,15 @@ class Onlookers:
         if self.root is not None:
             self.root.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes={})
 
+    def _attributes(self, weights: npt.NDArray[np.float64]) -> dict[str, Any]:
+        """What a model needs to predict in the middle of a fit."""
+        return {"classes_": self.classes, **self.estimator._weights_as_attributes(weights[None])}
+
     def _epoch_hook(self, task: Any, single: bool) -> Callable[[int, Callable[[], npt.NDArray[np.float64]]], bool]:
         def hook(epoch: int, weights: Callable[[], npt.NDArray[np.float64]]) -> bool:
             context = task.subcontext(task_name="epoch")
             context.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
-            attributes = (lambda: self.estimator._weights_as_attributes(weights()[None])) if single else None
+            attributes = (lambda: self._attributes(weights())) if single else None
             return bool(
                 context.call_on_fit_task_end(
                     estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=attributes

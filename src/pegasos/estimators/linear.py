@@ -18,7 +18,16 @@ from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
 from pegasos.estimators._stream import Stream
-from pegasos.estimators._targets import class_factors, class_totals, costs_of, encode, find_classes, signs_of
+from pegasos.estimators._targets import (
+    check_classes,
+    class_factors,
+    class_totals,
+    costs_of,
+    encode,
+    encode_known,
+    find_classes,
+    signs_of,
+)
 from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, with_callbacks
 from pegasos.problem import Problem, Rows, constant
 from pegasos.solution import Solution, Status, Trace
@@ -182,12 +191,14 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         rows, y = read_rows_and_target(self, X, y, self._bias, reset=True)
         weights = check_weights(sample_weight, rows.n_rows)
-        self.classes_ = find_classes(y, weights)
-        codes = encode(y, self.classes_)
-        problems = self._problems(rows, codes, weights)
+        classes = find_classes(y, weights)
+        codes = encode(y, classes)
+        totals = class_totals(codes, len(classes), weights)
+        cost = costs_of(codes, weights, class_factors(self.class_weight, classes, totals))
+        problems = self._problems(rows, codes, cost, len(classes), float(totals.sum()))
         solver = self._solver(rows)
         seed = self._seed()
-        onlookers = Onlookers(self, X, y, len(problems))
+        onlookers = Onlookers(self, X, y, classes, len(problems))
         solutions = solve_all(
             problems,
             solver,
@@ -197,8 +208,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             states=self._warm_states(solver, problems, seed),
             watchers=[onlookers.watcher(k) for k in range(len(problems))],
         )
-        totals = class_totals(codes, len(self.classes_), weights)
         self._stream = Stream.after(solutions, rows.n_rows, totals, seed)
+        self.classes_ = classes
         self._write(solutions, merge_traces(problems, solutions))
         onlookers.end()
         return self
@@ -224,10 +235,12 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
         rows, y = read_rows_and_target(self, X, y, self._bias, reset=not hasattr(self, "_stream"))
         weights = check_weights(sample_weight, rows.n_rows)
-        self._check_stream_classes(classes, y)
-        codes = self._encode_known(y, weights)
+        known = check_classes(classes, self.classes_ if hasattr(self, "_stream") else None)
+        codes = encode_known(y, known, weights)
         if not hasattr(self, "_stream"):
-            self._begin_stream(rows)
+            n_problems = 1 if len(known) == 2 else len(known)
+            self._stream = Stream.begin(n_problems, rows.n_features, len(known), self._seed())
+            self.classes_ = known
         totals = class_totals(codes, len(self.classes_), weights)
         if totals.sum() == 0.0:
             if not hasattr(self, "coef_"):
@@ -235,7 +248,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return self
         self._stream.n_rows += rows.n_rows
         self._stream.totals = self._stream.totals + totals
-        problems = self._problems(rows, codes, weights, stream=self._stream)
+        cost = costs_of(codes, weights, class_factors(self.class_weight, known, self._stream.totals))
+        problems = self._problems(rows, codes, cost, len(known), rows.n_rows * self._stream.mean_weight)
         solver = self._pegasos(rows, np.float64, most=rows.n_rows)
         solutions = self._stream.learn(problems, solver, self.n_jobs)
         self._write(solutions, add_traces(solutions))
@@ -271,10 +285,11 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "certify needs the same rows in the same order."
             )
         weights = check_weights(sample_weight, rows.n_rows)
-        problems = self._problems(rows, self._encode_known(y, weights), weights)
-        bias = self._bias or 1.0
-        coefs = np.column_stack([self.coef_, self.intercept_ / bias]).astype(np.float64)
-        return combine([certify(*each) for each in zip(problems, coefs, alphas, strict=True)])
+        codes = encode_known(y, self.classes_, weights)
+        totals = class_totals(codes, len(self.classes_), weights)
+        cost = costs_of(codes, weights, class_factors(self.class_weight, self.classes_, totals))
+        problems = self._problems(rows, codes, cost, len(self.classes_), float(totals.sum()))
+        return combine([certify(*each) for each in zip(problems, self._weights(self._bias), alphas, strict=True)])
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -285,7 +300,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows = read_rows(self, X, self._bias, reset=False)
         radii = np.array([part.weight_radius for part in self.certificate_.parts])
-        scores = self._scores(read_rows(self, X, 1.0, reset=False))
+        scores = self._scores(rows)
         # A little more than the bound, for the rounding of the scores themselves.
         reach = np.sqrt(rows.squared_norms)[:, None] * radii * (1.0 + 1e-9)
         if len(self.classes_) == 2:
@@ -334,18 +349,12 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _problems(
-        self, rows: Rows, codes: npt.NDArray[np.intp], weights: Any, stream: Stream | None = None
+        self, rows: Rows, codes: npt.NDArray[np.intp], cost: npt.NDArray[np.float64], n_classes: int, total: float
     ) -> list[Problem]:
         """One problem for two classes, one a class for more; they share rows and costs."""
-        block = class_totals(codes, len(self.classes_), weights)
-        totals = block if stream is None else stream.totals
-        total = float(block.sum()) if stream is None else rows.n_rows * stream.mean_weight
-        cost = costs_of(codes, weights, class_factors(self.class_weight, self.classes_, totals))
-        if not cost.any():
-            raise PegasosError("class_weight is zero for every class: no row would count.")
         lam = float(self.lam) if self.C is None else theory.lam_of_c(float(self.C), total)
         offset = constant(0.0, rows.n_rows)
-        return [Problem(rows, sign, cost, offset, lam, total) for sign in signs_of(codes, len(self.classes_))]
+        return [Problem(rows, sign, cost, offset, lam, total) for sign in signs_of(codes, n_classes)]
 
     def _solver(self, rows: Rows) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
@@ -385,8 +394,12 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return [None] * len(problems)
         return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
 
+    def _weights(self, bias: float) -> npt.NDArray[np.float64]:
+        """The weights for rows whose constant column has this value."""
+        return np.column_stack([self.coef_, self.intercept_ / (bias or 1.0)]).astype(np.float64)
+
     def _scores(self, rows: Rows) -> npt.NDArray[np.float64]:
-        weights = np.column_stack([self.coef_, self.intercept_]).astype(np.float64)
+        weights = self._weights(rows.bias)
         scores = np.empty((rows.n_rows, len(weights)))
         _core.scores(rows.native, weights, scores)
         return scores
@@ -415,30 +428,3 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.status_ = f"{status.value} {str(self.certificate_).capitalize()}."
         if status not in (Status.CERTIFIED, Status.COMPLETED, Status.PASSED, Status.STOPPED):
             warnings.warn(self.status_, GapWarning, stacklevel=4)
-
-    def _check_stream_classes(self, classes: Any, y: Any) -> None:
-        given = None if classes is None else np.unique(np.asarray(classes))
-        if not hasattr(self, "_stream"):
-            if given is None:
-                raise PegasosError("the first call of partial_fit needs classes=, all the labels that will ever come.")
-            if len(given) < 2:
-                raise PegasosError(f"classes must name at least 2 classes, got {given.tolist()}.")
-            self.classes_ = given
-        elif given is not None and not np.array_equal(given, self.classes_):
-            raise PegasosError(
-                f"classes must be those of the first call, {self.classes_.tolist()}, got {given.tolist()}."
-            )
-
-    def _encode_known(self, y: Any, weights: Any) -> npt.NDArray[np.intp]:
-        codes = encode(y, self.classes_)
-        strange = codes < 0 if weights is None else (codes < 0) & (weights > 0.0)
-        if strange.any():
-            raise PegasosError(
-                f"y contains {y[strange.argmax()]}, which is not in the classes {self.classes_.tolist()}; "
-                "a fit or the first call of partial_fit must know them all."
-            )
-        return codes
-
-    def _begin_stream(self, rows: Rows) -> None:
-        n_problems = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self._stream = Stream.begin(n_problems, rows.n_features, len(self.classes_), self._seed())

@@ -1,7 +1,8 @@
 """The one loop around every solver: advance, look, record, stop.
 
 The solver's loop neither talks nor decides; here are the clock, the stopping rule, the interrupt and the trace. When a
-certificate is due depends on counts only, never on time, so a result does not depend on the speed of the machine.
+certificate is due depends on the solver's state only, never on time, so a result does not depend on the speed of the
+machine.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Solver(Protocol):
         """Go on until that many rows have been visited."""
 
     def next_look(self, problem: Problem, state: Any) -> int:
-        """Return the number of visits after which to think of a certificate; counts alone may decide it."""
+        """Return the number of visits after which to think of a certificate; its state alone may decide it."""
 
     def review_due(self, problem: Problem, state: Any, epoch: int | None, tol: float | None) -> bool:
         """Whether a certificate is worth its price now; ``epoch`` is the number of a whole one just completed."""
