@@ -14,6 +14,8 @@ using InputArray = nb::ndarray<nb::ro, nb::device::cpu>;
 using WeightArray = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using OrderArray = nb::ndarray<RowNumber, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using AnyFloatArray = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using GivenFloatArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using GivenWeights = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 // The views together with the arrays they look into.
 struct OwnedRows {
@@ -29,6 +31,9 @@ struct OwnedProblem {
 
 // The loops of this process.
 const Loops& loops();
+
+// The type of the numbers of an array, which must be float32 or float64.
+Scalar scalar_of(nb::dlpack::dtype type, const char* name);
 
 // A float32 or float64 array of the given length as a buffer; `name` is for the message.
 Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name);

@@ -7,29 +7,32 @@
 
 namespace pegasos {
 
-static void check_length(const WeightArray& weights, Index n_features) {
+template <class Weights>
+static void check_length(const Weights& weights, Index n_features) {
   if (weights.ndim() != 1 || Index(weights.shape(0)) != n_features + 1)
     throw std::invalid_argument("weights must have one entry a feature and one for the intercept.");
 }
 
-static double dual_weights(const OwnedProblem& owned, AnyFloatArray alpha, WeightArray weights) {
+static double dual_weights(const OwnedProblem& owned, GivenFloatArray alpha, WeightArray weights) {
   const Problem& problem = owned.problem;
   check_length(weights, problem.rows.n_features);
-  const Buffer buffer = buffer_of(alpha, problem.rows.n_rows, "alpha");
+  if (Index(alpha.shape(0)) != problem.rows.n_rows) throw std::invalid_argument("alpha must have one entry a row.");
+  // The sums only read it.
+  const Buffer buffer{const_cast<void*>(alpha.data()), scalar_of(alpha.dtype(), "alpha")};
   if (problem.rows.scalar == Scalar::float64 && buffer.scalar == Scalar::float32)
     throw std::invalid_argument("alpha of float64 rows must be float64.");
   nb::gil_scoped_release release;
   return loops().dual_weights(problem, buffer, weights.data());
 }
 
-static double loss_sum(const OwnedProblem& owned, WeightArray weights) {
+static double loss_sum(const OwnedProblem& owned, GivenWeights weights) {
   check_length(weights, owned.problem.rows.n_features);
   nb::gil_scoped_release release;
   return loops().loss_sum(owned.problem, weights.data());
 }
 
-static void scores(const OwnedRows& rows, WeightArray weights, WeightArray out) {
-  const Index n_vectors = Index(weights.shape(0));
+static void scores(const OwnedRows& rows, GivenWeights weights, WeightArray out) {
+  const Index n_vectors = weights.ndim() == 2 ? Index(weights.shape(0)) : 0;
   if (weights.ndim() != 2 || Index(weights.shape(1)) != rows.rows.n_features + 1 || out.ndim() != 2 ||
       Index(out.shape(0)) != rows.rows.n_rows || Index(out.shape(1)) != n_vectors)
     throw std::invalid_argument("weights must be (vectors, features + 1), scores (rows, vectors).");

@@ -5,7 +5,7 @@
 
 namespace pegasos {
 
-static Scalar scalar_of(nb::dlpack::dtype type, const char* name) {
+Scalar scalar_of(nb::dlpack::dtype type, const char* name) {
   if (type == nb::dtype<float>()) return Scalar::float32;
   if (type == nb::dtype<double>()) return Scalar::float64;
   throw std::invalid_argument(std::string(name) + " must be float32 or float64.");
@@ -36,6 +36,7 @@ static OwnedRows dense_rows(InputArray values, double bias) {
 static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray starts, Index n_features, double bias) {
   require(values.ndim() == 1 && indices.ndim() == 1 && starts.ndim() == 1, "CSR parts must be vectors.");
   require(values.shape(0) == indices.shape(0), "CSR needs as many column indices as values.");
+  require(n_features >= 0, "CSR needs a number of features.");
   require(starts.shape(0) >= 1, "CSR needs one start more than rows.");
   require(indices.dtype() == starts.dtype(), "CSR indices and starts must have one type.");
   const bool wide = indices.dtype() == nb::dtype<std::int64_t>();

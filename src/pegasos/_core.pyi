@@ -121,15 +121,15 @@ def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[ND
     n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.
     """
 
-def dual_weights(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+def dual_weights(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
     """
     Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).
     """
 
-def loss_sum(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+def loss_sum(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> float:
     """The sum of the costs times the hinge losses."""
 
-def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """Writes the score of each row under each weight vector."""
 
 def inspect(rows: Rows, squared_norms: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[int, int, int]:

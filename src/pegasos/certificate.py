@@ -70,6 +70,12 @@ def _relative(gap: float, primal: float) -> float:
     return gap / primal if primal > 0.0 else 0.0
 
 
+def _radius(gap: float, primal: float, dual: float, lam: float) -> float:
+    """sqrt(2 gap / lam), with room for the rounding of the sums: a gap of 0 is not a distance of 0."""
+    rounding = 16.0 * np.finfo(np.float64).eps * (abs(primal) + abs(dual))
+    return math.sqrt(2.0 * (max(gap, 0.0) + rounding) / lam) if math.isfinite(gap) else math.inf
+
+
 def _percent(relative_gap: float) -> str:
     # Of the optimum, which is at least primal - gap; rounded up, so that the sentence stays true.
     share = 100.0 * relative_gap / (1.0 - relative_gap)
@@ -140,5 +146,5 @@ def _certificate(problem: Problem, weights: npt.NDArray[np.float64], dual: float
         dual=dual,
         gap=gap,
         relative_gap=_relative(gap, primal),
-        weight_radius=math.sqrt(2.0 * max(gap, 0.0) / problem.lam),
+        weight_radius=_radius(gap, primal, dual, problem.lam),
     )

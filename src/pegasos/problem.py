@@ -82,13 +82,18 @@ def _native_rows(values: Matrix, bias: float) -> _core.Rows:
     if not sp.issparse(values):
         return _core.dense_rows(values, bias)
     indices, starts = values.indices, values.indptr
+    if len(starts) != values.shape[0] + 1:
+        raise PegasosError(
+            f"X is not a valid CSR matrix: {values.shape[0]} rows need {values.shape[0] + 1} entries of indptr, "
+            f"got {len(starts)}."
+        )
     if starts.dtype != indices.dtype:
         # The short one of the two is converted, unless that cannot hold the number of values.
-        fits = starts[-1] <= np.iinfo(indices.dtype).max
+        fits = starts.max(initial=0) <= np.iinfo(indices.dtype).max
         indices, starts = (indices, starts.astype(indices.dtype)) if fits else (indices.astype(starts.dtype), starts)
     try:
         return _core.csr_rows(values.data, indices, starts, values.shape[1], bias)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise PegasosError(f"X is not a valid CSR matrix: {error}") from error
 
 

@@ -16,17 +16,18 @@ from pegasos.problem import Floats
 class Status(Enum):
     """Why a fit ended; the values are sentences a person can act on."""
 
+    # In the order of how much is missing: of several problems the last one is reported.
     CERTIFIED = "The duality gap reached tol: the result is proved."
     COMPLETED = "All max_iter epochs were run, as asked by tol=None."
     PASSED = "One pass was made over the block; the certificate speaks of this block alone."
-    EPOCHS = "max_iter epochs ended before the gap reached tol; raise max_iter, raise tol, or scale the features."
-    TIME = "time_budget ended before the gap reached tol; give more time, raise tol, or scale the features."
-    INTERRUPTED = "The fit was interrupted; the model is the last one reached."
-    STOPPED = "A callback asked to stop; the model is the last one reached."
     ROUNDING = (
         "The gap cannot fall further in the arithmetic of the machine; the result is as good as rounding allows: "
         "raise tol."
     )
+    STOPPED = "A callback asked to stop; the model is the last one reached."
+    EPOCHS = "max_iter epochs ended before the gap reached tol; raise max_iter, raise tol, or scale the features."
+    TIME = "time_budget ended before the gap reached tol; give more time, raise tol, or scale the features."
+    INTERRUPTED = "The fit was interrupted; the model is the last one reached."
     OVERFLOW = "The numbers left the range of the machine; the model is the zero vector. Scale the features to about 1."
 
 
@@ -71,10 +72,6 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def to_dict(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns as a dict of arrays."""
-        return {column: self[column] for column in self.keys()}
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 
 def lam_of_c(C: float, total: float) -> float:
     """The lam with the same minimiser as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight."""
-    return 1.0 / (C * total)
+    product = C * total
+    return 1.0 / product if product > 0.0 else math.inf
 
 
 def c_of_lam(lam: float, total: float) -> float:

@@ -92,7 +92,7 @@ inline bool strictly_increasing(const I* p, Index n) {
   constexpr int L = 32 / sizeof(I);
   Vector<I, L> holds = ~Vector<I, L>{};
   Index k = 0;
-  for (; k + 1 + L <= n; k += L) holds &= load<I, L>(p + k + 1) > load<I, L>(p + k);
+  for (; k + 1 + L <= n; k += L) holds &= (Vector<I, L>)(load<I, L>(p + k + 1) > load<I, L>(p + k));
   bool all = true;
   for (int lane = 0; k > 0 && lane < L; ++lane) all &= holds[lane] != 0;
   for (; k + 1 < n; ++k) all &= p[k + 1] > p[k];

@@ -7,6 +7,8 @@ import numbers
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
+
 from pegasos.errors import PegasosError
 
 
@@ -43,14 +45,22 @@ def check_word(name: str, value: Any, words: Collection[str | None]) -> Any:
 
 def check_flag(name: str, value: Any) -> bool:
     """True or False."""
-    if value is not True and value is not False and type(value).__name__ != "bool":
+    if not isinstance(value, bool | np.bool_):
         raise PegasosError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
 
 
+def check_jobs(value: Any) -> None:
+    """None, or a whole number that is not 0."""
+    if value is not None and (not isinstance(value, numbers.Integral) or value == 0):
+        raise PegasosError(
+            f"n_jobs must be None or a whole number other than 0, got {value!r}; -1 means all processors."
+        )
+
+
 def check_class_weight(value: Any) -> None:
     """None, "balanced", or a mapping of classes to weights."""
-    if value is None or value == "balanced":
+    if value is None or (isinstance(value, str) and value == "balanced"):
         return
     if not isinstance(value, Mapping):
         raise PegasosError(f"class_weight must be None, 'balanced' or a dict of classes to weights, got {value!r}.")

@@ -58,8 +58,9 @@ def _in_threads(
         futures = [pool.submit(solve, k) for k in range(n_problems)]
         try:
             # Short waits: a thread that waits without end may not notice an interrupt.
-            while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
-                pass
+            left = set(futures)
+            while left and not any(future.done() and future.exception() for future in futures):
+                left = wait(left, timeout=0.1, return_when=FIRST_EXCEPTION).not_done
         except KeyboardInterrupt:
             interrupted.set()
             if all(future.result().n_steps == 0 for future in futures):

@@ -51,13 +51,10 @@ class Stream:
             _no_traces(len(solutions)),
         )
 
-    @property
-    def mean_weight(self) -> float:
-        """Mean sample weight of a row."""
-        return float(self.totals.sum()) / self.n_rows
-
-    def learn(self, problems: Sequence[Problem], solver: Pegasos, n_jobs: int | None) -> list[Solution]:
-        """One pass over the block, for each problem; the step counts go on."""
+    def learn(
+        self, problems: Sequence[Problem], solver: Pegasos, totals: npt.NDArray[np.float64], n_jobs: int | None
+    ) -> list[Solution]:
+        """One pass over the block, for each problem; nothing changes here until all of them have succeeded."""
         n_blocks = len(self.traces[0])
         # The tail begins anew after blocks 1, 2, 4, 8, ...
         restart = solver.average == "tail" and n_blocks > 0 and (n_blocks & (n_blocks - 1)) == 0
@@ -65,8 +62,10 @@ class Stream:
 
         def pass_over(k: int) -> Solution:
             state = self.states[k]
-            state = solver.resume(problems[k], state, self.weights[k], step=self.steps[k], seed=self.seed)
-            state = solver.move_to(problems[k], state, restart_average=restart)
+            if state is None or (state.weight_sums is None) != (solver.average is None):
+                state = solver.enter(problems[k], self.weights[k].copy(), step=self.steps[k], seed=self.seed)
+            else:
+                state = solver.move_to(problems[k], state, restart_average=restart)
             return _pass(problems[k], solver, state, self.traces[k], begun)
 
         n_threads = min(len(problems), effective_n_jobs(n_jobs))
@@ -75,9 +74,12 @@ class Stream:
         else:
             with ThreadPoolExecutor(n_threads) as pool:
                 solutions = list(pool.map(pass_over, range(len(problems))))
+        self.n_rows += problems[0].rows.n_rows
+        self.totals = self.totals + totals
         self.states = [solution.state for solution in solutions]
         self.weights = [solution.weights for solution in solutions]
         self.steps = [solution.n_steps for solution in solutions]
+        self.traces = [solution.trace for solution in solutions]
         return solutions
 
 
@@ -87,16 +89,9 @@ def _no_traces(n_problems: int) -> list[Trace]:
 
 def _pass(problem: Problem, solver: Pegasos, state: PegasosState, trace: Trace, begun: float) -> Solution:
     """All steps of one pass, in chunks that an interrupt can come between."""
-    status = Status.PASSED
-    first = state.counters.step
-    n_steps = -(-problem.rows.n_rows // solver.batch_size)
-    try:
-        while (left := first + n_steps - state.counters.step) > 0:
-            solver.step(problem, state, min(left, max(1, _chunk_steps // solver.batch_size)))
-    except KeyboardInterrupt:
-        if state.counters.step == 0:
-            raise
-        status = Status.INTERRUPTED
+    last = state.counters.step + -(-problem.rows.n_rows // solver.batch_size)
+    while (left := last - state.counters.step) > 0:
+        solver.step(problem, state, min(left, max(1, _chunk_steps // solver.batch_size)))
     weights, alpha = solver.point(problem, state)
     alpha = stretched(problem, alpha)
     certificate = certify(problem, weights, alpha)
@@ -105,14 +100,14 @@ def _pass(problem: Problem, solver: Pegasos, state: PegasosState, trace: Trace, 
     before = trace.rows[-1] if trace.rows else TraceRow(0, 0.0, 0.0, 0.0, 0.0, 0.0)
     seconds = before.seconds + perf_counter() - begun
     numbers = (certificate.primal, certificate.dual, certificate.gap)
-    trace.rows.append(TraceRow(state.counters.step, before.epoch + 1.0, seconds, *numbers))
+    row = TraceRow(state.counters.step, before.epoch + 1.0, seconds, *numbers)
     return Solution(
         weights=weights,
         alpha=np.minimum(np.maximum(alpha, 0.0), problem.cost),
-        status=status,
+        status=Status.PASSED,
         certificate=certificate,
-        trace=trace,
-        n_epochs=len(trace),
+        trace=Trace([*trace.rows, row]),
+        n_epochs=len(trace) + 1,
         n_steps=state.counters.step,
         state=state,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,19 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from pegasos.errors import PegasosError
-from pegasos.problem import constant
+from pegasos.problem import Problem, Rows, constant
 
 Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The numbers that turn rows and labels into problems: kept with a model, to certify it on the same ones."""
+
+    lam: float
+    bias: float
+    factors: Weights | None  # of the classes
+    total: float
 
 
 def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
@@ -83,7 +94,8 @@ def class_factors(class_weight: Any, classes: npt.NDArray[Any], totals: Weights)
         return np.where(totals > 0.0, factors, 0.0)
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
-    if unknown:
+    # A class that happens to be absent, in a fold say, does no harm; a name beside one without a weight is a mistake.
+    if unknown and any(label not in class_weight for label in labels):
         raise PegasosError(f"class_weight names class {unknown[0]!r}, which is not in y; the classes are {labels}.")
     return np.array([float(class_weight.get(label, 1.0)) for label in labels])
 
@@ -96,3 +108,11 @@ def costs_of(codes: npt.NDArray[np.intp], weights: Weights | None, factors: Weig
         raise PegasosError("class_weight is zero for every class: no row would count.")
     costs = factors[codes]
     return costs if weights is None else costs * weights
+
+
+def build_problems(
+    rows: Rows, codes: npt.NDArray[np.intp], weights: Weights | None, terms: Terms, n_classes: int
+) -> list[Problem]:
+    """One problem for two classes, one a class for more; they share rows and costs."""
+    cost, offset = costs_of(codes, weights, terms.factors), constant(0.0, rows.n_rows)
+    return [Problem(rows, sign, cost, offset, terms.lam, terms.total) for sign in signs_of(codes, n_classes)]

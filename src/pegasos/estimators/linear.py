@@ -19,17 +19,17 @@ from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_t
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import (
+    Terms,
+    build_problems,
     check_classes,
     class_factors,
     class_totals,
-    costs_of,
     encode,
     encode_known,
     find_classes,
-    signs_of,
 )
 from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, with_callbacks
-from pegasos.problem import Problem, Rows, constant
+from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Solver, Stop
@@ -114,7 +114,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     -----
     What costs a copy: float32 and float64 in C order and CSR of those with int32 or int64 indices are read in place,
     memory maps included. F-ordered arrays are copied once; bool, 8- and 16-bit integers and float16 become float32,
-    other integers float64; other sparse formats become CSR; CSR with repeated columns in a row is summed in a copy.
+    other integers float64; other sparse formats become CSR; CSR with unsorted or
+    repeated columns in a row is sorted and summed in a copy.
 
     References
     ----------
@@ -194,8 +195,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         classes = find_classes(y, weights)
         codes = encode(y, classes)
         totals = class_totals(codes, len(classes), weights)
-        cost = costs_of(codes, weights, class_factors(self.class_weight, classes, totals))
-        problems = self._problems(rows, codes, cost, len(classes), float(totals.sum()))
+        terms = self._terms_of(class_factors(self.class_weight, classes, totals), float(totals.sum()))
+        problems = build_problems(rows, codes, weights, terms, len(classes))
         solver = self._solver(rows)
         seed = self._seed()
         onlookers = Onlookers(self, X, y, classes, len(problems))
@@ -209,7 +210,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             watchers=[onlookers.watcher(k) for k in range(len(problems))],
         )
         self._stream = Stream.after(solutions, rows.n_rows, totals, seed)
-        self.classes_ = classes
+        self.classes_, self._terms = classes, terms
         self._write(solutions, merge_traces(problems, solutions))
         onlookers.end()
         return self
@@ -246,18 +247,19 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             if not hasattr(self, "coef_"):
                 self._write_zero()
             return self
-        self._stream.n_rows += rows.n_rows
-        self._stream.totals = self._stream.totals + totals
-        cost = costs_of(codes, weights, class_factors(self.class_weight, known, self._stream.totals))
-        problems = self._problems(rows, codes, cost, len(known), rows.n_rows * self._stream.mean_weight)
+        running = self._stream.totals + totals
+        mean_weight = float(running.sum()) / (self._stream.n_rows + rows.n_rows)
+        terms = self._terms_of(class_factors(self.class_weight, known, running), rows.n_rows * mean_weight)
+        problems = build_problems(rows, codes, weights, terms, len(known))
         solver = self._pegasos(rows, np.float64, most=rows.n_rows)
-        solutions = self._stream.learn(problems, solver, self.n_jobs)
+        solutions = self._stream.learn(problems, solver, totals, self.n_jobs)
+        self._terms = terms
         self._write(solutions, add_traces(solutions))
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         scores = self._scores(read_rows(self, X, 1.0, reset=False))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -276,8 +278,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y, sample_weight
             The rows of the fit, in the same order.
         """
-        check_is_fitted(self)
-        rows, y = read_rows_and_target(self, X, y, self._bias, reset=False)
+        check_is_fitted(self, "certificate_")
+        rows, y = read_rows_and_target(self, X, y, self._terms.bias, reset=False)
         alphas = np.atleast_2d(self.alpha_)
         if rows.n_rows != alphas.shape[1]:
             raise PegasosError(
@@ -286,10 +288,8 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
-        totals = class_totals(codes, len(self.classes_), weights)
-        cost = costs_of(codes, weights, class_factors(self.class_weight, self.classes_, totals))
-        problems = self._problems(rows, codes, cost, len(self.classes_), float(totals.sum()))
-        return combine([certify(*each) for each in zip(problems, self._weights(self._bias), alphas, strict=True)])
+        problems = build_problems(rows, codes, weights, self._terms, len(self.classes_))
+        return combine([certify(*each) for each in zip(problems, self._weights(rows.bias), alphas, strict=True)])
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -297,12 +297,14 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         An exact solution's weights lie within ``weight_radius`` of ours, so its score of a row x lies within
         ``|x| weight_radius``.
         """
-        check_is_fitted(self)
-        rows = read_rows(self, X, self._bias, reset=False)
+        check_is_fitted(self, "certificate_")
+        rows = read_rows(self, X, self._terms.bias, reset=False)
         radii = np.array([part.weight_radius for part in self.certificate_.parts])
         scores = self._scores(rows)
         # A little more than the bound, for the rounding of the scores themselves.
-        reach = np.sqrt(rows.squared_norms)[:, None] * radii * (1.0 + 1e-9)
+        lengths = np.sqrt(np.square(self._weights(rows.bias)).sum(axis=1))
+        rounding = np.finfo(np.float64).eps * (rows.n_features + 2)
+        reach = np.sqrt(rows.squared_norms)[:, None] * (radii * (1.0 + 1e-9) + rounding * lengths)
         if len(self.classes_) == 2:
             return np.asarray(np.abs(scores[:, 0]) > reach[:, 0])
         winner = scores.argmax(axis=1)[:, None]
@@ -332,13 +334,14 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_word("sampling", self.sampling, ("shuffle", "uniform"))
         check.check_word("average", self.average, (None, "uniform", "tail"))
         check.check_word("multi_class", self.multi_class, ("ovr",))
-        if self.fit_intercept and self.regularize_intercept is False:
+        for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start"):
+            check.check_flag(name, getattr(self, name))
+        if self.fit_intercept and not self.regularize_intercept:
             raise PegasosError(
                 "regularize_intercept=False is not offered by this version; raise intercept_scaling (100, say) to "
                 "regularise the intercept less."
             )
-        for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start"):
-            check.check_flag(name, getattr(self, name))
+        check.check_jobs(self.n_jobs)
         check.check_positive("intercept_scaling", self.intercept_scaling)
         check.check_class_weight(self.class_weight)
         check.check_optional("tol", self.tol)
@@ -348,13 +351,11 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _problems(
-        self, rows: Rows, codes: npt.NDArray[np.intp], cost: npt.NDArray[np.float64], n_classes: int, total: float
-    ) -> list[Problem]:
-        """One problem for two classes, one a class for more; they share rows and costs."""
+    def _terms_of(self, factors: npt.NDArray[np.float64] | None, total: float) -> Terms:
         lam = float(self.lam) if self.C is None else theory.lam_of_c(float(self.C), total)
-        offset = constant(0.0, rows.n_rows)
-        return [Problem(rows, sign, cost, offset, lam, total) for sign in signs_of(codes, n_classes)]
+        if not 0.0 < lam < np.inf:
+            raise PegasosError(f"C={self.C!r} makes lam = 1 / (C N) = {lam}, which is no positive number; change C.")
+        return Terms(lam, self._bias, factors, total)
 
     def _solver(self, rows: Rows) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
@@ -389,7 +390,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     problems, stream.states, stream.weights, stream.steps, strict=True
                 )
             ]
-        alphas = np.atleast_2d(self.alpha_)
+        alphas = np.atleast_2d(getattr(self, "alpha_", np.empty(0)))
         if alphas.shape[1] != n or not isinstance(solver, Auto | DualAscent):
             return [None] * len(problems)
         return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]

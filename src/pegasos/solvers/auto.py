@@ -175,7 +175,8 @@ class Auto:
             worth = True
         else:
             done = len(state.gaps) * _work_of_an_epoch(problem)
-            worth = done > 0.5 * price and _epochs_to_go(state.gaps, self.tol) * _work_of_an_epoch(problem) > price
+            to_go = _epochs_to_go(state.gaps, self.tol) * _work_of_an_epoch(problem)
+            worth = done > 0.5 * price and to_go > 2.0 * price  # shrinking makes the rest shorter than it looks
         if worth:
             chosen = self.ascent.rows(problem, state.dual, all_rows=all_rows)
             weights, alpha = self.ascent.point(problem, state.dual)
@@ -199,6 +200,8 @@ class Auto:
         lower = self.ascent.dual(problem, state.dual)
         if interior.stalled or gap <= max(0.2 * self.tol, 1e-10) * (lower + gap):
             self._leave_interior(problem, state, interior)
+            # Its iterations count as whole epochs, so that its point is looked at before dual ascent moves on.
+            state.visits_before += -self.visits(state) % problem.rows.n_rows
 
     def _leave_interior(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
         """Dual ascent goes on from the interior point's place, if that is better than its own."""
@@ -211,8 +214,6 @@ class Auto:
             state.steps_before += self.ascent.steps(state.dual)
             state.dual = moved
         state.interior = None
-        # Its iterations count as whole epochs, so that its point is looked at before dual ascent moves on.
-        state.visits_before += -self.visits(state) % problem.rows.n_rows
         state.fresh_weights = interior.others + interior.weights
 
 

@@ -91,15 +91,17 @@ class _Run:
     reviewed_at: int = -1
     review_seconds: float = 0.0
     chunk: int = 0
+    last_epoch: int = 0
 
     def until_the_end(self) -> Status:
         """From look to look until something says stop."""
         n = self.problem.rows.n_rows
         first = epoch = self.solver.visits(self.state) // n
-        last = first + self.stop.max_iter
+        self.last_epoch = last = first + self.stop.max_iter
         while epoch < last:
             before = epoch
-            ended = self.advance_to(min(self.solver.next_look(self.problem, self.state), last * n))
+            goal = max(self.solver.next_look(self.problem, self.state), self.solver.visits(self.state) + 1)
+            ended = self.advance_to(min(goal, last * n))
             epoch = self.solver.visits(self.state) // n
             completed = epoch - first if epoch > before else None
             if ended is None and self.solver.review_due(self.problem, self.state, completed, self.stop.tol):
@@ -127,8 +129,7 @@ class _Run:
 
     def review(self) -> Status | None:
         """Certify the point reached, unless that was done; says whether it is good enough."""
-        visits = self.solver.visits(self.state)
-        if visits == self.reviewed_at:
+        if self.solver.visits(self.state) == self.reviewed_at:
             return None
         before = perf_counter()
         review = self.solver.review(self.problem, self.state, self.stop.tol)
@@ -136,12 +137,12 @@ class _Run:
         if not review.certificate.is_finite:
             self.last = self.zero()
             return Status.OVERFLOW
-        self.last, self.reviewed_at = review, visits
+        self.last, self.reviewed_at = review, self.solver.visits(self.state)
         self.record(review.certificate)
         gap = review.certificate.relative_gap
         if self.stop.tol is None or gap > max(self.stop.tol, _rounding):
             return None
-        return Status.CERTIFIED if gap <= self.stop.tol else Status.ROUNDING
+        return Status.CERTIFIED if self.stop.tol >= _rounding else Status.ROUNDING
 
     def weights(self) -> npt.NDArray[np.float64]:
         """The weights reached, for those who look on."""
@@ -176,9 +177,10 @@ class _Run:
             status=status,
             certificate=self.last.certificate,
             trace=self.trace,
-            n_epochs=-(-visits // self.problem.rows.n_rows),
-            n_steps=self.solver.steps(self.state),
-            state=self.state,
+            # A last step may reach a little beyond the last epoch.
+            n_epochs=min(-(-visits // self.problem.rows.n_rows), self.last_epoch),
+            n_steps=0 if status is Status.OVERFLOW else self.solver.steps(self.state),
+            state=None if status is Status.OVERFLOW else self.state,
         )
 
 

@@ -83,7 +83,8 @@ class DualAscent:
         end_of_epoch = (visits // n + 1) * n
         if n * problem.rows.n_features <= _small:
             return end_of_epoch
-        return min(end_of_epoch, visits + max(state.counters.active, n // 16))
+        left = state.counters.active or n  # none left: all come back
+        return min(end_of_epoch, visits + max(left, n // 16))
 
     def review_due(self, problem: Problem, state: DualState, epoch: int | None, tol: float | None) -> bool:
         """When the loop's own estimate of the gap is small enough, and now and then."""

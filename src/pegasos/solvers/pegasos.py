@@ -7,6 +7,7 @@ w = w(alpha), and on request the average of the iterates or of their tail.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,24 +72,33 @@ class Pegasos:
     def resume(
         self, problem: Problem, state: PegasosState | None, weights: Floats, *, step: int, seed: int
     ) -> PegasosState:
-        """The state itself when it belongs to this many rows; otherwise its weights, on rows never seen."""
+        """A copy of the state when it belongs to this many rows; otherwise its weights, on rows never seen."""
         if state is None or (state.weight_sums is None) != (self.average is None):
             return self.enter(problem, weights.astype(self.dtype), step=step, seed=seed)
         if len(state.alphas) != problem.rows.n_rows or (self.sampling == "shuffle") != (len(state.order) > 0):
             return self.move_to(problem, state)
-        return state
+        resumed = copy.deepcopy(state)
+        resumed.counters.squared_norm = inner(state.weights, state.weights)
+        return resumed
 
     def move_to(self, problem: Problem, state: PegasosState, *, restart_average: bool = False) -> PegasosState:
-        """The same weights and counters, before a block of rows never seen: their dual variables are 0."""
-        n = problem.rows.n_rows
-        state.counters.position = n
-        state.alphas = np.zeros(n, state.weights.dtype)
-        state.order = np.arange(n if self.sampling == "shuffle" else 0, dtype=np.uint32)
-        if self.average is not None:
-            state.alpha_sums = np.zeros(n, state.weights.dtype)
-            if restart_average:
-                self._restart_average(state)
-        return state
+        """A copy of weights and counters, before a block of rows never seen: their dual variables are 0."""
+        n, dtype = problem.rows.n_rows, state.weights.dtype
+        averages = self.average is not None
+        moved = PegasosState(
+            copy.copy(state.counters),
+            state.weights.copy(),
+            alphas=np.zeros(n, dtype),
+            weight_sums=None if state.weight_sums is None else state.weight_sums.copy(),
+            alpha_sums=np.zeros(n, dtype) if averages else None,
+            order=np.arange(n if self.sampling == "shuffle" else 0, dtype=np.uint32),
+        )
+        moved.counters.position = n
+        # Kept up to date only while projecting.
+        moved.counters.squared_norm = inner(state.weights, state.weights)
+        if restart_average:
+            self._restart_average(moved)
+        return moved
 
     def steps(self, state: PegasosState) -> int:
         """Steps taken so far."""

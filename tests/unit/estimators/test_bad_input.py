@@ -59,6 +59,11 @@ def test_values_that_are_not_finite_are_refused_with_their_row(value, form, dtyp
         ({"time_budget": -1}, "time_budget must be None or a number"),
         ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a dict"),
         ({"class_weight": {7: 1.0}}, r"class_weight names class 7, which is not in y; the classes are \[0, 1\]"),
+        ({"class_weight": np.ones(2)}, "class_weight must be None, 'balanced' or a dict"),
+        ({"regularize_intercept": np.False_}, "regularize_intercept=False is not offered"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
+        ({"n_jobs": "all"}, "n_jobs must be None or a whole number other than 0"),
+        ({"C": 1e-320}, "makes lam"),
         ({"class_weight": {0: -1.0}}, "class_weight of class 0 must be a number of at least 0"),
         ({"class_weight": {0: 0.0, 1: 0.0}}, "class_weight is zero for every class"),
     ],
@@ -117,6 +122,7 @@ def test_a_class_without_weight_is_no_class():
         hand_made(np.ones(30), np.ones(30), [0, 30, *[5] * 29]),
         hand_made(np.ones(30), np.ones(30), [*[0] * 30, 99]),
         hand_made(np.ones(30), np.ones(30), [0, -4, *range(2, 31)]),
+        hand_made(np.ones(29), np.ones(29), range(30)),
     ],
 )
 def test_a_broken_sparse_matrix_is_refused_not_read(matrix):

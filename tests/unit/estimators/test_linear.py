@@ -2,11 +2,12 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_classification
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 
 from pegasos import GapWarning, PegasosClassifier, PegasosError
 
@@ -247,3 +248,61 @@ def test_polars_and_pandas_labels_are_read():
     model = fitted(labels=pandas.Series(words))
     assert list(model.classes_) == ["ham", "spam"]
     assert set(model.predict(X)) == {"ham", "spam"}
+
+
+def test_few_rows_with_many_columns_end():
+    wide = sp.random(10, 200_000, density=1e-4, format="csr", random_state=0)
+    for solver in ("auto", "dual"):
+        assert fitted(wide, np.resize([0, 1], 10), solver=solver).certificate_.relative_gap <= 1e-3
+
+
+@pytest.mark.filterwarnings("ignore::pegasos.GapWarning")
+@pytest.mark.parametrize("max_iter", [101, 115, 130, 140])
+def test_the_status_speaks_of_the_certificate_handed_over(max_iter):
+    rows, labels = load_breast_cancer(return_X_y=True)
+    weights = np.ones(len(labels))
+    weights[:37] = 0
+    model = fitted(rows, labels, weights, tol=1e-9, max_iter=max_iter)
+    assert model.status_.startswith("The duality gap reached tol") == (model.certificate_.relative_gap <= 1e-9)
+    assert model.n_iter_ <= max_iter
+
+
+def test_proofs_use_the_parameters_of_the_fit():
+    model = fitted(X + 3, lam=1e-2, intercept_scaling=10.0, tol=1e-2)
+    sure, proof = model.certified(X + 3), model.certify(X + 3, Y)
+    model.set_params(intercept_scaling=0.01, lam=1.0, class_weight="balanced")
+    assert np.array_equal(model.certified(X + 3), sure)
+    assert model.certify(X + 3, Y) == proof == model.certificate_
+
+
+def test_the_worst_problem_gives_the_status():
+    labels = np.digitize(X[:, 0], [-1.0, 1.0])
+    with pytest.warns(GapWarning, match="max_iter epochs ended"):
+        fitted(labels=labels, solver="dual", tol=1e-15, max_iter=16)
+
+
+def test_projection_switched_on_later_knows_the_norm():
+    model = fitted(solver="pegasos", tol=None, max_iter=2, warm_start=True)
+    model.set_params(projection=True).fit(X, Y)
+    state = model._stream.states[0]
+    assert state.counters.squared_norm == pytest.approx(state.weights @ state.weights)
+
+
+@pytest.mark.filterwarnings("ignore::pegasos.GapWarning")
+def test_an_overflow_does_not_poison_the_next_warm_fit():
+    model = PegasosClassifier(solver="pegasos", lam=0.01, warm_start=True, max_iter=5, random_state=0).fit(X * 1e200, Y)
+    assert "left the range" in model.status_
+    assert model.fit(X, Y).score(X, Y) > 0.7
+
+
+def test_read_only_models_can_be_certified(tmp_path):
+    model = fitted()
+    joblib.dump(model, tmp_path / "model.joblib")
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    assert mapped.certify(X, Y) == model.certificate_
+
+
+def test_a_weight_for_an_absent_class_does_no_harm():
+    assert (
+        fitted(class_weight={0: 1.0, 1: 2.0, 2: 3.0}).certificate_ == fitted(class_weight={0: 1.0, 1: 2.0}).certificate_
+    )

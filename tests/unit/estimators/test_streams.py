@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 
-from pegasos import PegasosClassifier
+from pegasos import PegasosClassifier, PegasosError
 
 X, Y = make_classification(600, 10, n_informative=6, class_sep=1.5, random_state=0)
 BLOCKS = [slice(begin, begin + 100) for begin in range(0, 600, 100)]
@@ -118,3 +119,28 @@ def test_the_certificate_of_a_block_is_honest():
     proof = model.certificate_
     assert proof.dual <= best.primal <= proof.primal
     assert model.certify(X[BLOCKS[-1]], Y[BLOCKS[-1]]).dual == pytest.approx(proof.dual)
+
+
+def test_a_block_that_overflows_changes_nothing():
+    model = stream(blocks=BLOCKS[:2])
+    before, seen = model.coef_.copy(), model._stream.totals.copy()
+    with pytest.raises(PegasosError, match="left the range of the machine"):
+        model.partial_fit(X[:20] * 1e200, Y[:20])
+    assert np.array_equal(model.coef_, before)
+    assert np.array_equal(model._stream.totals, seen)
+    whole = stream(blocks=BLOCKS[:3])
+    assert np.array_equal(model.partial_fit(X[BLOCKS[2]], Y[BLOCKS[2]]).coef_, whole.coef_)
+
+
+def test_certify_knows_the_running_totals_of_a_stream():
+    weights = np.where(np.arange(600) < 100, 5.0, 1.0)
+    model = stream(blocks=BLOCKS[:2], sample_weight=weights, class_weight="balanced", lam=0.1)
+    last = BLOCKS[1]
+    assert model.certify(X[last], Y[last], weights[last]) == model.certificate_
+
+
+def test_before_any_row_counts_there_is_nothing_to_prove():
+    empty = PegasosClassifier().partial_fit(X[:20], Y[:20], classes=[0, 1], sample_weight=np.zeros(20))
+    with pytest.raises(NotFittedError):
+        empty.certified(X)
+    assert empty.set_params(warm_start=True).fit(X, Y).score(X, Y) > 0.7

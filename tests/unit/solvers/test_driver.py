@@ -123,14 +123,12 @@ def test_ctrl_c_before_anything_was_learnt_is_raised_again():
 
 
 def test_tol_zero_ends_where_rounding_begins():
-    statuses = set()
     for seed in range(20):
         solution = run(awkward_problem(seed=seed, n_rows=12, n_features=5, lam=0.1), DualAscent(), Stop(tol=0.0))
-        gap = solution.certificate.relative_gap
-        assert abs(gap) <= 1e-14
-        assert solution.status is (Status.CERTIFIED if gap <= 0.0 else Status.ROUNDING)
-        statuses.add(solution.status)
-    assert Status.ROUNDING in statuses
+        assert abs(solution.certificate.relative_gap) <= 1e-14
+        assert solution.status is Status.ROUNDING
+        # A computed gap of 0 is no proof of a distance of 0.
+        assert solution.certificate.weight_radius > 0.0
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(1e305, np.float64), (1e200, np.float64), (1e37, np.float32)])
@@ -165,7 +163,7 @@ def test_the_trace_tells_every_certificate(solver):
     trace = solution.trace
     assert trace.rows == seen
     assert len(trace) > 3
-    assert tuple(trace.to_dict()) == trace.keys() == ("step", "epoch", "seconds", "primal", "dual", "gap")
+    assert tuple(dict(trace)) == trace.keys() == ("step", "epoch", "seconds", "primal", "dual", "gap")
     assert trace["step"].dtype == np.int64
     assert (np.diff(trace["epoch"]) > 0).all()
     assert (np.diff(trace["seconds"]) >= 0).all()
