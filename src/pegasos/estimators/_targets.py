@@ -27,11 +27,11 @@ class Terms:
 
 def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
     """The classes of the rows that count, sorted."""
-    check_classification_targets(y)
     counted = y if weights is None else y[weights > 0.0]
     if len(counted) == 0:
         raise PegasosError("sample_weight is zero for every row: give at least one row of each class a weight.")
     classes = np.unique(counted)
+    check_classification_targets(classes)
     if len(classes) < 2:
         which = f"{classes.tolist()[0]!r}" + ("" if weights is None else " among the rows with a weight above 0")
         raise PegasosError(f"y has only one class, {which}; a classifier needs at least 2 classes.")
