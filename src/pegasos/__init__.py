@@ -1,8 +1,9 @@
 """Support vector machines that return the proof of how good they are."""
 
 from pegasos.certificate import Certificate
-from pegasos.errors import GapWarning, PegasosError
+from pegasos.errors import PegasosError
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.warnings import GapWarning
 
 __all__ = ["Certificate", "GapWarning", "PegasosClassifier", "PegasosError"]
 __version__ = "0.1.0"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from pegasos.errors import PegasosError
 from pegasos.problem import Rows
+
+_names = ("n_features_in_", "feature_names_in_")
 
 # Types that float32 holds exactly; everything else that is not a float becomes float64.
 _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
@@ -23,6 +27,19 @@ def read_rows_and_target(estimator: Any, X: Any, y: Any, bias: float, *, reset: 
     """Rows of X, and y as an array of the same length."""
     X, y = validate_data(estimator, X, y, reset=reset, **_how(X))
     return Rows.of(X, bias), y
+
+
+@contextmanager
+def names_kept_on_failure(estimator: Any) -> Iterator[None]:
+    """What a failed fit learnt of its columns is forgotten, so that the last good model goes on predicting."""
+    kept = {name: getattr(estimator, name) for name in _names if hasattr(estimator, name)}
+    try:
+        yield
+    except BaseException:
+        for name in _names:
+            estimator.__dict__.pop(name, None)
+        estimator.__dict__.update(kept)
+        raise
 
 
 def _how(X: Any) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pegasos import _core, theory
 from pegasos.certificate import Certificate, certify, combine
-from pegasos.errors import GapWarning, PegasosError
+from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
-from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
+from pegasos.estimators._inputs import check_weights, names_kept_on_failure, read_rows, read_rows_and_target
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import (
@@ -29,6 +29,7 @@ from pegasos.estimators._targets import (
     find_classes,
 )
 from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, with_callbacks
+from pegasos.estimators.warnings import GapWarning
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.auto import Auto
@@ -189,6 +190,10 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 is the same as that row twice, a row of weight 0 the same as no row.
         """
+        with names_kept_on_failure(self):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> PegasosClassifier:
         self._check_parameters()
         rows, y = read_rows_and_target(self, X, y, self._bias, reset=True)
         weights = check_weights(sample_weight, rows.n_rows)
@@ -428,4 +433,4 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         status = worst_status(solutions)
         self.status_ = f"{status.value} {str(self.certificate_).capitalize()}."
         if status not in (Status.CERTIFIED, Status.COMPLETED, Status.PASSED, Status.STOPPED):
-            warnings.warn(self.status_, GapWarning, stacklevel=4)
+            warnings.warn(self.status_, GapWarning, stacklevel=5)

@@ -191,6 +191,8 @@ def test_a_failed_call_leaves_the_last_good_model():
         model.set_params(lam=-1.0).fit(X, Y)
     with pytest.raises(PegasosError):
         model.set_params(lam=1e-4).fit(with_value(np.nan), Y)
+    with pytest.raises(PegasosError):
+        model.fit(np.ones((30, 9)), np.ones(30))
     assert np.array_equal(model.coef_, before)
     assert model.certificate_ is proof
     assert np.array_equal(model.predict(X), np.where(X @ before[0] + model.intercept_ > 0, 1, 0))
