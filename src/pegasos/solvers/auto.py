@@ -89,7 +89,8 @@ class Auto:
             elif state.pegasos is not None:
                 if done >= state.next_choice * n:
                     self._choose(problem, state, state.pegasos)
-                    done = self.visits(state)
+                    if self.visits(state) < done:  # a trial in vain does not count: the caller cuts its chunk anew
+                        return
                 self._advance_one(problem, state, min(visits, max(done + 1, state.next_choice * n)))
             else:
                 end_of_epoch = n * (done // n + 1)
