@@ -42,7 +42,7 @@ class TraceRow(NamedTuple):
     gap: float
 
 
-@dataclass
+@dataclass(repr=False)
 class Trace:
     """The looks at a running fit, as columns: step, epoch, seconds, primal, dual, gap.
 
@@ -52,6 +52,8 @@ class Trace:
     >>> trace = Trace([TraceRow(100, 1.0, 0.1, 0.5, 0.25, 0.25)])
     >>> dict(trace)["gap"]
     array([0.25])
+    >>> trace
+    Trace(1 rows, epoch 1, gap 0.25 -> 0.25)
     """
 
     rows: list[TraceRow] = field(default_factory=list)
@@ -72,6 +74,12 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "Trace(no rows)"
+        first, last = self.rows[0], self.rows[-1]
+        return f"Trace({len(self)} rows, epoch {last.epoch:g}, gap {first.gap:.2g} -> {last.gap:.2g})"
 
 
 @dataclass(frozen=True)
