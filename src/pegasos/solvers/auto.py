@@ -187,7 +187,8 @@ class Auto:
     def _price(self, problem: Problem, dual: DualState) -> tuple[bool, float]:
         """Whether to take all rows, where that is cheap: shrinking may err; and the price of an interior point."""
         price_of_all = self.interior.price(problem.rows.n_rows, problem.rows.n_features)
-        price = self.interior.price(dual.counters.active, problem.rows.n_features)
+        left = dual.counters.active or problem.rows.n_rows  # none left: all come back
+        price = self.interior.price(left, problem.rows.n_features)
         all_rows = price_of_all < max(_cheap, 2.0 * price)
         return all_rows, price_of_all if all_rows else price
 

@@ -116,8 +116,8 @@ class DualAscent:
 
     def rows(self, problem: Problem, state: DualState, *, all_rows: bool) -> npt.NDArray[np.uint32]:
         """The rows that have a cost: all, or those that shrinking has left in the sweep."""
-        n = problem.rows.n_rows
-        rows = np.arange(n, dtype=np.uint32) if all_rows else np.sort(state.order[: state.counters.active])
+        n, left = problem.rows.n_rows, state.counters.active
+        rows = np.arange(n, dtype=np.uint32) if all_rows or left == 0 else np.sort(state.order[:left])
         return rows[problem.cost[rows] > 0.0]
 
     def estimate(self, problem: Problem, state: DualState) -> float:

@@ -114,6 +114,15 @@ def test_an_interior_point_helps_where_dual_ascent_crawls():
     assert helped.n_epochs < 200
 
 
+def test_when_no_row_is_left_in_the_sweep_all_are_chosen():
+    problem = clouds(1e-3)
+    ascent = DualAscent()
+    state = ascent.start(problem, 0)
+    ascent.advance_to(problem, state, N_ROWS)
+    state.counters.recall_all_rows()
+    assert len(ascent.rows(problem, state, all_rows=False)) == N_ROWS
+
+
 def test_a_run_that_ends_inside_the_interior_point_keeps_the_better_point():
     random = np.random.default_rng(1)
     rows = random.normal(size=(60, 5)) * [1, 10, 100, 1000, 1]
