@@ -6,7 +6,7 @@ For every w and every alpha with 0 <= alpha_i <= cost_i,  D(alpha) <= P* <= P(w)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -122,7 +122,7 @@ def stretched(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
 def combine(parts: list[Certificate]) -> Certificate:
     """The certificate of several problems solved side by side."""
     if len(parts) == 1:
-        return Certificate(**{name: getattr(parts[0], name) for name in _numbers}, parts=tuple(parts))
+        return replace(parts[0], parts=tuple(parts))
     return Certificate(
         primal=math.fsum(part.primal for part in parts),
         dual=math.fsum(part.dual for part in parts),
@@ -131,9 +131,6 @@ def combine(parts: list[Certificate]) -> Certificate:
         weight_radius=math.sqrt(math.fsum(part.weight_radius**2 for part in parts)),
         parts=tuple(parts),
     )
-
-
-_numbers = ("primal", "dual", "gap", "relative_gap", "weight_radius")
 
 
 def _certificate(problem: Problem, weights: npt.NDArray[np.float64], dual: float) -> Certificate:

@@ -7,8 +7,19 @@
 
 namespace pegasos::PEGASOS_ISA {
 
-// Summands are added in blocks, so that rounding grows with the number of blocks, not of rows.
-inline constexpr Index block_rows = 512;
+// sum of term(i) over 0 <= i < n, added in blocks, so that rounding grows with the number of blocks, not of rows.
+template <class Term>
+inline double sum_in_blocks(Index n, Term&& term) {
+  constexpr Index block_rows = 512;
+  double total = 0.0;
+  for (Index begin = 0; begin < n; begin += block_rows) {
+    const Index end = begin + block_rows < n ? begin + block_rows : n;
+    double part = 0.0;
+    for (Index i = begin; i < end; ++i) part += term(i);
+    total += part;
+  }
+  return total;
+}
 
 // weights <- 1/(lam total) sum_i alpha_i sign_i x_i with alpha clipped to [0, cost_i];
 // returns sum_i alpha_i (1 - sign_i offset_i).
@@ -17,38 +28,24 @@ inline double dual_weights(const Problem& problem, const Buffer& alpha, double* 
     const W* alphas = static_cast<const W*>(alpha.data);
     for (Index j = 0; j <= rows.n_features; ++j) weights[j] = 0.0;
     const double unit = 1.0 / (problem.lam * problem.total);
-    double total = 0.0;
-    for (Index begin = 0; begin < rows.n_rows; begin += block_rows) {
-      const Index end = begin + block_rows < rows.n_rows ? begin + block_rows : rows.n_rows;
-      double part = 0.0;
-      for (Index i = begin; i < end; ++i) {
-        const double cost = at(problem.cost, i);
-        const double given = double(alphas[i]);
-        const double a = given > cost ? cost : given;
-        if (!(a > 0.0)) continue;
-        part += a * (1.0 - double(problem.sign[i]) * at(problem.offset, i));
-        rows.add(i, a * double(problem.sign[i]) * unit, weights);
-      }
-      total += part;
-    }
-    return total;
+    return sum_in_blocks(rows.n_rows, [&](Index i) {
+      const double cost = at(problem.cost, i);
+      const double given = double(alphas[i]);
+      const double a = given > cost ? cost : given;
+      if (!(a > 0.0)) return 0.0;
+      rows.add(i, a * double(problem.sign[i]) * unit, weights);
+      return a * (1.0 - double(problem.sign[i]) * at(problem.offset, i));
+    });
   });
 }
 
 // sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i))
 inline double loss_sum(const Problem& problem, const double* weights) {
   return visit(problem.rows, [&]<class R>(const R& rows) {
-    double total = 0.0;
-    for (Index begin = 0; begin < rows.n_rows; begin += block_rows) {
-      const Index end = begin + block_rows < rows.n_rows ? begin + block_rows : rows.n_rows;
-      double part = 0.0;
-      for (Index i = begin; i < end; ++i) {
-        const double margin = double(problem.sign[i]) * (rows.dot(i, weights) + at(problem.offset, i));
-        if (!(margin >= 1.0)) part += at(problem.cost, i) * (1.0 - margin);  // NaN counts
-      }
-      total += part;
-    }
-    return total;
+    return sum_in_blocks(rows.n_rows, [&](Index i) {
+      const double margin = double(problem.sign[i]) * (rows.dot(i, weights) + at(problem.offset, i));
+      return margin >= 1.0 ? 0.0 : at(problem.cost, i) * (1.0 - margin);  // NaN counts
+    });
   });
 }
 

@@ -18,9 +18,9 @@ _names = ("n_features_in_", "feature_names_in_")
 _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
 
 
-def read_rows(estimator: Any, X: Any, bias: float, *, reset: bool) -> Rows:
-    """Rows of X for prediction, or for a fit without y."""
-    return Rows.of(validate_data(estimator, X, reset=reset, **_how(X)), bias)
+def read_rows(estimator: Any, X: Any, bias: float) -> Rows:
+    """Rows of X for a fitted estimator."""
+    return Rows.of(validate_data(estimator, X, reset=False, **_how(X)), bias)
 
 
 def read_rows_and_target(estimator: Any, X: Any, y: Any, bias: float, *, reset: bool) -> tuple[Rows, Any]:

@@ -12,42 +12,35 @@ import numpy as np
 from pegasos.errors import PegasosError
 
 
-def check_positive(name: str, value: Any) -> float:
+def check_positive(name: str, value: Any) -> None:
     """A positive, finite number."""
     if not _is_number(value) or not 0.0 < value < math.inf:
         raise PegasosError(f"{name} must be a positive number, got {value!r}.")
-    return float(value)
 
 
-def check_optional(name: str, value: Any) -> float | None:
+def check_optional(name: str, value: Any) -> None:
     """None, or a number that is not negative."""
-    if value is None:
-        return None
-    if not _is_number(value) or not 0.0 <= value < math.inf:
+    if value is not None and (not _is_number(value) or not 0.0 <= value < math.inf):
         raise PegasosError(f"{name} must be None or a number of at least 0, got {value!r}.")
-    return float(value)
 
 
-def check_count(name: str, value: Any) -> int:
+def check_count(name: str, value: Any) -> None:
     """A whole number of at least 1."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
         raise PegasosError(f"{name} must be a whole number of at least 1, got {value!r}.")
-    return int(value)
 
 
-def check_word(name: str, value: Any, words: Collection[str | None]) -> Any:
+def check_word(name: str, value: Any, words: Collection[str | None]) -> None:
     """One of the words."""
     if not (value is None or isinstance(value, str)) or value not in words:
         listed = ", ".join(repr(word) for word in words)
         raise PegasosError(f"{name} must be one of {listed}, got {value!r}.")
-    return value
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: Any) -> None:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
         raise PegasosError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
 
 
 def check_jobs(value: Any) -> None:

@@ -32,8 +32,8 @@ def solve_all(
 ) -> list[Solution]:
     """One solution for each problem, in order; a time budget is shared fairly."""
     n_threads = min(len(problems), effective_n_jobs(n_jobs))
-    deadline = None if stop.time_budget is None else perf_counter() + stop.time_budget
     begun = perf_counter()
+    deadline = None if stop.time_budget is None else begun + stop.time_budget
 
     def solve(k: int) -> Solution:
         mine = stop

@@ -62,10 +62,10 @@ class Stream:
 
         def pass_over(k: int) -> Solution:
             state = self.states[k]
-            if state is None or (state.weight_sums is None) != (solver.average is None):
-                state = solver.enter(problems[k], self.weights[k].copy(), step=self.steps[k], seed=self.seed)
-            else:
+            if solver.goes_on(state):
                 state = solver.move_to(problems[k], state, restart_average=restart)
+            else:
+                state = solver.enter(problems[k], self.weights[k], step=self.steps[k], seed=self.seed)
             return _pass(problems[k], solver, state, self.traces[k], begun)
 
         n_threads = min(len(problems), effective_n_jobs(n_jobs))

@@ -256,7 +256,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         mean_weight = float(running.sum()) / (self._stream.n_rows + rows.n_rows)
         terms = self._terms_of(class_factors(self.class_weight, known, running), rows.n_rows * mean_weight)
         problems = build_problems(rows, codes, weights, terms, len(known))
-        solver = self._pegasos(rows, np.float64, most=rows.n_rows)
+        solver = self._pegasos(rows, np.float64, at_most_all=True)
         solutions = self._stream.learn(problems, solver, totals, self.n_jobs)
         self._terms = terms
         self._write(solutions, add_traces(solutions))
@@ -265,7 +265,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
         check_is_fitted(self, "coef_")
-        scores = self._scores(read_rows(self, X, 1.0, reset=False))
+        scores = self._scores(read_rows(self, X, 1.0))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -303,7 +303,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ``|x| weight_radius``.
         """
         check_is_fitted(self, "certificate_")
-        rows = read_rows(self, X, self._terms.bias, reset=False)
+        rows = read_rows(self, X, self._terms.bias)
         radii = np.array([part.weight_radius for part in self.certificate_.parts])
         scores = self._scores(rows)
         # A little more than the bound, for the rounding of the scores themselves.
@@ -373,9 +373,12 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return DualAscent(dtype)
         return Auto(self._pegasos(rows, dtype), DualAscent(dtype), self.tol)
 
-    def _pegasos(self, rows: Rows, dtype: npt.DTypeLike, most: int | None = None) -> Pegasos:
+    def _pegasos(self, rows: Rows, dtype: npt.DTypeLike, *, at_most_all: bool = False) -> Pegasos:
+        """A batch larger than the rows is refused, but in a stream, whose blocks may be of any size."""
         n = rows.n_rows
-        size = n if self.batch_size == "all" else min(int(self.batch_size), most or int(self.batch_size))
+        size = n if self.batch_size == "all" else int(self.batch_size)
+        if at_most_all:
+            size = min(size, n)
         if size > n:
             raise PegasosError(f"batch_size={size} exceeds the {n} rows; use batch_size='all' for all of them.")
         sampling: Any = "sequential" if size == n and self.sampling == "shuffle" else self.sampling
@@ -415,14 +418,12 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _write_zero(self) -> None:
         """The model before any row counted."""
-        for name, value in self._weights_as_attributes(np.stack(self._stream.weights)).items():
-            setattr(self, name, value)
+        self.__dict__.update(self._weights_as_attributes(np.stack(self._stream.weights)))
         self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
 
     def _write(self, solutions: list[Solution], trace: Trace) -> None:
         """Every fitted attribute, in one place."""
-        for name, value in self._weights_as_attributes(np.stack([s.weights for s in solutions])).items():
-            setattr(self, name, value)
+        self.__dict__.update(self._weights_as_attributes(np.stack([s.weights for s in solutions])))
         alphas = np.stack([s.alpha for s in solutions])
         self.alpha_ = alphas[0] if len(solutions) == 1 else alphas
         self.support_ = np.flatnonzero((alphas > 0.0).any(axis=0))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -59,21 +59,24 @@ class Pegasos:
         return self.enter(problem, np.zeros(problem.rows.n_features + 1, self.dtype), step=0, seed=seed)
 
     def enter(self, problem: Problem, weights: Floats, *, step: int, seed: int) -> PegasosState:
-        """Given weights after ``step`` steps on other rows."""
+        """Given weights, which are copied, after ``step`` steps on other rows."""
         counters = _core.PegasosCounters()
         counters.step = step
         counters.random = seed
-        counters.squared_norm = inner(weights, weights)
         empty = np.empty(0, weights.dtype)
         sums = np.zeros_like(weights) if self.average is not None else None
         state = PegasosState(counters, weights, empty, sums, None, np.empty(0, np.uint32))
         return self.move_to(problem, state)
 
+    def goes_on(self, state: PegasosState | None) -> TypeGuard[PegasosState]:
+        """Whether there is a state, with the averages that these settings ask for."""
+        return state is not None and (state.weight_sums is None) == (self.average is None)
+
     def resume(
         self, problem: Problem, state: PegasosState | None, weights: Floats, *, step: int, seed: int
     ) -> PegasosState:
         """A copy of the state when it belongs to this many rows; otherwise its weights, on rows never seen."""
-        if state is None or (state.weight_sums is None) != (self.average is None):
+        if not self.goes_on(state):
             return self.enter(problem, weights.astype(self.dtype), step=step, seed=seed)
         if len(state.alphas) != problem.rows.n_rows or (self.sampling == "shuffle") != (len(state.order) > 0):
             return self.move_to(problem, state)
