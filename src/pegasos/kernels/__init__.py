@@ -1,0 +1,1 @@
+"""Kernels on vectors, strings, graphs and time series, and their algebra."""
