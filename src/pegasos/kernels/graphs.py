@@ -1,0 +1,340 @@
+"""Kernels on graphs with labelled nodes: subtree patterns, shortest paths, random walks.
+
+A graph is one of networkx, or a pair ``(adjacency, labels)`` of a dense or sparse matrix and a sequence, or None for
+nodes without labels. Graphs are undirected; weights of edges are ignored: what is not 0 is an edge. Two nodes are
+labelled alike if their labels are equal; nodes without a label are all alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import shortest_path
+
+from pegasos.errors import PegasosError
+from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive
+from pegasos.kernels.graph_reading import Graph, read_graph, read_graphs
+from pegasos.problem import Floats
+
+
+class _Palette:
+    """Colours of nodes as small numbers, while one collection is read.
+
+    A colour has a digest of its own subtree pattern, which no other graph changes; the number saves computing it again.
+    """
+
+    def __init__(self) -> None:
+        self.tokens: list[tuple[int, bytes]] = []
+        self._number: dict[Hashable, int] = {}
+
+    def of_label(self, label: str) -> int:
+        """The colour before the first round."""
+        number = self._number.get(label)
+        return self._new(label, 0, [label.encode()]) if number is None else number
+
+    def of_neighbours(self, own: int, neighbours: list[int]) -> int:
+        """The next colour of a node from its own and those of its neighbours."""
+        neighbours.sort()
+        pattern = (own, *neighbours)
+        number = self._number.get(pattern)
+        if number is not None:
+            return number
+        iteration, digest = self.tokens[own]
+        return self._new(pattern, iteration + 1, [digest, *sorted(self.tokens[i][1] for i in neighbours)])
+
+    def _new(self, key: Hashable, iteration: int, parts: list[bytes]) -> int:
+        self._number[key] = len(self.tokens)
+        self.tokens.append((iteration, blake2b(b"".join(parts), digest_size=16).digest()))
+        return len(self.tokens) - 1
+
+
+@dataclass
+class WeisfeilerLehman(TokenKernel):
+    """The Weisfeiler-Lehman subtree kernel: common neighbourhoods of depth 0 to h.
+
+    The label of each node becomes, h times, the pattern of its own label and the labels of its neighbours; the kernel
+    counts the pairs of nodes with the same pattern, at each depth [1]_. It has an explicit map: the counts of the
+    patterns, each named by ``(depth, digest)`` with a digest of 128 bits that depends on nothing but the pattern.
+
+    Parameters
+    ----------
+    h : int, default=3
+        How often labels are refined; 0 compares the labels alone.
+    label : str, default="label"
+        The node attribute of networkx graphs that holds the label.
+
+    References
+    ----------
+    .. [1] N. Shervashidze, P. Schweitzer, E. J. van Leeuwen, K. Mehlhorn and K. M. Borgwardt, "Weisfeiler-Lehman graph
+       kernels", JMLR 12, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pegasos.kernels.graphs import WeisfeilerLehman
+    >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> ethanol, ether = (path, ["C", "C", "O"]), (path, ["C", "O", "C"])
+    >>> WeisfeilerLehman(h=1).block([ethanol, ether], [ethanol, ether])
+    array([[ 8.,  5.],
+           [ 5., 10.]])
+    """
+
+    h: int = 3
+    label: str = "label"
+
+    def check(self) -> None:
+        """A number of rounds."""
+        check_count(self, least=0, h=self.h)
+
+    def read(self, items: Any) -> Objects:
+        """The patterns of each graph."""
+        palette = _Palette()
+        return Objects([self._count(graph, palette) for graph in read_graphs(items, self.label)])
+
+    def tokens(self, item: Any) -> Mapping[Hashable, float]:
+        """The patterns of one graph."""
+        return self._count(read_graph(item, self.label, "the graph"), _Palette())
+
+    def _count(self, graph: Graph, palette: _Palette) -> Mapping[Hashable, float]:
+        neighbours = graph.neighbours.tolist()
+        neighbourhoods = [neighbours[start:stop] for start, stop in pairwise(graph.starts.tolist())]
+        colours = [palette.of_label(label) for label in graph.labels]
+        counts = Counter(colours)
+        for _ in range(self.h):
+            colours = [
+                palette.of_neighbours(own, [colours[i] for i in neighbourhood])
+                for own, neighbourhood in zip(colours, neighbourhoods, strict=True)
+            ]
+            counts.update(colours)
+        return {palette.tokens[colour]: count for colour, count in counts.items()}
+
+
+@dataclass
+class ShortestPath(TokenKernel):
+    """The shortest-path kernel: common pairs of labels at common distances.
+
+    It counts the pairs of pairs of nodes with the same two labels and the same number of edges between them [1]_; pairs
+    that no path joins do not count. A graph without any edge therefore has kernel 0 with everything. It has an explicit
+    map: the counts of ``(label, distance, label)``.
+
+    Parameters
+    ----------
+    label : str, default="label"
+        The node attribute of networkx graphs that holds the label.
+
+    References
+    ----------
+    .. [1] K. M. Borgwardt and H.-P. Kriegel, "Shortest-path kernels on graphs", ICDM 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pegasos.kernels.graphs import ShortestPath
+    >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> ethanol, ether = (path, ["C", "C", "O"]), (path, ["C", "O", "C"])
+    >>> ShortestPath().block([ethanol, ether], [ethanol, ether])
+    array([[3., 2.],
+           [2., 5.]])
+    """
+
+    label: str = "label"
+
+    def read(self, items: Any) -> Objects:
+        """The paths of each graph."""
+        return Objects([self.tokens(graph) for graph in read_graphs(items, self.label)])
+
+    def tokens(self, item: Any) -> Mapping[Hashable, float]:
+        """The paths of one graph."""
+        graph = read_graph(item, self.label, "the graph")
+        distances = shortest_path(graph.adjacency, method="D", unweighted=True)
+        names, codes = np.unique(np.array(graph.labels), return_inverse=True)
+        first, second = np.nonzero(np.triu(np.isfinite(distances), 1))
+        one, other, distance = codes[first], codes[second], distances[first, second].astype(np.int64)
+        shape = (len(names), len(graph), len(names))  # a distance is below the number of nodes
+        keys = np.ravel_multi_index((np.minimum(one, other), distance, np.maximum(one, other)), shape)
+        kinds, counts = np.unique(keys, return_counts=True)
+        labels = names.tolist()
+        return {
+            (labels[smaller], steps, labels[larger]): count
+            for smaller, steps, larger, count in np.column_stack([*np.unravel_index(kinds, shape), counts]).tolist()
+        }
+
+
+@dataclass
+class RandomWalk(Kernel):
+    """The geometric random-walk kernel: common walks, of all lengths.
+
+    k(G, H) sums decay^length over the pairs of a walk in G and a walk in H that meet the same labels in the same order,
+    which are the walks on the direct product of the graphs [1]_: 1' (I - decay A)^-1 1 with its adjacency matrix A,
+    found by conjugate gradients without forming A [2]_.
+
+    Parameters
+    ----------
+    decay : float, default=0.05
+        How much less a walk counts for each edge. The sum over all lengths is finite only if decay < 1 / r^2 with r the
+        largest eigenvalue of the adjacency matrix of any of the graphs, which is never above its largest degree:
+        the default serves graphs of degree up to 4, such as molecules.
+    n_steps : int or None, default=None
+        Sum over walks of at most so many edges instead, which is finite for every decay.
+    label : str, default="label"
+        The node attribute of networkx graphs that holds the label.
+
+    References
+    ----------
+    .. [1] T. Gärtner, P. Flach and S. Wrobel, "On graph kernels: hardness results and efficient alternatives", COLT
+       2003.
+    .. [2] S. V. N. Vishwanathan, N. N. Schraudolph, R. Kondor and K. M. Borgwardt, "Graph kernels", JMLR 11, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pegasos.kernels.graphs import RandomWalk
+    >>> edge = np.array([[0, 1], [1, 0]])
+    >>> RandomWalk(decay=0.5).block([(edge, ["C", "O"])], [(edge, ["C", "O"]), (edge, ["C", "N"])])
+    array([[4., 1.]])
+    """
+
+    decay: float = 0.05
+    n_steps: int | None = None
+    label: str = "label"
+
+    def check(self) -> None:
+        """A positive decay, and a number of steps if any."""
+        check_positive(self, decay=self.decay)
+        if self.n_steps is not None:
+            check_count(self, n_steps=self.n_steps)
+
+    def read(self, items: Any) -> Objects:
+        """The graphs; those on which the sum does not converge are refused."""
+        graphs = read_graphs(items, self.label)
+        if self.n_steps is None:
+            self._check_convergence(graphs)
+        return Objects(graphs)
+
+    def _check_convergence(self, graphs: list[Graph]) -> None:
+        # The largest eigenvalue of a product is at most that of the one times that of the other.
+        radii = [graph.radius if self.decay * graph.degree**2 >= 1.0 else 0.0 for graph in graphs]
+        largest = max(radii, default=0.0)
+        if self.decay * largest**2 >= 1.0 - 1e-9:
+            raise PegasosError(
+                f"decay {self.decay} is too large: the sum over the walks of graph {radii.index(largest)} needs one "
+                f"below {_round_down(1.0 / largest**2)}; lower it, or set n_steps to bound the length of the walks."
+            )
+
+    def evaluate(self, a: Items, b: Items) -> Floats:
+        """Each graph of a against batches of b."""
+        assert isinstance(a, Objects)
+        assert isinstance(b, Objects)
+        block = np.zeros((len(a), len(b)))
+        for start, stop in _batches(b.values):
+            batch = _Union.of(b.values[start:stop])
+            for row, graph in enumerate(a.values[:stop] if a is b else a.values):
+                block[row, start:stop] = self._sum_walks(graph, batch)
+        return np.triu(block) + np.triu(block, 1).T if a is b else block
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """Each graph against itself."""
+        assert isinstance(a, Objects)
+        return np.array([self._sum_walks(graph, _Union.of([graph]))[0] for graph in a.values], dtype=np.float64)
+
+    def _sum_walks(self, graph: Graph, others: _Union) -> npt.NDArray[np.float64]:
+        numbers = np.array([others.number.get(label, -1) for label in graph.labels])
+        alike = (others.labels[:, np.newaxis] == numbers).astype(np.float64)
+        adjacency = float(self.decay) * graph.adjacency.toarray()
+
+        def step(weights: _Nodes) -> _Nodes:
+            """Both walks go one edge on: decay A times a vector that is laid out as a matrix of node by node."""
+            return np.asarray((others.adjacency @ weights) @ adjacency * alike)
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = _solve(step, alike, others) if self.n_steps is None else _accumulate(step, alike, self.n_steps)
+            sums = others.sums(total)
+        if not np.isfinite(sums).all():
+            raise PegasosError(
+                f"the walks of {self.n_steps} steps with decay {self.decay} are too many for a floating-point number; "
+                "lower one of them."
+            )
+        return sums
+
+
+_Nodes = npt.NDArray[np.float64]  # of shape (nodes of several graphs, nodes of one graph)
+_nodes_in_a_batch = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class _Union:
+    """Several graphs side by side, as one."""
+
+    number: dict[str, int]  # of each label that occurs
+    labels: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    adjacency: Any
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph]) -> _Union:
+        number: dict[str, int] = {}
+        labels = [number.setdefault(label, len(number)) for graph in graphs for label in graph.labels]
+        sizes = np.array([len(graph) for graph in graphs])
+        adjacency = sp.block_diag([graph.adjacency for graph in graphs], format="csr")
+        return cls(number, np.array(labels), np.cumsum(sizes) - sizes, sizes, adjacency)
+
+    def sums(self, values: _Nodes) -> npt.NDArray[np.float64]:
+        """The sum of the values of each graph."""
+        return np.asarray(np.add.reduceat(values.sum(axis=1), self.starts))
+
+    def spread(self, values: npt.NDArray[np.float64]) -> _Nodes:
+        """The value of each graph, at each of its nodes."""
+        return np.repeat(values, self.sizes)[:, np.newaxis]
+
+
+def _accumulate(step: Callable[[_Nodes], _Nodes], alike: _Nodes, n_steps: int) -> _Nodes:
+    total, term = alike.copy(), alike
+    for _ in range(n_steps):
+        term = step(term)
+        total += term
+    return total
+
+
+def _solve(step: Callable[[_Nodes], _Nodes], alike: _Nodes, graphs: _Union) -> _Nodes:
+    """The solution of x - step(x) = alike: conjugate gradients, with steps of its own for each graph of the union."""
+    solution, residual, direction = np.zeros_like(alike), alike.copy(), alike.copy()
+    squared = graphs.sums(residual * residual)
+    enough = 1e-26 * squared
+    while (squared > enough).any():
+        image = direction - step(direction)
+        length = graphs.spread(_ratio(squared, graphs.sums(direction * image)))
+        solution += length * direction
+        residual -= length * image
+        last, squared = squared, graphs.sums(residual * residual)
+        direction = residual + graphs.spread(_ratio(squared, last)) * direction
+    return solution
+
+
+def _ratio(above: npt.NDArray[np.float64], below: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Above / below, and 0 for graphs on which there is nothing left to do."""
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0.0)
+
+
+def _batches(graphs: Sequence[Graph]) -> Iterator[tuple[int, int]]:
+    """Ranges of graphs that have about so many nodes together that a few arrays of them stay in the cache."""
+    start, n_nodes = 0, 0
+    for stop, graph in enumerate(graphs, start=1):
+        n_nodes += len(graph)
+        if n_nodes >= _nodes_in_a_batch or stop == len(graphs):
+            yield start, stop
+            start, n_nodes = stop, 0
+
+
+def _round_down(value: float) -> float:
+    """To three digits, never up."""
+    scale = 10.0 ** (2 - int(np.floor(np.log10(value))))
+    return float(np.floor(value * scale) / scale)
