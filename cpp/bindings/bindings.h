@@ -42,5 +42,6 @@ void bind_problem(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_objective(nb::module_& m);
 void bind_interior_point(nb::module_& m);
+void bind_sequences(nb::module_& m);
 
 }  // namespace pegasos

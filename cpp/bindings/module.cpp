@@ -29,4 +29,5 @@ NB_MODULE(_core, m) {
   pegasos::bind_linear(m);
   pegasos::bind_objective(m);
   pegasos::bind_interior_point(m);
+  pegasos::bind_sequences(m);
 }

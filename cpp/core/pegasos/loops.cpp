@@ -5,6 +5,7 @@
 #include "interior_point.inl"
 #include "linear_pegasos.inl"
 #include "objective.inl"
+#include "sequence_kernels.inl"
 
 #define PEGASOS_TEXT(name) #name
 #define PEGASOS_NAME(name) PEGASOS_TEXT(name)
@@ -25,6 +26,10 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   gram,
                   outer,
                   factor,
-                  solve};
+                  solve,
+                  sequence_kernels::subsequences,
+                  sequence_kernels::alignments,
+                  sequence_kernels::warpings,
+                  sequence_kernels::weighted_degrees};
 
 }  // namespace pegasos::PEGASOS_ISA

@@ -6,6 +6,7 @@
 #include "linear_pegasos.h"
 #include "objective.h"
 #include "problem.h"
+#include "sequence_kernels.h"
 
 namespace pegasos {
 
@@ -24,6 +25,11 @@ struct Loops {
   void (*outer)(const Problem&, const Chosen&, double* matrix, double* room);
   bool (*factor)(double* matrix, Index side);
   void (*solve)(const double* matrix, Index side, double* vector);
+  void (*subsequences)(const SequencePairs&, const SubsequenceSettings&, double* room, double* out);
+  void (*alignments)(const SequencePairs&, const AlignmentSettings&, double* room, double* out);
+  void (*warpings)(const SequencePairs&, double* room, double* out);
+  void (*weighted_degrees)(const BitPlanes& a, Index i, const BitPlanes& b, Index begin, Index end,
+                           const DegreeSettings&, std::uint64_t* room, double* out);
 };
 
 // The table of the named instruction set ("avx512", "avx2", "baseline"), or of the best one when the name is

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "bindings.h"
+
+namespace pegasos {
+
+using ValueArray = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using StartArray = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using PlaneArray = nb::ndarray<const std::uint64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using DegreeArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Block = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The view together with the arrays it looks into.
+struct OwnedSequences {
+  Sequences sequences;
+  Index longest;
+  ValueArray values;
+  StartArray starts;
+};
+
+static OwnedSequences sequences_of(ValueArray values, StartArray starts) {
+  const Index n = Index(starts.shape(0)) - 1;
+  if (n < 0 || starts.data()[0] != 0 || starts.data()[n] != Index(values.shape(0)))
+    throw std::invalid_argument("starts must go from 0 to the number of positions.");
+  Index longest = 0;
+  for (Index i = 0; i < n; ++i) {
+    const Index length = starts.data()[i + 1] - starts.data()[i];
+    if (length < 1) throw std::invalid_argument("a sequence has no position.");
+    longest = std::max(longest, length);
+  }
+  return {{values.data(), starts.data(), n, Index(values.shape(1))}, longest, values, starts};
+}
+
+// Does work(task, worker) for all tasks, on all processors. The threads end with the call; where none can be started,
+// the caller does the work alone.
+template <class Work>
+static void share(Index n_tasks, Index n_workers, Work&& work) {
+  std::atomic<Index> next{0};
+  const auto run = [&](Index worker) {
+    for (Index task = next++; task < n_tasks; task = next++) work(task, worker);
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(std::size_t(n_workers));
+  try {
+    for (Index worker = 1; worker < n_workers; ++worker) threads.emplace_back(run, worker);
+  } catch (const std::system_error&) {
+  }
+  run(0);
+  for (std::thread& thread : threads) thread.join();
+}
+
+static Index n_processors() { return std::max(Index(1), Index(std::thread::hardware_concurrency())); }
+
+static Index workers_for(Index n_tasks) { return std::clamp(n_tasks, Index(1), n_processors()); }
+
+// Pairs that a worker takes at once: enough that those of like length meet in a vector, few enough to go round.
+constexpr Index most_pairs = 256, fewest_pairs = 32;
+
+struct Worker {
+  std::vector<double> room;
+  Pair pairs[most_pairs];
+  double values[most_pairs];
+};
+
+// Fills a block of shape (len(a), len(b)), one triangle and its mirror image when a is b; or, where `out` has one
+// dimension, the values of each item of a with its counterpart in b.
+template <class Loop>
+static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_states, const WeightArray& out,
+                 Loop&& loop) {
+  const Index n_a = a.sequences.n, n_b = b.sequences.n, n_channels = a.sequences.n_channels;
+  const bool counterparts = out.ndim() == 1;
+  if (counterparts ? n_a != n_b || Index(out.shape(0)) != n_a
+                   : out.ndim() != 2 || Index(out.shape(0)) != n_a || Index(out.shape(1)) != n_b)
+    throw std::invalid_argument("out must be (len(a), len(b)), or (len(a),) for pairs of counterparts.");
+  if (n_channels != b.sequences.n_channels) throw std::invalid_argument("a and b must have as many channels.");
+  const bool same = !counterparts && a.sequences.values == b.sequences.values &&
+                    a.sequences.starts == b.sequences.starts;
+  const Index n_pairs = counterparts ? n_a : n_a * n_b;
+  const Index pairs_at_once = std::clamp(n_pairs / (4 * n_processors()), fewest_pairs, most_pairs);
+  const Index n_tasks = (n_pairs + pairs_at_once - 1) / pairs_at_once;
+  std::vector<Worker> workers(std::size_t(workers_for(n_tasks)));
+  for (Worker& worker : workers)
+    worker.room.resize(std::size_t(pairs_room(a.longest, b.longest, n_channels, n_states)));
+  double* const values = out.data();
+
+  nb::gil_scoped_release release;
+  share(n_tasks, Index(workers.size()), [&](Index task, Index number) {
+    Worker& worker = workers[std::size_t(number)];
+    Index n = 0;
+    const Index end = std::min(n_pairs, (task + 1) * pairs_at_once);
+    for (Index p = task * pairs_at_once; p < end; ++p) {
+      const Pair pair = counterparts ? Pair{p, p} : Pair{p / n_b, p % n_b};
+      if (!same || pair.a <= pair.b) worker.pairs[n++] = pair;
+    }
+    const auto shorter = [&](const Pair& left, const Pair& right) {
+      const auto lengths = [&](const Pair& pair) {
+        return std::pair(a.sequences.starts[pair.a + 1] - a.sequences.starts[pair.a],
+                         b.sequences.starts[pair.b + 1] - b.sequences.starts[pair.b]);
+      };
+      return lengths(left) < lengths(right);
+    };
+    if (!std::is_sorted(worker.pairs, worker.pairs + n, shorter)) std::sort(worker.pairs, worker.pairs + n, shorter);
+    loop(SequencePairs{a.sequences, b.sequences, worker.pairs, n}, worker.room.data(), worker.values);
+    for (Index k = 0; k < n; ++k) {
+      const Pair& pair = worker.pairs[k];
+      values[counterparts ? pair.a : pair.a * n_b + pair.b] = worker.values[k];
+      if (same) values[pair.b * n_b + pair.a] = worker.values[k];
+    }
+  });
+}
+
+static void subsequences(const OwnedSequences& a, const OwnedSequences& b, Index k, double decay, WeightArray out) {
+  if (k < 1) throw std::invalid_argument("k must be at least 1.");
+  if (a.sequences.n_channels != 1) throw std::invalid_argument("letters have one channel.");
+  const SubsequenceSettings settings{k, decay};
+  fill(a, b, k, out, [&](const SequencePairs& pairs, double* room, double* values) {
+    loops().subsequences(pairs, settings, room, values);
+  });
+}
+
+static void alignments(const OwnedSequences& a, const OwnedSequences& b, double scale, Index band, WeightArray out) {
+  const AlignmentSettings settings{scale, band};
+  fill(a, b, 1, out, [&](const SequencePairs& pairs, double* room, double* values) {
+    loops().alignments(pairs, settings, room, values);
+  });
+}
+
+static void warpings(const OwnedSequences& a, const OwnedSequences& b, WeightArray out) {
+  fill(a, b, 1, out,
+       [&](const SequencePairs& pairs, double* room, double* values) { loops().warpings(pairs, room, values); });
+}
+
+static BitPlanes planes_of(const PlaneArray& array) {
+  return {array.data(), Index(array.shape(0)), Index(array.shape(1)), Index(array.shape(2))};
+}
+
+static void weighted_degrees(PlaneArray a, PlaneArray b, Index length, DegreeArray weights, Block out) {
+  const BitPlanes mine = planes_of(a), theirs = planes_of(b);
+  if (length < 1 || mine.n_words != (length + 63) / 64 || mine.n_words != theirs.n_words ||
+      mine.n_planes != theirs.n_planes)
+    throw std::invalid_argument("a and b must have as many planes, and words for `length` letters.");
+  if (Index(out.shape(0)) != mine.n || Index(out.shape(1)) != theirs.n)
+    throw std::invalid_argument("out must be (len(a), len(b)).");
+  const DegreeSettings settings{length, weights.data(), Index(weights.shape(0))};
+  const bool same = mine.words == theirs.words && mine.n == theirs.n;
+  const Index rows_at_once = 1 + 8192 / (1 + theirs.n);  // a thread takes as long to start as some thousand pairs
+  const Index n_tasks = (mine.n + rows_at_once - 1) / rows_at_once;
+  std::vector<std::vector<std::uint64_t>> rooms(std::size_t(workers_for(n_tasks)),
+                                                std::vector<std::uint64_t>(std::size_t(mine.n_words)));
+  double* const values = out.data();
+
+  nb::gil_scoped_release release;
+  share(n_tasks, Index(rooms.size()), [&](Index task, Index worker) {
+    const Index end = std::min(mine.n, (task + 1) * rows_at_once);
+    for (Index i = task * rows_at_once; i < end; ++i)
+      loops().weighted_degrees(mine, i, theirs, same ? i : 0, theirs.n, settings, rooms[std::size_t(worker)].data(),
+                               values + i * theirs.n);
+  });
+  for (Index i = 0; same && i < mine.n; ++i)
+    for (Index j = 0; j < i; ++j) values[i * mine.n + j] = values[j * mine.n + i];
+}
+
+void bind_sequences(nb::module_& m) {
+  nb::class_<OwnedSequences>(m, "Sequences", "Sequences of unequal length, end to end in one array.")
+      .def(
+          "__init__",
+          [](OwnedSequences* self, ValueArray values, StartArray starts) {
+            new (self) OwnedSequences(sequences_of(std::move(values), std::move(starts)));
+          },
+          nb::arg("values"), nb::arg("starts"),
+          "Sequence i is values[starts[i]:starts[i + 1]], of shape (positions, channels).");
+  m.def("subsequences", subsequences, nb::arg("a"), nb::arg("b"), nb::arg("k"), nb::arg("decay"), nb::arg("out"),
+        "Writes the gapped subsequence kernel of each pair.");
+  m.def("alignments", alignments, nb::arg("a"), nb::arg("b"), nb::arg("scale"), nb::arg("band"), nb::arg("out"),
+        "Writes the logarithm of the global alignment kernel of each pair; a band of 0 is none.");
+  m.def("warpings", warpings, nb::arg("a"), nb::arg("b"), nb::arg("out"),
+        "Writes the dynamic time warping cost of each pair, the least sum of squared distances.");
+  m.def("weighted_degrees", weighted_degrees, nb::arg("a"), nb::arg("b"), nb::arg("length"), nb::arg("weights"),
+        nb::arg("out"), "Writes the weighted degree kernel of each pair of strings, given as planes of bits.");
+}
+
+}  // namespace pegasos
