@@ -43,5 +43,6 @@ void bind_linear(nb::module_& m);
 void bind_objective(nb::module_& m);
 void bind_interior_point(nb::module_& m);
 void bind_sequences(nb::module_& m);
+void bind_kernels(nb::module_& m);
 
 }  // namespace pegasos

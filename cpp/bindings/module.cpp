@@ -30,4 +30,5 @@ NB_MODULE(_core, m) {
   pegasos::bind_objective(m);
   pegasos::bind_interior_point(m);
   pegasos::bind_sequences(m);
+  pegasos::bind_kernels(m);
 }

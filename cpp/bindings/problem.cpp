@@ -22,15 +22,23 @@ Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name) {
   return {array.data(), scalar_of(array.dtype(), name)};
 }
 
-static OwnedRows dense_rows(InputArray values, double bias) {
+static OwnedRows whole_rows(Layout layout, InputArray values, double bias) {
   require(values.ndim() == 2, "dense rows must be a matrix.");
   const Index n = Index(values.shape(0)), d = Index(values.shape(1));
   const bool contiguous = n * d == 0 || ((d == 1 || values.stride(1) == 1) && (n == 1 || values.stride(0) == d));
   require(contiguous, "dense rows must be C-contiguous.");
   const Rows rows{
-      Layout::dense, scalar_of(values.dtype(), "dense rows"), IndexType::int32, values.data(), nullptr, nullptr, n, d,
-      bias};
+      layout, scalar_of(values.dtype(), "dense rows"), IndexType::int32, values.data(), nullptr, nullptr, n, d, bias};
   return {rows, std::move(values), {}, {}};
+}
+
+static OwnedRows dense_rows(InputArray values, double bias) {
+  return whole_rows(Layout::dense, std::move(values), bias);
+}
+
+static OwnedRows gram_rows(InputArray values) {
+  require(values.ndim() == 2 && values.shape(0) == values.shape(1), "a kernel matrix must be square.");
+  return whole_rows(Layout::gram, std::move(values), 0.0);
 }
 
 static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray starts, Index n_features, double bias) {
@@ -87,6 +95,7 @@ void bind_problem(nb::module_& m) {
       .def_prop_ro("n_rows", [](const OwnedRows& r) { return r.rows.n_rows; })
       .def_prop_ro("n_features", [](const OwnedRows& r) { return r.rows.n_features; });
   m.def("dense_rows", dense_rows, nb::arg("values"), nb::arg("bias"));
+  m.def("gram_rows", gram_rows, nb::arg("values"));
   m.def("csr_rows", csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("starts"), nb::arg("n_features"),
         nb::arg("bias"));
   nb::class_<OwnedProblem>(m, "Problem", "The problem as the loops see it.");

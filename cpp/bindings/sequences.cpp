@@ -13,7 +13,7 @@ using ValueArray = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::devi
 using StartArray = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using PlaneArray = nb::ndarray<const std::uint64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using DegreeArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Block = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using BlockArray = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // The view together with the arrays it looks into.
 struct OwnedSequences {
@@ -139,7 +139,7 @@ static BitPlanes planes_of(const PlaneArray& array) {
   return {array.data(), Index(array.shape(0)), Index(array.shape(1)), Index(array.shape(2))};
 }
 
-static void weighted_degrees(PlaneArray a, PlaneArray b, Index length, DegreeArray weights, Block out) {
+static void weighted_degrees(PlaneArray a, PlaneArray b, Index length, DegreeArray weights, BlockArray out) {
   const BitPlanes mine = planes_of(a), theirs = planes_of(b);
   if (length < 1 || mine.n_words != (length + 63) / 64 || mine.n_words != theirs.n_words ||
       mine.n_planes != theirs.n_planes)

@@ -20,6 +20,8 @@ class Rows:
 
 def dense_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)], bias: float) -> Rows: ...
 
+def gram_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)]) -> Rows: ...
+
 def csr_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)], indices: Annotated[NDArray, dict(device='cpu', writable=False)], starts: Annotated[NDArray, dict(device='cpu', writable=False)], n_features: int, bias: float) -> Rows: ...
 
 class Problem:
@@ -183,4 +185,31 @@ def warpings(a: Sequences, b: Sequences, out: Annotated[NDArray[numpy.float64], 
 def weighted_degrees(a: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], length: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
     Writes the weighted degree kernel of each pair of strings, given as planes of bits.
+    """
+
+def apply_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: float, values: Annotated[NDArray, dict(shape=(None, None), device='cpu')], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> None:
+    """
+    Turns a block of products into kernel values plus a constant, in place.
+    """
+
+def products_width(single: bool) -> int:
+    """How many vectors csr_products takes at once."""
+
+def csr_products(rows: Rows, transposed: Annotated[NDArray, dict(shape=(None, None), device='cpu')], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """
+    Writes the products of CSR rows with the vectors, one row of `out` a vector.
+    """
+
+def pair_sums(term: str, left: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """Writes the sum over the features for each pair of dense rows."""
+
+def extend_square(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], old: int, square: Annotated[NDArray, dict(shape=(None, None), device='cpu')]) -> None:
+    """Fills the rows and columns of the new members of a working set."""
+
+def add_columns(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
+    """Adds factors[a] * table[slots[a]] to the scores."""
+
+def greedy_advance(kernel: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slope: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], down: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], up: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], curvature: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], one_step: bool, unit: float, enough: float, n_steps: int) -> int:
+    """
+    Greedy ascent on a working set until no step gains enough; returns the number of steps.
     """

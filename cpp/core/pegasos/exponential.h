@@ -41,4 +41,26 @@ inline Vector<double, Lanes> decayed(Vector<double, Lanes> x) {
   return (V)(((I)p + ((I)shifted << 52)) & kept);
 }
 
+// The same in single precision; 0 where x exceeds 87, about where the smallest normal number is.
+template <int Lanes>
+inline Vector<float, Lanes> decayed(Vector<float, Lanes> x) {
+  using V = Vector<float, Lanes>;
+  using I = Vector<std::int32_t, Lanes>;
+  const I kept = (I)(x <= 87.0f);
+  const V y = -(V)((I)x & kept);
+  constexpr float shift = 0x1.8p23f;
+  const V shifted = y * 1.44269504f + shift;
+  const V n = shifted - shift;
+  const V r = (y - n * 0.693359375f) + n * 2.12194440e-4f;
+  V p = V{} + 1.0f / 5040.0f;  // 1/7!: the rest is below 6e-9
+  p = p * r + 1.0f / 720.0f;
+  p = p * r + 1.0f / 120.0f;
+  p = p * r + 1.0f / 24.0f;
+  p = p * r + 1.0f / 6.0f;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  return (V)(((I)p + ((I)shifted << 23)) & kept);
+}
+
 }  // namespace pegasos::PEGASOS_ISA::simd

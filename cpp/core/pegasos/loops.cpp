@@ -1,8 +1,10 @@
 // Compiled once per instruction set, with PEGASOS_ISA naming it (see CMakeLists.txt).
 #include "loops.h"
 
+#include "decomposition.inl"
 #include "dual_ascent.inl"
 #include "interior_point.inl"
+#include "kernel_blocks.inl"
 #include "linear_pegasos.inl"
 #include "objective.inl"
 #include "sequence_kernels.inl"
@@ -30,6 +32,13 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   sequence_kernels::subsequences,
                   sequence_kernels::alignments,
                   sequence_kernels::warpings,
-                  sequence_kernels::weighted_degrees};
+                  sequence_kernels::weighted_degrees,
+                  apply_kernel,
+                  products_width,
+                  csr_products,
+                  pair_sums,
+                  extend_square,
+                  add_columns,
+                  greedy_advance};
 
 }  // namespace pegasos::PEGASOS_ISA

@@ -1,8 +1,10 @@
 // The loops, compiled once per instruction set, behind one table of functions.
 #pragma once
 
+#include "decomposition.h"
 #include "dual_ascent.h"
 #include "interior_point.h"
+#include "kernel_blocks.h"
 #include "linear_pegasos.h"
 #include "objective.h"
 #include "problem.h"
@@ -30,6 +32,14 @@ struct Loops {
   void (*warpings)(const SequencePairs&, double* room, double* out);
   void (*weighted_degrees)(const BitPlanes& a, Index i, const BitPlanes& b, Index begin, Index end,
                            const DegreeSettings&, std::uint64_t* room, double* out);
+  void (*apply_kernel)(const KernelFunction&, const Block&, const double* left, const void* right);
+  Index (*products_width)(Scalar);
+  void (*csr_products)(const Rows&, Index begin, Index end, const void* transposed, const Block& out);
+  void (*pair_sums)(PairTerm, const Block& left, const Block& right, const Block& out);
+  void (*extend_square)(const Block& table, const Index* slots, const Index* members, Index old, const Block& square);
+  void (*add_columns)(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,
+                      double* scores);
+  Index (*greedy_advance)(const WorkingSet&, double unit, double enough, Index n_steps);
 };
 
 // The table of the named instruction set ("avx512", "avx2", "baseline"), or of the best one when the name is

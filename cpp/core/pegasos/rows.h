@@ -1,4 +1,4 @@
-// One row interface, two layouts: every algorithm is written once over it.
+// One row interface, three layouts: every algorithm is written once over it.
 //
 //   dot(i, w)          <x_i, w> + bias w[n_features], in the precision of w
 //   add(i, a, w)       w += a (x_i, bias)
@@ -110,6 +110,22 @@ struct CsrRows {
   [[gnu::always_inline]] void prefetch_start(Index i) const { __builtin_prefetch(starts + i, 0, 2); }
 };
 
+// A kernel matrix K in the place of rows: what an algorithm takes for the weights are the scores of the rows
+// themselves. Testing a row reads its score; moving along a row adds its column of K to all scores. The last entry of
+// `w` is nobody's score: it only goes through the scalings.
+template <class T>
+struct GramRows : DenseRows<T> {
+  template <class W>
+  W dot(Index i, const W* w) const {
+    return w[i];
+  }
+  template <class W>
+  void add(Index i, W a, W* w) const {
+    simd::add(a, this->row(i), w, this->n_features);
+  }
+  double squared_norm(Index i) const { return double(this->row(i)[i]); }
+};
+
 // Calls f with the typed view of the rows.
 template <class F>
 auto visit(const Rows& r, F&& f) {
@@ -120,6 +136,7 @@ auto visit(const Rows& r, F&& f) {
                              r.n_features, r.bias});
     };
     if (r.layout == Layout::dense) return f(DenseRows<T>{values, r.n_rows, r.n_features, r.bias});
+    if (r.layout == Layout::gram) return f(GramRows<T>{{values, r.n_rows, r.n_features, 0.0}});
     return r.index == IndexType::int32 ? csr(std::int32_t{}) : csr(std::int64_t{});
   };
   return r.scalar == Scalar::float32 ? typed(float{}) : typed(double{});

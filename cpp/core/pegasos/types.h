@@ -15,7 +15,7 @@ using Index = std::int64_t;     // counts and positions
 using RowNumber = std::uint32_t;  // a row inside an order: half the memory of Index
 
 enum class Scalar { float32, float64 };
-enum class Layout { dense, csr };
+enum class Layout { dense, csr, gram };
 enum class IndexType { int32, int64 };
 enum class Sampling { sequential, shuffle, uniform };
 

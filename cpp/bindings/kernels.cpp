@@ -1,0 +1,163 @@
+#include <nanobind/stl/string_view.h>
+
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "bindings.h"
+
+namespace pegasos {
+
+using MatrixArray = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
+using GivenMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using GivenIndices = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+static void require(bool holds, const char* sentence) {
+  if (!holds) throw std::invalid_argument(sentence);
+}
+
+template <class Array>
+static Block block_of(const Array& array) {
+  require(array.shape(1) <= 1 || array.stride(1) == 1, "the rows of a block must be contiguous.");
+  // What is given read-only is only read.
+  return {const_cast<void*>(static_cast<const void*>(array.data())), scalar_of(array.dtype(), "a block"),
+          Index(array.shape(0)), Index(array.shape(1)), array.stride(0)};
+}
+
+// Calls f(begin, end) on n_threads equal parts of 0..n, each a multiple of 16 long but the last.
+template <class F>
+static void in_parts(Index n, Index n_threads, F&& f) {
+  const Index length = (n / (n_threads > 0 ? n_threads : 1) + 16) / 16 * 16;
+  std::vector<std::thread> others;
+  for (Index begin = length; begin < n; begin += length)
+    others.emplace_back([&f, n, begin, length] { f(begin, begin + length < n ? begin + length : n); });
+  f(Index(0), length < n ? length : n);
+  for (std::thread& other : others) other.join();
+}
+
+static Block rows_of(Block block, Index begin, Index end) {
+  const Index bytes = block.scalar == Scalar::float32 ? 4 : 8;
+  block.data = static_cast<char*>(block.data) + begin * block.stride * bytes;
+  block.n_rows = end - begin;
+  return block;
+}
+
+static void apply_kernel(std::string_view shape, double gamma, double coef0, Index degree, double plus,
+                         MatrixArray values, GivenWeights left, GivenFloatArray right, Index n_threads) {
+  const Block block = block_of(values);
+  require(shape == "polynomial" || shape == "radial", "shape must be 'polynomial' or 'radial'.");
+  require(left.ndim() == 1 && Index(left.shape(0)) == block.n_rows && Index(right.shape(0)) == block.n_columns,
+          "a block needs one squared norm a row and a column.");
+  require(scalar_of(right.dtype(), "squared norms") == block.scalar, "squared norms must have the type of the block.");
+  const KernelFunction f{shape == "radial" ? Shape::radial : Shape::polynomial, gamma, coef0, degree, plus};
+  nb::gil_scoped_release release;
+  in_parts(block.n_rows, n_threads, [&](Index begin, Index end) {
+    loops().apply_kernel(f, rows_of(block, begin, end), left.data() + begin, right.data());
+  });
+}
+
+static void check_places(const GivenIndices& places, Index end) {
+  for (std::size_t k = 0; k < places.shape(0); ++k)
+    require(places.data()[k] >= 0 && places.data()[k] < end, "a slot or column outside the table.");
+}
+
+static void csr_products(const OwnedRows& owned, MatrixArray transposed, MatrixArray out, Index n_threads) {
+  const Rows& rows = owned.rows;
+  const Block vectors = block_of(transposed), block = block_of(out);
+  const Index width = loops().products_width(rows.scalar);
+  require(rows.layout == Layout::csr && vectors.scalar == rows.scalar && block.scalar == rows.scalar,
+          "products need CSR rows and vectors of one type.");
+  require(vectors.n_rows == rows.n_features && vectors.n_columns == width && vectors.stride == width,
+          "the vectors must be given as (features, products_width).");
+  require(block.n_rows <= width && block.n_columns == rows.n_rows, "the products must be (vectors, rows).");
+  nb::gil_scoped_release release;
+  in_parts(rows.n_rows, n_threads,
+           [&](Index begin, Index end) { loops().csr_products(rows, begin, end, vectors.data, block); });
+}
+
+static PairTerm term_of(std::string_view word) {
+  if (word == "absolute") return PairTerm::absolute;
+  if (word == "chi_squared") return PairTerm::chi_squared;
+  require(word == "smaller", "a term must be 'absolute', 'chi_squared' or 'smaller'.");
+  return PairTerm::smaller;
+}
+
+static void pair_sums(std::string_view term, GivenMatrix left, GivenMatrix right, MatrixArray out, Index n_threads) {
+  const Block x = block_of(left), z = block_of(right), sums = block_of(out);
+  require(x.n_columns == z.n_columns && sums.n_rows == x.n_rows && sums.n_columns == z.n_rows,
+          "the sums must be (rows of left, rows of right).");
+  require(x.scalar == sums.scalar && z.scalar == sums.scalar, "the sums must have the type of the rows.");
+  const PairTerm which = term_of(term);
+  nb::gil_scoped_release release;
+  in_parts(sums.n_rows, n_threads, [&](Index begin, Index end) {
+    loops().pair_sums(which, rows_of(x, begin, end), z, rows_of(sums, begin, end));
+  });
+}
+
+static void extend_square(MatrixArray table, GivenIndices slots, GivenIndices members, Index old, MatrixArray square) {
+  const Block from = block_of(table), to = block_of(square);
+  const Index n = to.n_rows;
+  require(to.n_columns == n && Index(slots.shape(0)) == n && Index(members.shape(0)) == n && old >= 0 && old <= n &&
+              to.scalar == from.scalar,
+          "the square must have one row and one column a member, in the type of the table.");
+  check_places(slots, from.n_rows);
+  check_places(members, from.n_columns);
+  nb::gil_scoped_release release;
+  loops().extend_square(from, slots.data(), members.data(), old, to);
+}
+
+static void add_columns(MatrixArray table, GivenIndices slots, GivenWeights factors, WeightArray scores,
+                        Index n_threads) {
+  const Block from = block_of(table);
+  const Index n = Index(slots.shape(0));
+  require(factors.ndim() == 1 && Index(factors.shape(0)) == n && scores.ndim() == 1 &&
+              Index(scores.shape(0)) == from.n_columns,
+          "one factor a slot and one score a column.");
+  check_places(slots, from.n_rows);
+  nb::gil_scoped_release release;
+  in_parts(from.n_columns, n_threads, [&](Index begin, Index end) {
+    loops().add_columns(from, slots.data(), factors.data(), n, begin, end, scores.data());
+  });
+}
+
+static Index greedy_advance(MatrixArray kernel, AnyFloatArray slope, AnyFloatArray down, AnyFloatArray up,
+                            AnyFloatArray step, AnyFloatArray curvature, bool one_step, double unit, double enough,
+                            Index n_steps) {
+  const Block block = block_of(kernel);
+  const Index n = block.n_rows;
+  require(block.n_columns == n && n > 0, "the kernel matrix of a working set must be square.");
+  const WorkingSet set{block,
+                       buffer_of(slope, n, "slope"),
+                       buffer_of(down, n, "down"),
+                       buffer_of(up, n, "up"),
+                       buffer_of(step, n, "step"),
+                       buffer_of(curvature, n, "curvature"),
+                       one_step && n >= 64};
+  for (const Buffer* buffer : {&set.slope, &set.down, &set.up, &set.step, &set.curvature})
+    require(buffer->scalar == block.scalar, "the arrays of a working set must have one type.");
+  nb::gil_scoped_release release;
+  return loops().greedy_advance(set, unit, enough, n_steps);
+}
+
+void bind_kernels(nb::module_& m) {
+  m.def("apply_kernel", apply_kernel, nb::arg("shape"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"),
+        nb::arg("plus"), nb::arg("values"), nb::arg("left"), nb::arg("right"), nb::arg("n_threads"),
+        "Turns a block of products into kernel values plus a constant, in place.");
+  m.def(
+      "products_width", [](bool single) { return loops().products_width(single ? Scalar::float32 : Scalar::float64); },
+      nb::arg("single"), "How many vectors csr_products takes at once.");
+  m.def("csr_products", csr_products, nb::arg("rows"), nb::arg("transposed"), nb::arg("out"), nb::arg("n_threads"),
+        "Writes the products of CSR rows with the vectors, one row of `out` a vector.");
+  m.def("pair_sums", pair_sums, nb::arg("term"), nb::arg("left"), nb::arg("right"), nb::arg("out"),
+        nb::arg("n_threads"), "Writes the sum over the features for each pair of dense rows.");
+  m.def("extend_square", extend_square, nb::arg("table"), nb::arg("slots"), nb::arg("members"), nb::arg("old"),
+        nb::arg("square"), "Fills the rows and columns of the new members of a working set.");
+  m.def("add_columns", add_columns, nb::arg("table"), nb::arg("slots"), nb::arg("factors"), nb::arg("scores"),
+        nb::arg("n_threads"), "Adds factors[a] * table[slots[a]] to the scores.");
+  m.def("greedy_advance", greedy_advance, nb::arg("kernel"), nb::arg("slope"), nb::arg("down"), nb::arg("up"),
+        nb::arg("step"), nb::arg("curvature"), nb::arg("one_step"), nb::arg("unit"), nb::arg("enough"),
+        nb::arg("n_steps"), "Greedy ascent on a working set until no step gains enough; returns the number of steps.");
+}
+
+}  // namespace pegasos

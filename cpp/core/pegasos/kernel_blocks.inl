@@ -1,0 +1,189 @@
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include "exponential.h"
+#include "kernel_blocks.h"
+#include "rows.h"
+
+namespace pegasos::PEGASOS_ISA {
+
+template <class T>
+struct KernelRow {
+  static constexpr int lanes = simd::vector_bytes / int(sizeof(T));
+  using V = simd::Vector<T, lanes>;
+
+  static V power(V x, Index degree) {
+    V result = V{} + T(1);
+    for (; degree > 0; degree >>= 1, x *= x)
+      if (degree & 1) result *= x;
+    return result;
+  }
+
+  static V value(const KernelFunction& f, V product, T left, V right) {
+    if (f.shape == Shape::polynomial) return power(T(f.gamma) * product + T(f.coef0), f.degree) + T(f.plus);
+    const V distance = (left + right) - T(2) * product;
+    return simd::decayed<lanes>(T(f.gamma) * (distance > T(0) ? distance : V{})) + T(f.plus);
+  }
+
+  static void apply(const KernelFunction& f, T* row, Index n, double left, const T* right) {
+    Index j = 0;
+    for (; j + lanes <= n; j += lanes)
+      simd::store<T, lanes>(row + j, value(f, simd::load<T, lanes>(row + j), T(left), simd::load<T, lanes>(right + j)));
+    if (j == n) return;
+    T products[lanes] = {}, norms[lanes] = {};
+    std::memcpy(products, row + j, (n - j) * sizeof(T));
+    std::memcpy(norms, right + j, (n - j) * sizeof(T));
+    const V last = value(f, simd::load<T, lanes>(products), T(left), simd::load<T, lanes>(norms));
+    std::memcpy(row + j, &last, (n - j) * sizeof(T));
+  }
+};
+
+template <class F>
+void visit(const Block& block, F&& f) {
+  if (block.scalar == Scalar::float32)
+    f(static_cast<float*>(block.data));
+  else
+    f(static_cast<double*>(block.data));
+}
+
+// Products to kernel values, in place; `right` has one squared norm a column, in the type of the block.
+inline void apply_kernel(const KernelFunction& f, const Block& block, const double* left, const void* right) {
+  visit(block, [&]<class T>(T* values) {
+    for (Index i = 0; i < block.n_rows; ++i)
+      KernelRow<T>::apply(f, values + i * block.stride, block.n_columns, left[i], static_cast<const T*>(right));
+  });
+}
+
+// out[a, j] = <z_a, x_j> for begin <= j < end: rows x_j of any layout, and `lanes` columns of the matrix whose rows
+// are the z_a, transposed, so that an entry of x_j meets all z_a at once.
+template <class T>
+struct Products {
+  static constexpr Index wide = 4 * simd::vector_bytes / Index(sizeof(T));
+  static constexpr int lanes = simd::vector_bytes / int(sizeof(T));
+  using V = simd::Vector<T, lanes>;
+
+  template <class I>
+  static void add(const CsrRows<T, I>& rows, Index begin, Index end, const T* transposed, Index n, T* out,
+                  Index stride) {
+    for (Index j = begin; j < end; ++j) {
+      V sums[4] = {};
+      for (Index k = rows.starts[j]; k < Index(rows.starts[j + 1]); ++k) {
+        const T* z = transposed + Index(rows.indices[k]) * wide;
+        for (int p = 0; p < 4; ++p) sums[p] += rows.values[k] * simd::load<T, lanes>(z + p * lanes);
+      }
+      T line[wide];
+      for (int p = 0; p < 4; ++p) simd::store<T, lanes>(line + p * lanes, sums[p]);
+      for (Index a = 0; a < n; ++a) out[a * stride + j] = line[a];
+    }
+  }
+};
+
+inline Index products_width(Scalar scalar) {
+  return scalar == Scalar::float32 ? Products<float>::wide : Products<double>::wide;
+}
+
+// Products of CSR rows begin..end with at most products_width vectors, given as the rows of `transposed`' (features x
+// products_width); the vectors have the type of the rows.
+inline void csr_products(const Rows& any_rows, Index begin, Index end, const void* transposed, const Block& out) {
+  visit(any_rows, [&]<class R>(const R& rows) {
+    using T = typename R::Value;
+    if constexpr (requires { rows.starts; })
+      Products<T>::add(rows, begin, end, static_cast<const T*>(transposed), out.n_rows, static_cast<T*>(out.data),
+                       out.stride);
+  });
+}
+
+// What a kernel of histograms adds up over the features.
+struct AbsoluteDifference {
+  template <class V>
+  static V of(V x, V z) {
+    const V d = x - z;
+    return d > -d ? d : -d;
+  }
+};
+struct ChiSquaredDistance {
+  template <class V>
+  static V of(V x, V z) {
+    const V d = x - z, total = x + z;
+    const V share = d * d / total;
+    return total > V{} ? share : V{};
+  }
+};
+struct Smaller {
+  template <class V>
+  static V of(V x, V z) {
+    return x < z ? x : z;
+  }
+};
+
+template <class Term, class T>
+T pair_sum(const T* x, const T* z, Index n) {
+  constexpr int lanes = simd::vector_bytes / int(sizeof(T));
+  using V = simd::Vector<T, lanes>;
+  V a{}, b{};
+  Index k = 0;
+  for (; k + 2 * lanes <= n; k += 2 * lanes) {
+    a += Term::of(simd::load<T, lanes>(x + k), simd::load<T, lanes>(z + k));
+    b += Term::of(simd::load<T, lanes>(x + k + lanes), simd::load<T, lanes>(z + k + lanes));
+  }
+  for (; k < n; k += lanes) {
+    T left[lanes] = {}, right[lanes] = {};
+    const Index rest = n - k < lanes ? n - k : lanes;
+    std::memcpy(left, x + k, rest * sizeof(T));
+    std::memcpy(right, z + k, rest * sizeof(T));
+    a += Term::of(simd::load<T, lanes>(left), simd::load<T, lanes>(right));
+  }
+  return simd::sum<T, lanes>(a + b);
+}
+
+// out[i, j] = the sum over the features for row i of `left` and row j of `right`, both dense, of one type.
+inline void pair_sums(PairTerm term, const Block& left, const Block& right, const Block& out) {
+  visit(out, [&]<class T>(T* sums) {
+    const auto fill = [&]<class Term>(Term) {
+      for (Index i = 0; i < out.n_rows; ++i)
+        for (Index j = 0; j < out.n_columns; ++j)
+          sums[i * out.stride + j] = pair_sum<Term>(static_cast<const T*>(left.data) + i * left.stride,
+                                                    static_cast<const T*>(right.data) + j * right.stride,
+                                                    left.n_columns);
+    };
+    if (term == PairTerm::absolute) return fill(AbsoluteDifference{});
+    if (term == PairTerm::chi_squared) return fill(ChiSquaredDistance{});
+    return fill(Smaller{});
+  });
+}
+
+// A working set of n rows, the last n - old of them new: square[a, b] = table[slots[a], members[b]] where a or b is
+// new. What is above the diagonal of the new rows follows by symmetry.
+inline void extend_square(const Block& table, const Index* slots, const Index* members, Index old,
+                          const Block& square) {
+  const Index n = square.n_rows;
+  visit(table, [&]<class T>(const T* values) {
+    T* out = static_cast<T*>(square.data);
+    for (Index a = old; a < n; ++a) {
+      const T* column = values + slots[a] * table.stride;
+      T* line = out + a * square.stride;
+      for (Index b = 0; b < n; ++b) line[b] = column[members[b]];
+    }
+    // The transposed part, in tiles that stay in the cache.
+    constexpr Index tile = 64;
+    for (Index first = 0; first < old; first += tile)
+      for (Index a = old; a < n; ++a)
+        for (Index b = first; b < first + tile && b < old; ++b) out[b * square.stride + a] = out[a * square.stride + b];
+  });
+}
+
+// scores[j] += sum_a factors[a] table[slots[a], j] for begin <= j < end, in double; in strips that stay in the cache.
+inline void add_columns(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,
+                        double* scores) {
+  constexpr Index strip = 1024;
+  visit(table, [&]<class T>(const T* values) {
+    for (Index j = begin; j < end; j += strip) {
+      const Index width = j + strip < end ? strip : end - j;
+      for (Index a = 0; a < n; ++a) simd::add(factors[a], values + slots[a] * table.stride + j, scores + j, width);
+    }
+  });
+}
+
+}  // namespace pegasos::PEGASOS_ISA
