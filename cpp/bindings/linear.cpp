@@ -26,6 +26,8 @@ static void restore(Counters& counters, const nb::bytes& stored) {
 }
 
 static void check_one_type(const Problem& problem, const Buffer& weights, std::initializer_list<const Buffer*> others) {
+  if (!problem.rows.values && problem.rows.n_rows > 0 && problem.rows.layout == Layout::gram)
+    throw std::invalid_argument("rows of which only the scores are known cannot be moved along.");
   if (problem.rows.scalar == Scalar::float64 && weights.scalar == Scalar::float32)
     throw std::invalid_argument("weights of float64 rows must be float64.");
   for (const Buffer* other : others)

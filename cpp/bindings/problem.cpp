@@ -41,6 +41,11 @@ static OwnedRows gram_rows(InputArray values) {
   return whole_rows(Layout::gram, std::move(values), 0.0);
 }
 
+// Rows of which only the scores are known: a loop may test them, but not move along them.
+static OwnedRows scored_rows(Index n) {
+  return {{Layout::gram, Scalar::float64, IndexType::int32, nullptr, nullptr, nullptr, n, n, 0.0}, {}, {}, {}};
+}
+
 static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray starts, Index n_features, double bias) {
   require(values.ndim() == 1 && indices.ndim() == 1 && starts.ndim() == 1, "CSR parts must be vectors.");
   require(values.shape(0) == indices.shape(0), "CSR needs as many column indices as values.");
@@ -96,6 +101,7 @@ void bind_problem(nb::module_& m) {
       .def_prop_ro("n_features", [](const OwnedRows& r) { return r.rows.n_features; });
   m.def("dense_rows", dense_rows, nb::arg("values"), nb::arg("bias"));
   m.def("gram_rows", gram_rows, nb::arg("values"));
+  m.def("scored_rows", scored_rows, nb::arg("n_rows"));
   m.def("csr_rows", csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("starts"), nb::arg("n_features"),
         nb::arg("bias"));
   nb::class_<OwnedProblem>(m, "Problem", "The problem as the loops see it.");

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from pegasos import _core
-from pegasos.problem import Floats, Problem, inner
+from pegasos.problem import Floats, Problem
 
 
 @dataclass(frozen=True)
@@ -88,29 +87,34 @@ def _percent(relative_gap: float) -> str:
 
 def certify(problem: Problem, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:
     """Certificate of any weights (the last one is the intercept's) with any dual point, clipped to its bounds."""
-    _, dual = dual_point(problem, alpha)
-    return _certificate(problem, weights, dual)
+    rows = problem.rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        loss, square = rows.loss_and_square(problem, weights)
+        own_weights, gain = rows.dual_weights(problem, alpha)
+        own_square = square if np.array_equal(own_weights, weights) else rows.square(own_weights)
+        return _certificate(problem, loss, square, gain, own_square)
 
 
 def certify_dual(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
     """Certificate of the dual point alone, and the weights w(alpha) that it belongs to."""
-    weights, dual = dual_point(problem, alpha)
-    return _certificate(problem, weights, dual), weights
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights, gain = problem.rows.dual_weights(problem, alpha)
+        loss, square = problem.rows.loss_and_square(problem, weights)
+        return _certificate(problem, loss, square, gain, square), weights
 
 
 def dual_point(problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
     """The weights w(alpha) and the lower bound D(alpha), with alpha clipped to its bounds."""
-    weights = np.empty(problem.rows.n_features + 1)
     with np.errstate(over="ignore", invalid="ignore"):
-        gain = _core.dual_weights(problem.native, alpha, weights) / problem.total
-        return weights, float(gain - 0.5 * problem.lam * inner(weights, weights))
+        weights, gain = problem.rows.dual_weights(problem, alpha)
+        return weights, float(gain / problem.total - 0.5 * problem.lam * problem.rows.square(weights))
 
 
 def stretched(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
     """The multiple of a dual point with the best lower bound, within the bounds: D is a parabola along it."""
     clipped = np.minimum(np.maximum(alpha, 0.0), problem.cost)
     weights, dual = dual_point(problem, clipped)
-    curvature = problem.lam * inner(weights, weights)
+    curvature = problem.lam * problem.rows.square(weights)
     positive = clipped > 0.0
     if not positive.any() or not curvature > 0.0:
         return np.asarray(clipped)
@@ -133,11 +137,10 @@ def combine(parts: list[Certificate]) -> Certificate:
     )
 
 
-def _certificate(problem: Problem, weights: npt.NDArray[np.float64], dual: float) -> Certificate:
-    with np.errstate(over="ignore", invalid="ignore"):
-        loss = _core.loss_sum(problem.native, weights) / problem.total
-        primal = float(loss + 0.5 * problem.lam * inner(weights, weights))
-        gap = primal - dual
+def _certificate(problem: Problem, loss: float, square: float, gain: float, dual_square: float) -> Certificate:
+    primal = float(loss / problem.total + 0.5 * problem.lam * square)
+    dual = float(gain / problem.total - 0.5 * problem.lam * dual_square)
+    gap = primal - dual
     return Certificate(
         primal=primal,
         dual=dual,

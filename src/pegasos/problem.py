@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,36 @@ class Rows:
             return cls.of(values, bias)
         return cls(values, bias, squared_norms, native)
 
+    def take(self, indices: npt.NDArray[Any]) -> Rows:
+        """A copy of some of the rows, which need no second look."""
+        values = self.values[indices]
+        return Rows(values, self.bias, self.squared_norms[indices], _native_rows(values, self.bias))
+
+    def of_type(self, dtype: npt.DTypeLike) -> Rows:
+        """The same rows with values of another type; themselves if they have it."""
+        if self.dtype == dtype:
+            return self
+        values = self.values.astype(dtype)
+        return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias))
+
+    def dense(self) -> Rows:
+        """The same rows as a dense array."""
+        values = np.ascontiguousarray(self.values.toarray())
+        return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias))
+
+    def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+        """w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
+        weights = np.empty(self.n_features + 1)
+        return weights, _core.dual_weights(problem.native, alpha, weights)
+
+    def loss_and_square(self, problem: Problem, weights: npt.NDArray[np.float64]) -> tuple[float, float]:
+        """The sum of the losses of these weights, and |w|^2."""
+        return _core.loss_sum(problem.native, weights), self.square(weights)
+
+    def square(self, weights: npt.NDArray[np.float64]) -> float:
+        """|w|^2."""
+        return inner(weights, weights)
+
     @property
     def n_rows(self) -> int:
         """Number of rows."""
@@ -97,13 +127,46 @@ def _native_rows(values: Matrix, bias: float) -> _core.Rows:
         raise PegasosError(f"X is not a valid CSR matrix: {error}") from error
 
 
+class RowsLike(Protocol):
+    """What a problem and its certificate ask of rows. What the weights are is the rows' own business."""
+
+    @property
+    def bias(self) -> float:
+        """Value of the constant column."""
+
+    @property
+    def squared_norms(self) -> npt.NDArray[np.float64]:
+        """|x_i|^2 with the constant column."""
+
+    @property
+    def native(self) -> _core.Rows:
+        """What the loops see."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of weights, without that of the constant column."""
+
+    def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+        """Return w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
+
+    def loss_and_square(self, problem: Problem, weights: npt.NDArray[np.float64]) -> tuple[float, float]:
+        """Return the sum of the losses of these weights, and |w|^2."""
+
+    def square(self, weights: npt.NDArray[np.float64]) -> float:
+        """Return |w|^2."""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Rows with their signs, costs and offsets, and how strongly the weights are regularised.
 
     Attributes
     ----------
-    rows : Rows
+    rows : Rows, or rows that are known by a kernel
     sign : int8 array of shape (n_rows,), the labels, -1 or +1
     cost : float64 array of shape (n_rows,), what a mistake on a row costs: sample weight times class weight
     offset : float64 array of shape (n_rows,), a score that is already there
@@ -111,7 +174,7 @@ class Problem:
     total : float, the sum of the sample weights
     """
 
-    rows: Rows
+    rows: RowsLike
     sign: npt.NDArray[np.int8]
     cost: npt.NDArray[np.float64]
     offset: npt.NDArray[np.float64]
@@ -119,7 +182,7 @@ class Problem:
     total: float
 
     @classmethod
-    def plain(cls, rows: Rows, sign: npt.NDArray[np.int8], lam: float) -> Problem:
+    def plain(cls, rows: RowsLike, sign: npt.NDArray[np.int8], lam: float) -> Problem:
         """All costs 1, no offsets."""
         return cls(rows, sign, constant(1.0, rows.n_rows), constant(0.0, rows.n_rows), lam, float(rows.n_rows))
 

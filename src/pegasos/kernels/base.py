@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,13 @@ class Kernel:
     search over ``kernel__gamma``.
     """
 
-    takes_vectors: ClassVar[bool] = False  # rows of numbers; everything else is a collection of objects
+    # An array times a kernel is a mistake, not an array of kernels.
+    __array_ufunc__ = None
+
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether items are rows of numbers; everything else is a collection of objects."""
+        return False
 
     @property
     def has_features(self) -> bool:
@@ -102,6 +108,16 @@ class Kernel:
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """The diagonal of a collection that has been read."""
         raise NotImplementedError
+
+    def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
+        """Write the block plus a constant: what a solver asks for, in memory that it keeps."""
+        out[...] = self.evaluate(a, b)
+        if plus:
+            out += out.dtype.type(plus)
+
+    def result_type(self, a: Items, b: Items) -> np.dtype[Any]:
+        """The type of the values of a block."""
+        return np.dtype(np.float64)
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
         """The explicit map of collections that have been read."""
@@ -149,12 +165,15 @@ class Kernel:
 
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
+    def __radd__(self, other: object) -> Kernel:
+        return self if other == 0 else NotImplemented  # sum() begins with 0
+
     def __mul__(self, other: Kernel | float) -> Product | Scaled:
         from pegasos.kernels.composition import Product, Scaled
 
         if isinstance(other, Kernel):
             return Product(self, other)
-        return Scaled(other, self) if isinstance(other, int | float) else NotImplemented
+        return Scaled(other, self) if isinstance(other, int | float | np.number) else NotImplemented
 
     def __rmul__(self, other: float) -> Product | Scaled:
         return self * other

@@ -32,7 +32,7 @@ class _Elementwise(Kernel):
         raise NotImplementedError
 
     @property
-    def takes_vectors(self) -> bool:  # type: ignore[override]
+    def takes_vectors(self) -> bool:
         """Whether all the kernels inside do."""
         return all(kernel.takes_vectors for kernel in self.kernels())
 
@@ -288,7 +288,7 @@ class Normalized(Kernel):
     kernel: Kernel
 
     @property
-    def takes_vectors(self) -> bool:  # type: ignore[override]
+    def takes_vectors(self) -> bool:
         """If the kernel does."""
         return self.kernel.takes_vectors
 

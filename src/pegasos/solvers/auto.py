@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos.certificate import certify
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import Review
 from pegasos.solvers.dual_ascent import DualAscent, DualState
 from pegasos.solvers.interior_point import InteriorPoint, InteriorState
@@ -221,6 +221,7 @@ class Auto:
 
 def _work_of_an_epoch(problem: Problem) -> float:
     """In multiply-adds, of dual ascent; a visit has a price of its own."""
+    assert isinstance(problem.rows, Rows)
     values = problem.rows.values
     stored = values.nnz if sp.issparse(values) else values.size
     return 2.0 * float(stored) + 50.0 * problem.rows.n_rows

@@ -1,0 +1,401 @@
+"""Kernels on rows of numbers, dense or CSR.
+
+Linear, polynomial and Gaussian kernels are functions of inner products: a block is one matrix product (BLAS, or a
+threaded loop for sparse rows) and one pass of the function over it. The kernels of histograms add up a term a feature.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from pegasos import _core
+from pegasos.errors import PegasosError
+from pegasos.kernels.base import Items, Kernel, check_count, check_positive
+from pegasos.problem import Floats, Matrix, Rows
+
+_rounding = float(np.finfo(np.float32).eps)
+_exponent_error = 1e-5  # more than this in the exponent of a Gaussian, and single precision is not enough
+_rows_at_once = 2048
+
+
+def n_threads() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Rows of a matrix, with their squared norms."""
+
+    rows: Rows
+
+    def __len__(self) -> int:
+        return self.rows.n_rows
+
+    @property
+    def values(self) -> Matrix:
+        """The matrix, dense or CSR."""
+        return self.rows.values
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it is CSR."""
+        return bool(sp.issparse(self.rows.values))
+
+    def take(self, indices: npt.NDArray[Any]) -> Vectors:
+        """The rows of these numbers."""
+        return Vectors(self.rows.take(indices))
+
+    def dense(self, begin: int, end: int, dtype: npt.DTypeLike) -> Floats:
+        """Some of the rows as a dense array of the given type."""
+        part = self.values[begin:end]
+        return np.ascontiguousarray(part.toarray() if self.is_sparse else part, dtype=dtype)
+
+
+class VectorKernel(Kernel):
+    """A kernel on rows of numbers."""
+
+    @property
+    def takes_vectors(self) -> bool:
+        """Always."""
+        return True
+
+    def read(self, items: Any) -> Vectors:
+        """A matrix, or what numpy can make one of."""
+        if isinstance(items, Vectors):
+            return items
+        if not sp.issparse(items):
+            items = _as_array(items, self)
+        elif items.format != "csr":
+            items = items.tocsr()
+        if items.dtype not in (np.float32, np.float64):
+            items = items.astype(np.float64)
+        return Vectors(Rows.of(items if sp.issparse(items) else np.ascontiguousarray(items), 0.0))
+
+    def evaluate(self, a: Items, b: Items) -> Floats:
+        """The block, in single precision when both sides are."""
+        out = np.empty((len(a), len(b)), self.result_type(a, b))
+        self.fill(a, b, out, 0.0)
+        return out
+
+    def result_type(self, a: Items, b: Items) -> np.dtype[Any]:
+        """That of the wider side."""
+        x, z = _vectors(a), _vectors(b)
+        if x.rows.n_features != z.rows.n_features:
+            raise PegasosError(
+                f"a kernel needs rows of one length, got {x.rows.n_features} and {z.rows.n_features} features."
+            )
+        return np.result_type(x.values.dtype, z.values.dtype)
+
+
+def _as_array(items: Any, kernel: Kernel) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(items)
+        array = array if array.dtype.kind in "fiub" else array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise PegasosError(f"{type(kernel).__name__} is a kernel of rows of numbers: {error}.") from error
+    if array.ndim != 2:
+        raise PegasosError(f"{type(kernel).__name__} needs a matrix of rows, got an array of shape {array.shape}.")
+    return array
+
+
+def _vectors(items: Items) -> Vectors:
+    assert isinstance(items, Vectors)
+    return items
+
+
+class ProductKernel(VectorKernel):
+    """A function of inner products and squared norms."""
+
+    def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
+        """Its form, gamma, coef0 and degree."""
+        raise NotImplementedError
+
+    def needs_double(self, a: Vectors, b: Vectors) -> bool:
+        """Whether products in single precision would spoil the values."""
+        return False
+
+    def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
+        """One product of matrices, and the function in one pass over it."""
+        x, z = _vectors(a), _vectors(b)
+        if out.dtype == np.float32 and self.needs_double(x, z):
+            for begin, part in _parts(z):
+                double = np.empty((len(x), len(part)))
+                self.fill(x, part, double, plus)
+                out[:, begin : begin + len(part)] = double
+            return
+        _fill_products(x, z, out)
+        left, right = x.rows.squared_norms, z.rows.squared_norms.astype(out.dtype)
+        _core.apply_kernel(*self.function(), plus, out, left, right, n_threads())
+
+
+def _parts(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
+    for begin in range(0, len(vectors), _rows_at_once):
+        yield begin, vectors.take(np.arange(begin, min(begin + _rows_at_once, len(vectors))))
+
+
+def _fill_products(x: Vectors, z: Vectors, out: Floats) -> None:
+    if z.is_sparse:
+        _fill_sparse_products(x, z.rows.of_type(out.dtype), out)
+    elif x.is_sparse:
+        for begin in range(0, len(x), _rows_at_once):
+            end = min(begin + _rows_at_once, len(x))
+            np.matmul(x.dense(begin, end, out.dtype), z.values.T, out=out[begin:end])
+    else:
+        np.matmul(x.values, z.values.T, out=out, dtype=out.dtype)
+
+
+def _fill_sparse_products(x: Vectors, z: Rows, out: Floats) -> None:
+    """As many vectors at a time as the loop holds in registers, each entry of a sparse row meeting all of them."""
+    width = _core.products_width(out.dtype == np.float32)
+    transposed = np.zeros((z.n_features, width), out.dtype)
+    for begin in range(0, len(x), width):
+        end = min(begin + width, len(x))
+        transposed[:, : end - begin] = x.dense(begin, end, out.dtype).T
+        _core.csr_products(z.native, transposed, out[begin:end], n_threads())
+
+
+@dataclass
+class Linear(ProductKernel):
+    """<x, z>.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import Linear
+    >>> Linear().block([[1.0, 2.0]], [[3.0, 4.0], [0.0, 1.0]])
+    array([[11.,  2.]])
+    """
+
+    def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
+        """The product itself."""
+        return "polynomial", 1.0, 0.0, 1
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """|x|^2."""
+        return _vectors(a).rows.squared_norms
+
+    @property
+    def has_features(self) -> bool:
+        """The rows themselves."""
+        return True
+
+    def map(self, *collections: Items) -> tuple[Matrix, ...]:
+        """The rows themselves."""
+        return tuple(_vectors(items).values for items in collections)
+
+
+@dataclass
+class Polynomial(ProductKernel):
+    """(gamma <x, z> + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=3
+    gamma : float, default=1.0
+    coef0 : float, default=1.0
+        Not negative: with a negative one this is no kernel.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import Polynomial
+    >>> Polynomial(degree=2).block([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    def check(self) -> None:
+        """A whole degree, a positive gamma, a coef0 that is not negative."""
+        check_count(self, degree=self.degree)
+        check_positive(self, gamma=self.gamma)
+        if isinstance(self.coef0, bool) or not isinstance(self.coef0, int | float | np.number) or not self.coef0 >= 0:
+            raise PegasosError(f"coef0 of Polynomial must not be negative, got {self.coef0!r}.")
+
+    def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
+        """A power."""
+        return "polynomial", float(self.gamma), float(self.coef0), int(self.degree)
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """(gamma |x|^2 + coef0)^degree."""
+        with np.errstate(over="ignore"):
+            return np.asarray((self.gamma * _vectors(a).rows.squared_norms + self.coef0) ** self.degree)
+
+
+@dataclass
+class RBF(ProductKernel):
+    """The Gaussian: exp(-gamma |x - z|^2), or by its width exp(-|x - z|^2 / (2 sigma^2)).
+
+    Parameters
+    ----------
+    gamma : float, optional
+    sigma : float, optional
+        Give one of the two.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import RBF
+    >>> RBF(sigma=1.0).block([[0.0], [1.0]], [[0.0]]).round(4)
+    array([[1.    ],
+           [0.6065]])
+    """
+
+    gamma: float | None = None
+    sigma: float | None = None
+
+    def check(self) -> None:
+        """One width, and a positive one."""
+        if (self.gamma is None) == (self.sigma is None):
+            raise PegasosError(f"give gamma or sigma of RBF, one of the two: got {self.gamma!r} and {self.sigma!r}.")
+        check_positive(self, **({"gamma": self.gamma} if self.sigma is None else {"sigma": self.sigma}))
+
+    @property
+    def rate(self) -> float:
+        """What multiplies the squared distance."""
+        return float(self.gamma) if self.gamma is not None else 0.5 / float(self.sigma) ** 2  # type: ignore[arg-type]
+
+    def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
+        """An exponential of the distance."""
+        return "radial", self.rate, 0.0, 1
+
+    def needs_double(self, a: Vectors, b: Vectors) -> bool:
+        """|x|^2 + |z|^2 - 2 <x, z> loses the digits that the norms have more than the distance."""
+        largest = float(a.rows.squared_norms.max(initial=0.0) + b.rows.squared_norms.max(initial=0.0))
+        return self.rate * largest * _rounding > _exponent_error
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """All 1."""
+        return np.ones(len(a))
+
+
+class TermKernel(VectorKernel):
+    """A sum over the features of a term of the two entries, and a function of it."""
+
+    def term(self) -> Literal["absolute", "chi_squared", "smaller"]:
+        """The term."""
+        raise NotImplementedError
+
+    def of_sums(self, sums: Floats) -> None:
+        """Turn the sums into kernel values, in place."""
+
+    def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
+        """The sums, then the function, part by part."""
+        x, z = _vectors(a), _vectors(b)
+        left = x.dense(0, len(x), out.dtype)
+        for begin in range(0, len(z), _rows_at_once):
+            end = min(begin + _rows_at_once, len(z))
+            part = out[:, begin:end]
+            _core.pair_sums(self.term(), left, z.dense(begin, end, out.dtype), part, n_threads())
+            self.of_sums(part)
+            if plus:
+                part += out.dtype.type(plus)
+
+
+def _decay(sums: Floats, gamma: float) -> None:
+    sums *= sums.dtype.type(-gamma)
+    np.exp(sums, out=sums)
+
+
+def _refuse_negative(vectors: Vectors, kernel: Kernel) -> Vectors:
+    values = vectors.values.data if vectors.is_sparse else vectors.values
+    if values.size and values.min() < 0:
+        raise PegasosError(
+            f"{type(kernel).__name__} is a kernel of histograms, whose entries are not negative; got {values.min()}."
+        )
+    return vectors
+
+
+@dataclass
+class Laplacian(TermKernel):
+    """exp(-gamma |x - z|_1).
+
+    Examples
+    --------
+    >>> from pegasos.kernels import Laplacian
+    >>> Laplacian(gamma=0.5).block([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    gamma: float = 1.0
+
+    def check(self) -> None:
+        """A positive gamma."""
+        check_positive(self, gamma=self.gamma)
+
+    def term(self) -> Literal["absolute", "chi_squared", "smaller"]:
+        """|x_k - z_k|."""
+        return "absolute"
+
+    def of_sums(self, sums: Floats) -> None:
+        """The exponential."""
+        _decay(sums, self.gamma)
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """All 1."""
+        return np.ones(len(a))
+
+
+@dataclass
+class ChiSquared(TermKernel):
+    """exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)), on histograms; a bin empty in both counts 0.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import ChiSquared
+    >>> ChiSquared(gamma=1.0).block([[1.0, 0.0]], [[0.0, 1.0]]).round(4)
+    array([[0.1353]])
+    """
+
+    gamma: float = 1.0
+
+    def check(self) -> None:
+        """A positive gamma."""
+        check_positive(self, gamma=self.gamma)
+
+    def read(self, items: Any) -> Vectors:
+        """Histograms."""
+        return _refuse_negative(super().read(items), self)
+
+    def term(self) -> Literal["absolute", "chi_squared", "smaller"]:
+        """(x_k - z_k)^2 / (x_k + z_k)."""
+        return "chi_squared"
+
+    def of_sums(self, sums: Floats) -> None:
+        """The exponential."""
+        _decay(sums, self.gamma)
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """All 1."""
+        return np.ones(len(a))
+
+
+@dataclass
+class Intersection(TermKernel):
+    """sum_k min(x_k, z_k), on histograms.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import Intersection
+    >>> Intersection().block([[1.0, 3.0]], [[2.0, 1.0]])
+    array([[2.]])
+    """
+
+    def read(self, items: Any) -> Vectors:
+        """Histograms."""
+        return _refuse_negative(super().read(items), self)
+
+    def term(self) -> Literal["absolute", "chi_squared", "smaller"]:
+        """min(x_k, z_k)."""
+        return "smaller"
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """The sum of the entries."""
+        return np.asarray(_vectors(a).values.sum(axis=1), dtype=np.float64).ravel()

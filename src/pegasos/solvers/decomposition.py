@@ -1,0 +1,222 @@
+"""Decomposition: kernel machines to a certified gap (the inner loop: cpp/core/pegasos/decomposition.h).
+
+    max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
+
+Joachims: Making large-scale SVM learning practical. 1999. Platt: Fast training of SVMs using sequential minimal
+optimization. 1998. The scores of all rows are kept current. Each round takes the rows that would gain most into a working
+set, computes their kernel columns in one block, climbs on the working set alone, and adds what changed there to all scores.
+Without the equality constraint of the textbook SVM one coordinate moves at a time. Given any dual point, the result is a dual
+point of a gap as small as asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.certificate import certify_dual
+from pegasos.gram import KernelRows, Numbers
+from pegasos.problem import Floats, Problem, inner
+from pegasos.solvers.driver import Review
+
+_new_rows = 512  # that a round takes in at most
+_square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
+_round_leaves = 0.1  # of the largest gain, when a round ends
+_steps_a_row = 40  # that a round takes at most, for each row of the working set
+_finish = 3.0  # how much of the gap to reach may be left on the working set
+
+
+@dataclass
+class DecompositionState:
+    """Everything a run needs to go on."""
+
+    alpha: npt.NDArray[np.float64]
+    scores: npt.NDArray[np.float64]  # of all rows, and one entry more that is nobody's
+    members: Numbers
+    is_member: npt.NDArray[np.bool_]
+    square: Floats  # the kernel matrix of the members, in a corner of the room there is
+    random: np.random.Generator
+    steps: int = 0
+    rounds: int = 0
+    primal: float = np.inf  # as the scores say
+    gap: float = np.inf
+    target: float = np.inf  # a review is due when the relative gap falls below this
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The settings: only the relative gap to reach."""
+
+    tol: float | None = 1e-3
+
+    def start(self, problem: Problem, seed: int) -> DecompositionState:
+        """The zero dual point."""
+        return self.enter(problem, np.zeros(problem.rows.n_rows), seed)
+
+    def enter(self, problem: Problem, alpha: Floats, seed: int) -> DecompositionState:
+        """A dual point of these rows, brought within its bounds."""
+        rows = _rows(problem)
+        alpha = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        side = min(rows.n_rows, len(rows.table), math.isqrt(_square_bytes // rows.dtype.itemsize))
+        state = DecompositionState(
+            alpha,
+            np.zeros(rows.n_rows + 1),
+            np.empty(0, np.intp),
+            np.zeros(rows.n_rows, np.bool_),
+            np.empty((side, side), rows.dtype),
+            np.random.default_rng(seed),
+        )
+        if alpha.any():
+            state.scores = rows.scores(_coefficients(problem, alpha))
+        self._estimate(problem, state)
+        return state
+
+    def steps(self, state: DecompositionState) -> int:
+        """Coordinate steps taken so far."""
+        return state.steps
+
+    def visits(self, state: DecompositionState) -> int:
+        """The steps, and one for the choice of each round."""
+        return state.steps + state.rounds
+
+    def advance_to(self, problem: Problem, state: DecompositionState, visits: int) -> None:
+        """Whole rounds: the last one may reach beyond."""
+        while self.visits(state) < visits:
+            self._round(problem, state)
+
+    def next_look(self, problem: Problem, state: DecompositionState) -> int:
+        """After every round: the scores are at hand."""
+        return self.visits(state) + 1
+
+    def review_due(self, problem: Problem, state: DecompositionState, epoch: int | None, tol: float | None) -> bool:
+        """When the scores say that the gap is small enough, and now and then."""
+        if epoch is not None and (epoch & (epoch - 1)) == 0:
+            return True
+        return tol is not None and state.gap <= min(tol, state.target) * state.primal
+
+    def review(self, problem: Problem, state: DecompositionState, tol: float | None) -> Review:
+        """The certificate of the dual point, from the kernel anew."""
+        certificate, weights = certify_dual(problem, state.alpha)
+        if tol is not None and certificate.relative_gap > tol and state.gap <= min(tol, state.target) * state.primal:
+            # Rounding has led the scores astray: begin with the right ones, and believe them less next time.
+            state.scores = _rows(problem).scores(weights)
+            state.target = 0.5 * min(tol, state.target)
+            self._estimate(problem, state)
+        return Review(certificate, weights, state.alpha)
+
+    def point(self, problem: Problem, state: DecompositionState) -> tuple[npt.NDArray[np.float64], Floats]:
+        """The coefficients and the dual point."""
+        return _coefficients(problem, state.alpha), state.alpha
+
+    def _round(self, problem: Problem, state: DecompositionState) -> None:
+        gains = self._gains(problem, state)
+        new = self._choose(problem, state, gains)
+        self._take_in(problem, state, new, gains)
+        enough = self._enough(problem, state, float(gains[state.members].max(initial=0.0)), len(new))
+        self._climb(problem, state, enough)
+        self._estimate(problem, state)
+        state.rounds += 1
+
+    def _gains(self, problem: Problem, state: DecompositionState) -> npt.NDArray[np.float64]:
+        """What the dual objective, times the total, would gain if one coordinate moved as far as it goes."""
+        r = 1.0 - problem.sign * (state.scores[:-1] + problem.offset)
+        curvature = problem.rows.squared_norms / (problem.lam * problem.total)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            full = np.where(curvature > 0.0, r / curvature, np.inf * np.sign(r))
+        move = np.clip(state.alpha + np.nan_to_num(full), 0.0, problem.cost) - state.alpha
+        return np.asarray(move * (r - 0.5 * curvature * move))
+
+    def _choose(self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64]) -> Numbers:
+        """The rows outside the working set that gain most, as many of each sign: either alone would swing the scores."""
+        outside = np.where(state.is_member, 0.0, gains)
+        if state.rounds == 0:
+            outside = outside * state.random.random(len(outside))
+        chosen = []
+        at_most = max(1, min(_new_rows, len(state.square)) // 2)
+        for sign in (1, -1):
+            candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
+            if len(candidates) > at_most:
+                candidates = candidates[np.argpartition(-outside[candidates], at_most - 1)[:at_most]]
+            chosen.append(candidates)
+        return np.sort(np.concatenate(chosen))
+
+    def _take_in(
+        self, problem: Problem, state: DecompositionState, new: Numbers, gains: npt.NDArray[np.float64]
+    ) -> None:
+        """Extend the working set; where there is no room, the members with least to gain leave."""
+        rows, side = _rows(problem), len(state.square)
+        old = len(state.members)
+        if old + len(new) > side:
+            free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
+            worth = gains[state.members] + 1e-300 * free
+            kept = state.members[np.sort(np.argsort(-worth, kind="stable")[: max(0, side // 2 - len(new))])]
+            state.is_member[:] = False
+            state.members, new, old = new[:0], np.concatenate([kept, new])[:side], 0
+        if len(new) == 0:
+            return
+        state.members = np.concatenate([state.members, new])
+        state.is_member[new] = True
+        slots = np.zeros(len(state.members), np.intp)
+        slots[old:] = rows.load(new)
+        n = len(state.members)
+        _core.extend_square(rows.table, slots, state.members, old, state.square[:n, :n])
+
+    def _enough(self, problem: Problem, state: DecompositionState, largest: float, n_new: int) -> float:
+        """The gain at which a round ends: with few rows left to take in, what the gap to reach asks for."""
+        members = state.members
+        # A row within its bounds that gains g has a loss of at most sqrt(2 g curvature).
+        curvature = problem.rows.squared_norms[members] / (problem.lam * problem.total)
+        weight = float(np.sum(problem.cost[members] * np.sqrt(2.0 * curvature)))
+        tol = 0.0 if self.tol is None else min(self.tol, state.target)
+        final = (_finish * tol * state.primal * problem.total / weight) ** 2 if weight > 0.0 else 0.0
+        early = _round_leaves * largest
+        return min(early, final) if 8 * n_new < _new_rows and final > 0.0 else max(early, min(final, largest / 2.0))
+
+    def _climb(self, problem: Problem, state: DecompositionState, enough: float) -> None:
+        rows, members = _rows(problem), state.members
+        n, dtype = len(members), rows.dtype
+        if n == 0:
+            return
+        sign, cost = problem.sign[members].astype(np.float64), problem.cost[members]
+        before = sign * state.alpha[members]
+        upper, lower = np.maximum(sign, 0.0) * cost, np.minimum(sign, 0.0) * cost
+        slope = (sign - problem.offset[members] - state.scores[members]).astype(dtype)
+        up, down = (upper - before).astype(dtype), (lower - before).astype(dtype)
+        curvature = (rows.squared_norms[members] / (problem.lam * problem.total)).astype(dtype)
+        with np.errstate(divide="ignore", over="ignore"):
+            step = np.minimum(1.0 / curvature, np.finfo(dtype).max).astype(dtype)
+        unit = 1.0 / (problem.lam * problem.total)
+        up_before = up.copy()
+        state.steps += _core.greedy_advance(
+            state.square[:n, :n], slope, down, up, step, curvature, rows.one_norm, unit, enough, _steps_a_row * n
+        )
+        changed = np.flatnonzero(up != up_before)
+        after = before + (up_before.astype(np.float64) - up)
+        # Exactly at a bound, whatever the rounding on the way.
+        after = np.where(up <= 0.0, upper, np.where(down >= 0.0, lower, np.clip(after, lower, upper)))
+        factors = np.zeros(rows.n_rows)
+        factors[members[changed]] = (after - before)[changed] * unit
+        state.alpha[members[changed]] = np.abs(after[changed])
+        rows.add_columns(members[changed], factors, state.scores)
+
+    def _estimate(self, problem: Problem, state: DecompositionState) -> None:
+        """P and P - D, as the scores say."""
+        r = 1.0 - problem.sign * (state.scores[:-1] + problem.offset)
+        square = inner(_coefficients(problem, state.alpha), state.scores[:-1])
+        loss = inner(problem.cost, np.maximum(r, 0.0)) / problem.total
+        state.primal = loss + 0.5 * problem.lam * square
+        dual = inner(state.alpha, 1.0 - problem.sign * problem.offset) / problem.total - 0.5 * problem.lam * square
+        state.gap = state.primal - dual
+
+
+def _rows(problem: Problem) -> KernelRows:
+    assert isinstance(problem.rows, KernelRows)
+    return problem.rows
+
+
+def _coefficients(problem: Problem, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.asarray(problem.sign * alpha / (problem.lam * problem.total))
