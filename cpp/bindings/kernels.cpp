@@ -95,7 +95,8 @@ static void pair_sums(std::string_view term, GivenMatrix left, GivenMatrix right
   });
 }
 
-static void extend_square(MatrixArray table, GivenIndices slots, GivenIndices members, Index old, MatrixArray square) {
+static void extend_square(MatrixArray table, GivenIndices slots, GivenIndices members, Index old, MatrixArray square,
+                          Index n_threads) {
   const Block from = block_of(table), to = block_of(square);
   const Index n = to.n_rows;
   require(to.n_columns == n && Index(slots.shape(0)) == n && Index(members.shape(0)) == n && old >= 0 && old <= n &&
@@ -104,7 +105,9 @@ static void extend_square(MatrixArray table, GivenIndices slots, GivenIndices me
   check_places(slots, from.n_rows);
   check_places(members, from.n_columns);
   nb::gil_scoped_release release;
-  loops().extend_square(from, slots.data(), members.data(), old, to);
+  in_parts(n - old, n_threads, [&](Index begin, Index end) {
+    loops().extend_square(from, slots.data(), members.data(), old, old + begin, old + end, to);
+  });
 }
 
 static void add_columns(MatrixArray table, GivenIndices slots, GivenWeights factors, WeightArray scores,
@@ -152,7 +155,7 @@ void bind_kernels(nb::module_& m) {
   m.def("pair_sums", pair_sums, nb::arg("term"), nb::arg("left"), nb::arg("right"), nb::arg("out"),
         nb::arg("n_threads"), "Writes the sum over the features for each pair of dense rows.");
   m.def("extend_square", extend_square, nb::arg("table"), nb::arg("slots"), nb::arg("members"), nb::arg("old"),
-        nb::arg("square"), "Fills the rows and columns of the new members of a working set.");
+        nb::arg("square"), nb::arg("n_threads"), "Fills the rows and columns of the new members of a working set.");
   m.def("add_columns", add_columns, nb::arg("table"), nb::arg("slots"), nb::arg("factors"), nb::arg("scores"),
         nb::arg("n_threads"), "Adds factors[a] * table[slots[a]] to the scores.");
   m.def("greedy_advance", greedy_advance, nb::arg("kernel"), nb::arg("slope"), nb::arg("down"), nb::arg("up"),

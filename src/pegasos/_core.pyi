@@ -205,7 +205,7 @@ def csr_products(rows: Rows, transposed: Annotated[NDArray, dict(shape=(None, No
 def pair_sums(term: str, left: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """Writes the sum over the features for each pair of dense rows."""
 
-def extend_square(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], old: int, square: Annotated[NDArray, dict(shape=(None, None), device='cpu')]) -> None:
+def extend_square(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], old: int, square: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """Fills the rows and columns of the new members of a working set."""
 
 def add_columns(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:

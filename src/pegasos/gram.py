@@ -100,7 +100,7 @@ class KernelRows:
         """The coefficients of w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
         clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
         gain = inner(clipped, 1.0 - problem.sign * problem.offset)
-        return problem.sign * clipped / (problem.lam * problem.total), gain
+        return self.coefficients(problem, clipped), gain
 
     def loss_and_square(self, problem: Problem, weights: npt.NDArray[np.float64]) -> tuple[float, float]:
         """The sum of the losses of these coefficients, and |w|^2."""
@@ -149,11 +149,23 @@ class KernelRows:
             self._load_block(missing[begin : begin + _columns_at_once])
         return self.slot_of[rows]
 
-    def block(self, rows: Numbers, columns: Numbers) -> Floats:
-        """A block of the kernel matrix, computed anew."""
-        out = np.empty((len(rows), len(columns)), self.dtype)
-        self.kernel.fill(self.items.take(rows), self.items.take(columns), out, self.bias**2)
+    def square_of(self, rows: Numbers) -> Floats:
+        """The kernel matrix of these rows: from the table where that holds all columns, else computed anew."""
+        if self.holds_all:
+            return np.ascontiguousarray(self.table[np.ix_(self.load(rows), rows)])
+        out = np.empty((len(rows), len(rows)), self.dtype)
+        items = self.items.take(rows)
+        self.kernel.fill(items, items, out, self.bias**2)
         return self._checked(out)
+
+    def coefficients(self, problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
+        """The coefficients of w(alpha) for a dual point that need not be within its bounds."""
+        return np.asarray(problem.sign * alpha.astype(np.float64) / (problem.lam * problem.total))
+
+    @property
+    def holds_all(self) -> bool:
+        """Whether there is room for the whole kernel matrix."""
+        return len(self.table) == self.n_rows
 
     def _load_block(self, rows: Numbers) -> None:
         slots = self._make_room(len(rows))

@@ -154,23 +154,23 @@ inline void pair_sums(PairTerm term, const Block& left, const Block& right, cons
   });
 }
 
-// A working set of n rows, the last n - old of them new: square[a, b] = table[slots[a], members[b]] where a or b is
-// new. What is above the diagonal of the new rows follows by symmetry.
-inline void extend_square(const Block& table, const Index* slots, const Index* members, Index old,
-                          const Block& square) {
-  const Index n = square.n_rows;
+// A working set whose members from `old` on are new: square[a, b] = table[slots[a], members[b]] for the new a in
+// begin..end and all b, and the same for square[b, a], b old. The mirrored part is written in tiles that stay in the
+// cache.
+inline void extend_square(const Block& table, const Index* slots, const Index* members, Index old, Index begin,
+                          Index end, const Block& square) {
+  constexpr Index tile = 16;
   visit(table, [&]<class T>(const T* values) {
     T* out = static_cast<T*>(square.data);
-    for (Index a = old; a < n; ++a) {
-      const T* column = values + slots[a] * table.stride;
-      T* line = out + a * square.stride;
-      for (Index b = 0; b < n; ++b) line[b] = column[members[b]];
+    for (Index first = begin; first < end; first += tile) {
+      const Index last = first + tile < end ? first + tile : end;
+      for (Index a = first; a < last; ++a) {
+        const T* column = values + slots[a] * table.stride;
+        for (Index b = 0; b < square.n_rows; ++b) out[a * square.stride + b] = column[members[b]];
+      }
+      for (Index b = 0; b < old; ++b)
+        for (Index a = first; a < last; ++a) out[b * square.stride + a] = out[a * square.stride + b];
     }
-    // The transposed part, in tiles that stay in the cache.
-    constexpr Index tile = 64;
-    for (Index first = 0; first < old; first += tile)
-      for (Index a = old; a < n; ++a)
-        for (Index b = first; b < first + tile && b < old; ++b) out[b * square.stride + a] = out[a * square.stride + b];
   });
 }
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from pegasos.errors import PegasosError
-from pegasos.problem import Problem, Rows, constant
+from pegasos.problem import Problem, RowsLike, constant
 
 Weights = npt.NDArray[np.float64]
 
@@ -111,7 +111,7 @@ def costs_of(codes: npt.NDArray[np.intp], weights: Weights | None, factors: Weig
 
 
 def build_problems(
-    rows: Rows, codes: npt.NDArray[np.intp], weights: Weights | None, terms: Terms, n_classes: int
+    rows: RowsLike, codes: npt.NDArray[np.intp], weights: Weights | None, terms: Terms, n_classes: int
 ) -> list[Problem]:
     """One problem for two classes, one a class for more; they share rows and costs."""
     cost, offset = costs_of(codes, weights, terms.factors), constant(0.0, rows.n_rows)

@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from pegasos import _core, theory
-from pegasos.certificate import Certificate, certify, combine
-from pegasos.errors import PegasosError
-from pegasos.estimators import _parameters as check
-from pegasos.estimators._inputs import check_weights, names_kept_on_failure, read_rows, read_rows_and_target
-from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
+from pegasos import _core
+from pegasos.estimators._base import CertifiedClassifier, default_lam
+from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
 from pegasos.estimators._stream import Stream
-from pegasos.estimators._targets import (
-    Terms,
-    build_problems,
-    check_classes,
-    class_factors,
-    class_totals,
-    encode,
-    encode_known,
-    find_classes,
-)
-from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, with_callbacks
-from pegasos.estimators.warnings import GapWarning
+from pegasos.estimators._targets import build_problems, check_classes, class_factors, class_totals, encode_known
+from pegasos.estimators._watching import with_callbacks
 from pegasos.problem import Problem, Rows
-from pegasos.solution import Solution, Status, Trace
+from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
-from pegasos.solvers.driver import Solver, Stop
+from pegasos.solvers.driver import Solver
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.pegasos import Pegasos
 
-_default_lam = 1e-4
 
-
-class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class PegasosClassifier(CertifiedClassifier):
     """Linear support vector machine that proves how good its solution is.
 
     Minimises ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))`` and stops when the result is
@@ -136,9 +117,11 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     0.99
     """
 
+    _solvers = ("auto", "pegasos", "dual")
+
     def __init__(
         self,
-        lam: float = _default_lam,
+        lam: float = default_lam,
         *,
         C: float | None = None,
         solver: str = "auto",
@@ -190,35 +173,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 is the same as that row twice, a row of weight 0 the same as no row.
         """
-        with names_kept_on_failure(self):
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> PegasosClassifier:
-        self._check_parameters()
-        rows, y = read_rows_and_target(self, X, y, self._bias, reset=True)
-        weights = check_weights(sample_weight, rows.n_rows)
-        classes = find_classes(y, weights)
-        codes = encode(y, classes)
-        totals = class_totals(codes, len(classes), weights)
-        terms = self._terms_of(class_factors(self.class_weight, classes, totals), float(totals.sum()))
-        problems = build_problems(rows, codes, weights, terms, len(classes))
-        solver = self._solver(rows)
-        seed = self._seed()
-        onlookers = Onlookers(self, X, y, classes, len(problems))
-        solutions = solve_all(
-            problems,
-            solver,
-            Stop(self.tol, self.max_iter, self.time_budget),
-            seed=seed,
-            n_jobs=self.n_jobs,
-            states=self._warm_states(solver, problems, seed),
-            watchers=[onlookers.watcher(k) for k in range(len(problems))],
-        )
-        self._stream = Stream.after(solutions, rows.n_rows, totals, seed)
-        self.classes_, self._terms = classes, terms
-        self._write(solutions, merge_traces(problems, solutions))
-        onlookers.end()
-        return self
+        return self._fit(X, y, sample_weight)
 
     def partial_fit(
         self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None
@@ -236,9 +191,7 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             All classes that will ever come; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
-        self._check_parameters()
-        if self.C is not None:
-            raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+        self._check_stream_parameters()
         rows, y = read_rows_and_target(self, X, y, self._bias, reset=not hasattr(self, "_stream"))
         weights = check_weights(sample_weight, rows.n_rows)
         known = check_classes(classes, self.classes_ if hasattr(self, "_stream") else None)
@@ -250,117 +203,28 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         totals = class_totals(codes, len(self.classes_), weights)
         if totals.sum() == 0.0:
             if not hasattr(self, "coef_"):
-                self._write_zero()
+                self._write_zero(X)
             return self
         running = self._stream.totals + totals
         mean_weight = float(running.sum()) / (self._stream.n_rows + rows.n_rows)
         terms = self._terms_of(class_factors(self.class_weight, known, running), rows.n_rows * mean_weight)
         problems = build_problems(rows, codes, weights, terms, len(known))
-        solver = self._pegasos(rows, np.float64, at_most_all=True)
+        solver = self._pegasos(rows.n_rows, np.float64, at_most_all=True)
         solutions = self._stream.learn(problems, solver, totals, self.n_jobs)
         self._terms = terms
-        self._write(solutions, add_traces(solutions))
+        self._write_pass(solutions, X)
         return self
-
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
-        check_is_fitted(self, "coef_")
-        scores = self._scores(read_rows(self, X, 1.0))
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The class of each row."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(scores > 0.0).astype(np.intp)])
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
-
-    def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
-        """Recompute the certificate from the training data and the stored dual point, trusting no solver.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The rows of the fit, in the same order.
-        """
-        check_is_fitted(self, "certificate_")
-        rows, y = read_rows_and_target(self, X, y, self._terms.bias, reset=False)
-        alphas = np.atleast_2d(self.alpha_)
-        if rows.n_rows != alphas.shape[1]:
-            raise PegasosError(
-                f"alpha_ belongs to the {alphas.shape[1]} rows of the last fit, got {rows.n_rows} rows; "
-                "certify needs the same rows in the same order."
-            )
-        weights = check_weights(sample_weight, rows.n_rows)
-        codes = encode_known(y, self.classes_, weights)
-        problems = build_problems(rows, codes, weights, self._terms, len(self.classes_))
-        return combine([certify(*each) for each in zip(problems, self._weights(rows.bias), alphas, strict=True)])
-
-    def certified(self, X: Any) -> npt.NDArray[np.bool_]:
-        """For each row: whether no exact solution of the training problem can predict another class.
-
-        An exact solution's weights lie within ``weight_radius`` of ours, so its score of a row x lies within
-        ``|x| weight_radius``.
-        """
-        check_is_fitted(self, "certificate_")
-        rows = read_rows(self, X, self._terms.bias)
-        radii = np.array([part.weight_radius for part in self.certificate_.parts])
-        scores = self._scores(rows)
-        # A little more than the bound, for the rounding of the scores themselves.
-        lengths = np.sqrt(np.square(self._weights(rows.bias)).sum(axis=1))
-        rounding = np.finfo(np.float64).eps * (rows.n_features + 2)
-        reach = np.sqrt(rows.squared_norms)[:, None] * (radii * (1.0 + 1e-9) + rounding * lengths)
-        if len(self.classes_) == 2:
-            return np.asarray(np.abs(scores[:, 0]) > reach[:, 0])
-        winner = scores.argmax(axis=1)[:, None]
-        least = np.take_along_axis(scores - reach, winner, axis=1)[:, 0]
-        rivals = scores + reach
-        np.put_along_axis(rivals, winner, -np.inf, axis=1)
-        return np.asarray(least > rivals.max(axis=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    @property
-    def _bias(self) -> float:
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+    def _read_training_rows(self, X: Any, y: Any) -> tuple[Rows, Any]:
+        return read_rows_and_target(self, X, y, self._bias, reset=True)
 
-    def _check_parameters(self) -> None:
-        check.check_positive("lam", self.lam)
-        if self.C is not None:
-            check.check_positive("C", self.C)
-            if self.lam != _default_lam:
-                raise PegasosError(f"give lam or C, not both: got lam={self.lam!r} and C={self.C!r}.")
-        check.check_word("solver", self.solver, ("auto", "pegasos", "dual"))
-        if self.batch_size != "all":
-            check.check_count("batch_size", self.batch_size)
-        check.check_word("sampling", self.sampling, ("shuffle", "uniform"))
-        check.check_word("average", self.average, (None, "uniform", "tail"))
-        check.check_word("multi_class", self.multi_class, ("ovr",))
-        for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start"):
-            check.check_flag(name, getattr(self, name))
-        if self.fit_intercept and not self.regularize_intercept:
-            raise PegasosError(
-                "regularize_intercept=False is not offered by this version; raise intercept_scaling (100, say) to "
-                "regularise the intercept less."
-            )
-        check.check_jobs(self.n_jobs)
-        check.check_positive("intercept_scaling", self.intercept_scaling)
-        check.check_class_weight(self.class_weight)
-        check.check_optional("tol", self.tol)
-        check.check_count("max_iter", self.max_iter)
-        check.check_optional("time_budget", self.time_budget)
-
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _terms_of(self, factors: npt.NDArray[np.float64] | None, total: float) -> Terms:
-        lam = float(self.lam) if self.C is None else theory.lam_of_c(float(self.C), total)
-        if not 0.0 < lam < np.inf:
-            raise PegasosError(f"C={self.C!r} makes lam = 1 / (C N) = {lam}, which is no positive number; change C.")
-        return Terms(lam, self._bias, factors, total)
+    def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
+        return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
 
     def _solver(self, rows: Rows) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
@@ -368,25 +232,12 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         narrow = rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":
-            return self._pegasos(rows, np.float64)
+            return self._pegasos(rows.n_rows, np.float64)
         if self.solver == "dual":
             return DualAscent(dtype)
-        return Auto(self._pegasos(rows, dtype), DualAscent(dtype), self.tol)
-
-    def _pegasos(self, rows: Rows, dtype: npt.DTypeLike, *, at_most_all: bool = False) -> Pegasos:
-        """A batch larger than the rows is refused, but in a stream, whose blocks may be of any size."""
-        n = rows.n_rows
-        size = n if self.batch_size == "all" else int(self.batch_size)
-        if at_most_all:
-            size = min(size, n)
-        if size > n:
-            raise PegasosError(f"batch_size={size} exceeds the {n} rows; use batch_size='all' for all of them.")
-        sampling: Any = "sequential" if size == n and self.sampling == "shuffle" else self.sampling
-        average: Any = self.average
-        return Pegasos(size, sampling, bool(self.projection), average, dtype)
+        return Auto(self._pegasos(rows.n_rows, dtype), DualAscent(dtype), self.tol)
 
     def _warm_states(self, solver: Solver, problems: list[Problem], seed: int) -> list[Any]:
-        """Where the last fit ended, as far as it fits these rows; None: begin anew."""
         stream = getattr(self, "_stream", None)
         n, d = problems[0].rows.n_rows, problems[0].rows.n_features
         if not self.warm_start or stream is None or [len(w) for w in stream.weights] != [d + 1] * len(problems):
@@ -403,35 +254,35 @@ class PegasosClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return [None] * len(problems)
         return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
 
+    def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
+        self._stream = Stream.after(solutions, n_rows, totals, seed)
+
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
-        """The weights for rows whose constant column has this value."""
         return np.column_stack([self.coef_, self.intercept_ / (bias or 1.0)]).astype(np.float64)
 
-    def _scores(self, rows: Rows) -> npt.NDArray[np.float64]:
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        return self._scores_of(read_rows(self, X, 1.0))
+
+    def _scores_of(self, rows: Rows) -> npt.NDArray[np.float64]:
         weights = self._weights(rows.bias)
         scores = np.empty((rows.n_rows, len(weights)))
         _core.scores(rows.native, weights, scores)
         return scores
 
-    def _weights_as_attributes(self, weights: npt.NDArray[np.float64]) -> dict[str, Any]:
+    def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
+        rows = read_rows(self, X, self._terms.bias)
+        lengths = np.sqrt(np.square(self._weights(rows.bias)).sum(axis=1))
+        rounding = np.finfo(np.float64).eps * (rows.n_features + 2) * lengths
+        return self._scores_of(rows), np.sqrt(rows.squared_norms), rounding
+
+    def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         return {"coef_": weights[:, :-1].copy(), "intercept_": self._bias * weights[:, -1]}
 
-    def _write_zero(self) -> None:
+    def _write_zero(self, X: Any) -> None:
         """The model before any row counted."""
-        self.__dict__.update(self._weights_as_attributes(np.stack(self._stream.weights)))
+        self.__dict__.update(self._weights_as_attributes(np.stack(self._stream.weights), X))
         self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
 
-    def _write(self, solutions: list[Solution], trace: Trace) -> None:
-        """Every fitted attribute, in one place."""
-        self.__dict__.update(self._weights_as_attributes(np.stack([s.weights for s in solutions])))
-        alphas = np.stack([s.alpha for s in solutions])
-        self.alpha_ = alphas[0] if len(solutions) == 1 else alphas
-        self.support_ = np.flatnonzero((alphas > 0.0).any(axis=0))
-        self.certificate_ = combine([s.certificate for s in solutions])
-        self.trace_ = trace
-        self.n_iter_ = max(s.n_epochs for s in solutions)
-        self.n_steps_ = sum(s.n_steps for s in solutions)
-        status = worst_status(solutions)
-        self.status_ = f"{status.value} {str(self.certificate_).capitalize()}."
-        if status not in (Status.CERTIFIED, Status.COMPLETED, Status.PASSED, Status.STOPPED):
-            warnings.warn(self.status_, GapWarning, stacklevel=5)
+    def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
+        super()._write(solutions, trace, X)
+        self.support_ = np.flatnonzero((np.atleast_2d(self.alpha_) > 0.0).any(axis=0))

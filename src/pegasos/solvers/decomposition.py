@@ -3,10 +3,10 @@
     max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
 
 Joachims: Making large-scale SVM learning practical. 1999. Platt: Fast training of SVMs using sequential minimal
-optimization. 1998. The scores of all rows are kept current. Each round takes the rows that would gain most into a working
-set, computes their kernel columns in one block, climbs on the working set alone, and adds what changed there to all scores.
-Without the equality constraint of the textbook SVM one coordinate moves at a time. Given any dual point, the result is a dual
-point of a gap as small as asked for.
+optimization. 1998. The scores of all rows are kept current. Each round takes the rows that would gain most into a
+working set, computes their kernel columns in one block, climbs on the working set alone, and adds what changed there
+to all scores. Without the equality constraint of the textbook SVM one coordinate moves at a time. Given any dual
+point, the result is a dual point of a gap as small as asked for.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.certificate import certify_dual
 from pegasos.gram import KernelRows, Numbers
+from pegasos.kernels.vector import n_threads
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 
+_padding = 16  # rows a power of two apart would fight for the same lines of the cache
 _new_rows = 512  # that a round takes in at most
 _square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
 _round_leaves = 0.1  # of the largest gain, when a round ends
@@ -60,18 +62,18 @@ class Decomposition:
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DecompositionState:
         """A dual point of these rows, brought within its bounds."""
         rows = _rows(problem)
-        alpha = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        feasible = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
         side = min(rows.n_rows, len(rows.table), math.isqrt(_square_bytes // rows.dtype.itemsize))
         state = DecompositionState(
-            alpha,
+            feasible,
             np.zeros(rows.n_rows + 1),
             np.empty(0, np.intp),
             np.zeros(rows.n_rows, np.bool_),
-            np.empty((side, side), rows.dtype),
+            np.empty((side, side + _padding), rows.dtype)[:, :side],
             np.random.default_rng(seed),
         )
-        if alpha.any():
-            state.scores = rows.scores(_coefficients(problem, alpha))
+        if feasible.any():
+            state.scores = rows.scores(rows.coefficients(problem, feasible))
         self._estimate(problem, state)
         return state
 
@@ -110,7 +112,7 @@ class Decomposition:
 
     def point(self, problem: Problem, state: DecompositionState) -> tuple[npt.NDArray[np.float64], Floats]:
         """The coefficients and the dual point."""
-        return _coefficients(problem, state.alpha), state.alpha
+        return _rows(problem).coefficients(problem, state.alpha), state.alpha
 
     def _round(self, problem: Problem, state: DecompositionState) -> None:
         gains = self._gains(problem, state)
@@ -131,12 +133,12 @@ class Decomposition:
         return np.asarray(move * (r - 0.5 * curvature * move))
 
     def _choose(self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64]) -> Numbers:
-        """The rows outside the working set that gain most, as many of each sign: either alone would swing the scores."""
+        """The rows outside the working set that gain most, of both signs: one alone would swing the scores."""
         outside = np.where(state.is_member, 0.0, gains)
         if state.rounds == 0:
             outside = outside * state.random.random(len(outside))
         chosen = []
-        at_most = max(1, min(_new_rows, len(state.square)) // 2)
+        at_most = max(1, min(max(256, len(state.members) // 8), _new_rows, len(state.square)) // 2)
         for sign in (1, -1):
             candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
             if len(candidates) > at_most:
@@ -163,7 +165,7 @@ class Decomposition:
         slots = np.zeros(len(state.members), np.intp)
         slots[old:] = rows.load(new)
         n = len(state.members)
-        _core.extend_square(rows.table, slots, state.members, old, state.square[:n, :n])
+        _core.extend_square(rows.table, slots, state.members, old, state.square[:n, :n], n_threads())
 
     def _enough(self, problem: Problem, state: DecompositionState, largest: float, n_new: int) -> float:
         """The gain at which a round ends: with few rows left to take in, what the gap to reach asks for."""
@@ -206,7 +208,7 @@ class Decomposition:
     def _estimate(self, problem: Problem, state: DecompositionState) -> None:
         """P and P - D, as the scores say."""
         r = 1.0 - problem.sign * (state.scores[:-1] + problem.offset)
-        square = inner(_coefficients(problem, state.alpha), state.scores[:-1])
+        square = inner(_rows(problem).coefficients(problem, state.alpha), state.scores[:-1])
         loss = inner(problem.cost, np.maximum(r, 0.0)) / problem.total
         state.primal = loss + 0.5 * problem.lam * square
         dual = inner(state.alpha, 1.0 - problem.sign * problem.offset) / problem.total - 0.5 * problem.lam * square
@@ -216,7 +218,3 @@ class Decomposition:
 def _rows(problem: Problem) -> KernelRows:
     assert isinstance(problem.rows, KernelRows)
     return problem.rows
-
-
-def _coefficients(problem: Problem, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.asarray(problem.sign * alpha / (problem.lam * problem.total))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.certificate import Certificate, certify
+from pegasos.certificate import Certificate, certify_dual
 from pegasos.problem import Floats, Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
@@ -163,9 +163,9 @@ class _Run:
 
     def zero(self) -> Review:
         """The zero vector: a model that every machine can represent."""
-        weights = np.zeros(self.problem.rows.n_features + 1)
         alpha = np.zeros(self.problem.rows.n_rows)
-        return Review(certify(self.problem, weights, alpha), weights, alpha)
+        certificate, _ = certify_dual(self.problem, alpha)
+        return Review(certificate, np.zeros_like(self.weights()), alpha)
 
     def solution(self, status: Status) -> Solution:
         """Hand over what was reached."""

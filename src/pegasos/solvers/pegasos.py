@@ -144,7 +144,7 @@ class Pegasos:
 
     def review_due(self, problem: Problem, state: PegasosState, epoch: int | None, tol: float | None) -> bool:
         """At whole epochs that grow by about a quarter: a certificate costs about as much as an epoch."""
-        return epoch is not None and (epoch < 4 or epoch in _growing)
+        return epoch is not None and (epoch < 4 or epoch in growing_epochs)
 
     def review(self, problem: Problem, state: PegasosState, tol: float | None) -> Review:
         """The iterate, or the average, with its certificate."""
@@ -188,4 +188,4 @@ def _epochs_that_grow(factor: float, last: int) -> frozenset[int]:
     return frozenset(epochs)
 
 
-_growing = _epochs_that_grow(1.25, 10**9)
+growing_epochs = _epochs_that_grow(1.25, 10**9)

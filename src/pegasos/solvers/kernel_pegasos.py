@@ -1,0 +1,191 @@
+"""Kernel Pegasos, the published algorithm and nothing else (the loop: cpp/core/pegasos/linear_pegasos.h).
+
+Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM. Mathematical
+Programming 127, 2011, section 4. The iterate is w_t = 1/(lam t) sum_j count_j sign_j phi(x_j), where count_j is how
+often row j was drawn and violated the margin (costs and batches scale the counts): alpha_j = n count_j / t.
+
+It is the same loop as for linear Pegasos, on scores instead of weights. The rows of the next steps are drawn ahead, a
+block of them at a time; within the block the loop has the kernel matrix of those rows, and afterwards the columns of
+the rows that violated are added to all scores.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.certificate import certify
+from pegasos.errors import PegasosError
+from pegasos.gram import KernelRows, Numbers
+from pegasos.problem import Floats, Problem
+from pegasos.solvers.driver import Review
+from pegasos.solvers.pegasos import Pegasos, growing_epochs
+
+_rows_at_once = 512
+
+
+@dataclass
+class KernelPegasosState:
+    """Everything a run needs to go on: plain arrays and counters, picklable."""
+
+    alpha: npt.NDArray[np.float64]
+    scores: npt.NDArray[np.float64]  # of all rows, and one entry more that is nobody's
+    alpha_sum: npt.NDArray[np.float64] | None  # of the iterates since the average began
+    pool: Numbers  # the rows that are drawn
+    order: Numbers  # what is left of this epoch
+    random: np.random.Generator
+    step: int = 0
+    drawn: int = 0
+    square: float = 0.0  # |w|^2, kept when projecting
+    averaged: int = 0
+    tail_at: float = np.inf  # after this many rows the average of the tail begins anew: epochs 1, 2, 4, 8, ...
+
+
+@dataclass(frozen=True)
+class KernelPegasos:
+    """The settings, which are those of `Pegasos`."""
+
+    pegasos: Pegasos
+
+    def start(self, problem: Problem, seed: int) -> KernelPegasosState:
+        """The zero vector, before the first step."""
+        n = problem.rows.n_rows
+        return self.enter(problem, np.zeros(n), np.arange(n), step=0, seed=seed)
+
+    def enter(self, problem: Problem, alpha: Floats, pool: Numbers, *, step: int, seed: int) -> KernelPegasosState:
+        """A dual point, not necessarily within its bounds, after ``step`` steps; ``pool`` are the rows to draw."""
+        rows = _rows(problem)
+        averages = self.pegasos.average is not None
+        size = self.pegasos.batch_size
+        if size > _rows_at_once and size * size > rows.table.size:
+            raise PegasosError(
+                f"batch_size={size} needs a kernel matrix of {size * size * rows.dtype.itemsize / 2**20:.0f} MB; "
+                "raise cache_size or use smaller batches."
+            )
+        state = KernelPegasosState(
+            alpha.astype(np.float64),
+            rows.scores(_rows(problem).coefficients(problem, alpha)),
+            np.zeros(rows.n_rows) if averages else None,
+            pool,
+            pool[:0],
+            np.random.default_rng(seed),
+            step,
+        )
+        if self.pegasos.average == "tail":
+            state.tail_at = len(pool)
+        state.square = float(np.sum(_rows(problem).coefficients(problem, state.alpha) * state.scores[:-1]))
+        return state
+
+    def resume(self, state: KernelPegasosState) -> KernelPegasosState:
+        """A copy that goes on by itself."""
+        return copy.deepcopy(state)
+
+    def steps(self, state: KernelPegasosState) -> int:
+        """Steps taken so far."""
+        return state.step
+
+    def visits(self, state: KernelPegasosState) -> int:
+        """Rows visited so far."""
+        return state.drawn
+
+    def advance_to(self, problem: Problem, state: KernelPegasosState, visits: int) -> None:
+        """Take the steps that are missing until that many rows have been visited."""
+        size = self.pegasos.batch_size
+        while state.drawn < visits:
+            if state.alpha_sum is not None and state.drawn >= state.tail_at:
+                state.alpha_sum[:] = 0.0
+                state.averaged = 0
+                state.tail_at *= 2
+            ahead = min(visits, state.tail_at) - state.drawn
+            self.step(problem, state, int(max(1, min(-(-ahead // size), _rows_at_once // size))))
+
+    def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
+        """Take n_steps more steps, on rows drawn ahead."""
+        rows, settings = _rows(problem), self.pegasos
+        drawn = self._draw(state, n_steps * settings.batch_size)
+        # The loop believes that the block is all there is; the costs say what it is of the whole.
+        block = _core.make_problem(
+            _core.gram_rows(rows.square_of(drawn)),
+            problem.sign[drawn],
+            problem.cost[drawn] * (len(state.pool) / len(drawn)),
+            problem.offset[drawn],
+            problem.lam,
+            problem.total,
+        )
+        # The last entry follows what happens to everything outside the block.
+        weights = np.append(state.scores[drawn], 1.0)
+        alphas = np.zeros(len(drawn))
+        averages = state.alpha_sum is not None
+        weight_sums, alpha_sums = (np.zeros_like(weights), np.zeros_like(alphas)) if averages else (None, None)
+        now = _core.PegasosCounters()
+        now.step, now.squared_norm = state.step, state.square
+        _core.pegasos_advance(
+            block,
+            now,
+            weights,
+            alphas,
+            weight_sums,
+            alpha_sums,
+            np.empty(0, np.uint32),
+            np.empty(settings.batch_size, np.uint32),
+            "sequential",
+            settings.projection,
+            problem.radius,
+            n_steps,
+        )
+        if state.alpha_sum is not None and weight_sums is not None and alpha_sums is not None:
+            state.alpha_sum += (now.scale_sum * weights[-1] - weight_sums[-1]) * state.alpha
+            np.add.at(state.alpha_sum, drawn, now.scale_sum * alphas - alpha_sums)
+            state.averaged += n_steps
+        kept = now.scale * weights[-1]
+        gained = np.zeros(rows.n_rows)
+        np.add.at(gained, drawn, now.scale * alphas)
+        state.alpha = kept * state.alpha + gained
+        state.scores *= kept
+        rows.add_columns(np.flatnonzero(gained), _rows(problem).coefficients(problem, gained), state.scores)
+        state.square = now.scale**2 * now.squared_norm
+        state.step = now.step
+        state.drawn += len(drawn)
+
+    def next_look(self, problem: Problem, state: KernelPegasosState) -> int:
+        """The end of the epoch: there the dual point is within its bounds."""
+        n = len(state.pool)
+        return (state.drawn // n + 1) * n
+
+    def review_due(self, problem: Problem, state: KernelPegasosState, epoch: int | None, tol: float | None) -> bool:
+        """At whole epochs that grow by about a quarter."""
+        return epoch is not None and epoch in growing_epochs
+
+    def review(self, problem: Problem, state: KernelPegasosState, tol: float | None) -> Review:
+        """The iterate, or the average, with its certificate."""
+        weights, alpha = self.point(problem, state)
+        return Review(certify(problem, weights, alpha), weights, alpha)
+
+    def point(self, problem: Problem, state: KernelPegasosState) -> tuple[npt.NDArray[np.float64], Floats]:
+        """The coefficients and the dual point that the state stands for."""
+        alpha = state.alpha
+        if state.alpha_sum is not None and state.averaged:
+            alpha = state.alpha_sum / state.averaged
+        return _rows(problem).coefficients(problem, alpha), alpha
+
+    def _draw(self, state: KernelPegasosState, n: int) -> Numbers:
+        """The next n rows: by shuffled epochs, uniformly at random, or in order."""
+        if self.pegasos.sampling == "uniform":
+            return state.pool[state.random.integers(len(state.pool), size=n)]
+        parts = [state.order[:n]]
+        state.order = state.order[n:]
+        while (missing := n - sum(map(len, parts))) > 0:
+            shuffled = self.pegasos.sampling == "shuffle"
+            state.order = state.random.permutation(state.pool) if shuffled else state.pool
+            parts.append(state.order[:missing])
+            state.order = state.order[missing:]
+        return np.concatenate(parts)
+
+
+def _rows(problem: Problem) -> KernelRows:
+    assert isinstance(problem.rows, KernelRows)
+    return problem.rows
