@@ -2,8 +2,9 @@
 
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
+from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.warnings import GapWarning
 
-__all__ = ["Certificate", "GapWarning", "PegasosClassifier", "PegasosError"]
+__all__ = ["Certificate", "GapWarning", "KernelPegasosClassifier", "PegasosClassifier", "PegasosError"]
 __version__ = "0.1.0"

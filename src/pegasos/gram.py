@@ -153,9 +153,12 @@ class KernelRows:
         """The kernel matrix of these rows: from the table where that holds all columns, else computed anew."""
         if self.holds_all:
             return np.ascontiguousarray(self.table[np.ix_(self.load(rows), rows)])
-        out = np.empty((len(rows), len(rows)), self.dtype)
-        items = self.items.take(rows)
-        self.kernel.fill(items, items, out, self.bias**2)
+        return self.block(rows, rows)
+
+    def block(self, rows: Numbers, columns: Numbers) -> Floats:
+        """A block of the kernel matrix, computed anew."""
+        out = np.empty((len(rows), len(columns)), self.dtype)
+        self.kernel.fill(self.items.take(rows), self.items.take(columns), out, self.bias**2)
         return self._checked(out)
 
     def coefficients(self, problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:

@@ -20,6 +20,10 @@ class Status(Enum):
     CERTIFIED = "The duality gap reached tol: the result is proved."
     COMPLETED = "All max_iter epochs were run, as asked by tol=None."
     PASSED = "One pass was made over the block; the certificate speaks of this block alone."
+    REDUCED = (
+        "Support vectors beyond max_support were dropped, and the certificate says what that left: raise max_support "
+        "for a smaller gap."
+    )
     ROUNDING = (
         "The gap cannot fall further in the arithmetic of the machine; the result is as good as rounding allows: "
         "raise tol."

@@ -26,7 +26,7 @@ from pegasos.estimators._targets import (
     encode_known,
     find_classes,
 )
-from pegasos.estimators._watching import CallbackSupportMixin, Onlookers
+from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, n_frames
 from pegasos.estimators.warnings import GapWarning
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace
@@ -34,6 +34,7 @@ from pegasos.solvers.driver import Solver, Stop
 from pegasos.solvers.pegasos import Pegasos
 
 default_lam = 1e-4
+_satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED)  # nobody need be warned
 
 
 class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -44,8 +45,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
         with names_kept_on_failure(self):
-            rows, y = self._read_training_rows(X, y)
-            weights = check_weights(sample_weight, rows.n_rows)
+            rows, y, weights = self._read_training_rows(X, y, sample_weight)
             classes = find_classes(y, weights)
             codes = encode(y, classes)
             totals = class_totals(codes, len(classes), weights)
@@ -63,10 +63,13 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 states=self._warm_states(solver, problems, seed),
                 watchers=[onlookers.watcher(k) for k in range(len(problems))],
             )
+            solutions = self._finish(problems, solutions)
             self._remember(solutions, rows.n_rows, totals, seed)
             self.classes_, self._terms = classes, terms
             self._write(solutions, merge_traces(problems, solutions), X)
             onlookers.end()
+            if worst_status(solutions) not in _satisfied:
+                warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -188,8 +191,6 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_steps_ = sum(s.n_steps for s in solutions)
         status = worst_status(solutions)
         self.status_ = f"{status.value} {str(self.certificate_).capitalize()}."
-        if status not in (Status.CERTIFIED, Status.COMPLETED, Status.PASSED, Status.STOPPED):
-            warnings.warn(self.status_, GapWarning, stacklevel=5)
 
     def _write_pass(self, solutions: list[Solution], X: Any) -> None:
         self._write(solutions, add_traces(solutions), X)
@@ -199,13 +200,19 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         jobs: int | None = self.n_jobs
         return jobs
 
-    def _read_training_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """The rows to train on, and y as an array of the same length."""
+    def _read_training_rows(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
+        """The rows to train on, y as an array of the same length, and the weights."""
         raise NotImplementedError
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Any, Any]:
         """The same rows for a fitted model."""
         raise NotImplementedError
+
+    def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
+        """What is done to the solutions before they become a model."""
+        return solutions
 
     def _solver(self, rows: Any) -> Solver:
         raise NotImplementedError

@@ -20,12 +20,12 @@ _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16"
 
 def read_rows(estimator: Any, X: Any, bias: float) -> Rows:
     """Rows of X for a fitted estimator."""
-    return Rows.of(validate_data(estimator, X, reset=False, **_how(X)), bias)
+    return Rows.of(validate_data(estimator, X, reset=False, **how_to_read(X)), bias)
 
 
 def read_rows_and_target(estimator: Any, X: Any, y: Any, bias: float, *, reset: bool) -> tuple[Rows, Any]:
     """Rows of X, and y as an array of the same length."""
-    X, y = validate_data(estimator, X, y, reset=reset, **_how(X))
+    X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X))
     return Rows.of(X, bias), y
 
 
@@ -42,7 +42,7 @@ def names_kept_on_failure(estimator: Any) -> Iterator[None]:
         raise
 
 
-def _how(X: Any) -> dict[str, Any]:
+def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:
     """How scikit-learn is to read X; what it would refuse with the whole array in its message is refused here."""
     if getattr(X, "ndim", 2) != 2:
         raise PegasosError(
@@ -55,7 +55,7 @@ def _how(X: Any) -> dict[str, Any]:
     narrow = getattr(X, "dtype", None) in _narrow
     dtype: Any = np.float32 if narrow else [np.float64, np.float32]
     return {
-        "accept_sparse": "csr",
+        "accept_sparse": "csr" if sparse else False,
         "accept_large_sparse": True,
         "dtype": dtype,
         "order": "C",

@@ -11,12 +11,15 @@ import numpy.typing as npt
 from pegasos.solution import TraceRow
 from pegasos.solvers.driver import Watcher
 
-__all__ = ["CallbackSupportMixin", "Onlookers", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Onlookers", "n_frames", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    n_frames = 1  # that the wrapper adds to the stack of a call
 except ImportError:  # scikit-learn before 1.9: nothing to support, nothing to manage
     CallbackSupportMixin = type("CallbackSupportMixin", (), {})
+    n_frames = 0
 
     def with_callbacks(method: Any) -> Any:
         """Leave the method as it is."""

@@ -220,8 +220,11 @@ class PegasosClassifier(CertifiedClassifier):
         tags.input_tags.sparse = True
         return tags
 
-    def _read_training_rows(self, X: Any, y: Any) -> tuple[Rows, Any]:
-        return read_rows_and_target(self, X, y, self._bias, reset=True)
+    def _read_training_rows(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Rows, Any, npt.NDArray[np.float64] | None]:
+        rows, y = read_rows_and_target(self, X, y, self._bias, reset=True)
+        return rows, y, check_weights(sample_weight, rows.n_rows)
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
         return read_rows_and_target(self, X, y, self._terms.bias, reset=False)

@@ -1,0 +1,465 @@
+"""The kernel support vector machine with its certificate."""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
+
+from pegasos.errors import PegasosError
+from pegasos.estimators import _parameters as check
+from pegasos.estimators._base import CertifiedClassifier, default_lam
+from pegasos.estimators._budget import reduced
+from pegasos.estimators._inputs import check_weights
+from pegasos.estimators._items import (
+    IndefiniteKernelWarning,
+    any_kernel,
+    as_collection,
+    check_target,
+    doubt,
+    is_matrix,
+    joined,
+    kernel_of,
+    read_items,
+    words,
+)
+from pegasos.estimators._kernel_stream import KernelStream, of_block
+from pegasos.estimators._targets import (
+    check_classes,
+    class_factors,
+    class_totals,
+    costs_of,
+    encode_known,
+    signs_of,
+)
+from pegasos.estimators._watching import with_callbacks
+from pegasos.gram import KernelRows
+from pegasos.kernels import Kernel, Precomputed
+from pegasos.kernels.base import Items
+from pegasos.problem import Problem, Rows
+from pegasos.solution import Solution, Status, Trace
+from pegasos.solvers.decomposition import Decomposition
+from pegasos.solvers.driver import Solver
+from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
+from pegasos.solvers.mapped import Mapped
+
+_mapped_from = 200  # rows: below, the kernel matrix costs nothing
+_block_bytes = 1 << 25  # of a block of kernel values at predict
+_rounding = 1e-12  # of a kernel value in double
+
+
+def _can_stream(model: Any) -> bool:
+    """A precomputed matrix knows only the rows of one fit."""
+    kernel = model.kernel
+    return not (isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed"))
+
+
+class KernelPegasosClassifier(CertifiedClassifier):
+    """Kernel support vector machine that proves how good its solution is.
+
+    Minimises ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` over the weights w of the feature
+    space that the kernel stands for, and stops when the result is *provably* within a relative duality gap of ``tol``,
+    or at ``max_iter`` or ``time_budget``; it always hands over the certificate it reached.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "laplacian", "chi2", "intersection", "precomputed" (X is the kernel matrix); a kernel
+        of `pegasos.kernels`, on vectors, strings, graphs, series or mixed records; or a function ``k(x, z)`` of two
+        items or ``k(X, Z)`` of two collections.
+    lam : float, default=1e-4
+        Strength of the regularisation.
+    C : float, optional
+        The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
+    gamma : "scale", "auto" or float, default="scale"
+        Width of "rbf", "laplacian", "chi2", factor of "poly"; "scale" is ``1 / (n_features * X.var())``, "auto"
+        ``1 / n_features``.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=1.0
+        Of "poly".
+    solver : {"auto", "pegasos", "decomposition"}, default="auto"
+        "pegasos" is the published algorithm and nothing else; "decomposition" climbs the dual on working sets, as
+        SVM-light and SMO do, to any gap; "auto" is decomposition, or linear dual ascent on explicit features where the
+        kernel has them.
+    batch_size, sampling, projection, average
+        Of Pegasos, as in `PegasosClassifier`.
+    fit_intercept : bool, default=True
+    regularize_intercept : bool, default=True
+        The intercept is the weight of a constant feature of value ``intercept_scaling``, regularised like the others.
+    intercept_scaling : float, default=1.0
+        A larger value regularises the intercept less.
+    multi_class : {"ovr"}, default="ovr"
+        More than two classes: one problem a class, against the rest; they share the kernel matrix.
+    class_weight : dict, "balanced" or None, default=None
+        What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
+    tol : float or None, default=1e-3
+        The relative duality gap at which the fit ends. None: run ``max_iter`` epochs.
+    max_iter : int, default=1000
+        Epochs at most: for Pegasos as many visits as there are rows, for decomposition as many coordinate steps.
+    time_budget : float, optional
+        Seconds at most, to within one block of kernel columns.
+    cache_size : float, default=1000
+        Megabytes for columns of the kernel matrix.
+    max_support : int, optional
+        Support vectors at most. Those that matter least are dropped, in a stream after each block; the certificate says
+        what that cost.
+    warm_start : bool, default=False
+        Begin the next fit on the same rows where the last one ended.
+    n_jobs : int, optional
+        Threads for the problems of several classes, when the kernel matrix fits into the cache. The result does not
+        depend on it.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+        1: a line for each certificate.
+
+    Attributes
+    ----------
+    support_ : array of int
+        Training rows that have a say, for any class.
+    support_vectors_ : those rows, in the form they came in
+    dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
+        ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``.
+    intercept_ : array of shape (1,) or (n_classes,)
+    kernel_ : Kernel
+        The kernel used, its parameters settled.
+    classes_ : array of shape (n_classes,)
+    certificate_ : Certificate
+        primal, dual, gap, relative_gap, weight_radius, and one part for each binary problem.
+    status_ : str
+        Why the fit ended, and what is proved.
+    alpha_ : array of shape (n_rows,) or (n_classes, n_rows)
+        The dual point: 0 <= alpha_i <= cost_i.
+    trace_ : Trace
+        Columns step, epoch, seconds, primal, dual, gap: ``dict(est.trace_)``.
+    n_iter_ : int
+        Epochs, of the problem that took the most.
+    n_steps_ : int
+        Steps, of all problems.
+    n_features_in_ : int, when items are rows of numbers
+    feature_names_in_ : array of str, when X has names
+
+    Notes
+    -----
+    Kernel values of float32 rows are computed and kept in float32 when ``tol`` is at least 1e-5; the certificate adds
+    them up in double. The kernel matrix is never formed unless it fits into ``cache_size``. Sparse rows with more than
+    2 % of entries are copied into a dense array for the solver when that takes less than 256 MB.
+
+    References
+    ----------
+    Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM. Mathematical
+    Programming 127, 2011. Joachims: Making large-scale SVM learning practical. 1999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from pegasos import KernelPegasosClassifier
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = KernelPegasosClassifier(gamma=2.0, lam=1e-3, random_state=0).fit(X, y)
+    >>> model.certificate_.relative_gap <= 1e-3
+    True
+    >>> model.score(X, y)
+    1.0
+
+    A kernel on strings:
+
+    >>> from pegasos.kernels import Spectrum
+    >>> words = ["abab", "baba", "abba", "cdcd", "dcdc", "cddc"]
+    >>> KernelPegasosClassifier(Spectrum(2), lam=0.1).fit(words, [0, 0, 0, 1, 1, 1]).predict(["ababab", "cdc"])
+    array([0, 1])
+    """
+
+    kernel_: Kernel
+    _solvers = ("auto", "pegasos", "decomposition")
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        lam: float = default_lam,
+        C: float | None = None,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        solver: str = "auto",
+        batch_size: int | str = 1,
+        sampling: str = "shuffle",
+        projection: bool = False,
+        average: str | None = None,
+        fit_intercept: bool = True,
+        regularize_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        multi_class: str = "ovr",
+        class_weight: Any = None,
+        tol: float | None = 1e-3,
+        max_iter: int = 1000,
+        time_budget: float | None = None,
+        cache_size: float = 1000,
+        max_support: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.lam = lam
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.projection = projection
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.regularize_intercept = regularize_intercept
+        self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_budget = time_budget
+        self.cache_size = cache_size
+        self.max_support = max_support
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPegasosClassifier:
+        """Train until the gap is proved, or a budget ends.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features), or a collection of what the kernel takes
+            A list of strings, of graphs, of arrays; a frame of mixed records; with kernel="precomputed" the square
+            kernel matrix.
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            A row of weight 2 is the same as that row twice, a row of weight 0 the same as no row.
+        """
+        try:
+            return self._fit(X, y, sample_weight)
+        finally:
+            self.__dict__.pop("_training", None)
+
+    @available_if(_can_stream)
+    def partial_fit(
+        self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None
+    ) -> KernelPegasosClassifier:
+        """One pass of kernel Pegasos over a block of rows; the step count goes on.
+
+        Support vectors of earlier blocks stay, within ``max_support``. The certificate speaks of the last block alone:
+        the rows before are gone. A block whose weights are all 0 is skipped.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        y : array of shape (n_rows,)
+        classes : array of shape (n_classes,), optional
+            All classes that will ever come; needed at the first call.
+        sample_weight : array of shape (n_rows,), optional
+        """
+        self._check_stream_parameters()
+        begun = perf_counter()
+        first = not hasattr(self, "_stream")
+        if first:
+            kernel, X, y, weights = self._read(X, y, sample_weight)
+        else:
+            kernel, X = self.kernel_, as_collection(self, self.kernel_, X, reset=False)
+            y = check_target(X, y)
+            weights = check_weights(sample_weight, len(y))
+        known = check_classes(classes, None if first else self.classes_)
+        codes = encode_known(y, known, weights)
+        totals = class_totals(codes, len(known), weights)
+        if first:
+            n_problems = 1 if len(known) == 2 else len(known)
+            self.kernel_, self.classes_ = kernel, known
+            self._stream = KernelStream.begin(n_problems, len(known), self._seed(), _safe_indexing(X, np.arange(0)))
+            self._write_zero()
+        if totals.sum() == 0.0:
+            return self
+        stream = self._stream
+        running = stream.totals + totals
+        mean_weight = float(running.sum()) / (stream.n_rows + len(y))
+        terms = self._terms_of(class_factors(self.class_weight, known, running), len(y) * mean_weight)
+        together = joined(stream.support, X) if stream.n_support else X
+        rows = self._kernel_rows(kernel, kernel.read(together))
+        old = stream.n_support
+        # Rows of earlier blocks cost nothing: they only carry their part of the weights.
+        cost = np.concatenate([np.zeros(old), costs_of(codes, weights, terms.factors)])
+        problems = [
+            Problem(
+                rows,
+                np.concatenate([np.ones(old, np.int8), sign]),
+                cost,
+                np.zeros(rows.n_rows),
+                terms.lam,
+                terms.total,
+            )
+            for sign in signs_of(codes, len(known))
+        ]
+        solver = KernelPegasos(self._pegasos(len(y), np.float64, at_most_all=True))
+        solutions = stream.learn(problems, solver, self.max_support, together, begun)
+        stream.n_rows, stream.totals = stream.n_rows + len(y), running
+        self._terms = terms
+        self._write_pass([of_block(solution, old) for solution in solutions], X)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = not _can_stream(self)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check.check_positive("cache_size", self.cache_size)
+        if self.max_support is not None:
+            check.check_count("max_support", self.max_support)
+
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Kernel, Any, npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+        """The kernel settled, X as a collection, the labels and the weights."""
+        if isinstance(self.kernel, str):
+            check.check_word("kernel", self.kernel, words)
+            X = as_collection(self, any_kernel(self.kernel), X, reset=True)
+            y = check_target(X, y)
+            weights = check_weights(sample_weight, len(y))
+            return kernel_of(self, X, weights), X, y, weights
+        kernel = kernel_of(self, X, None)
+        X = as_collection(self, kernel, X, reset=True)
+        y = check_target(X, y)
+        return kernel, X, y, check_weights(sample_weight, len(y))
+
+    def _read_training_rows(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[KernelRows | Rows, Any, npt.NDArray[np.float64] | None]:
+        kernel, X, y, weights = self._read(X, y, sample_weight)
+        items = kernel.read(X)
+        sentence = doubt(kernel, items)
+        if sentence is not None:
+            warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4)
+        self._training = kernel, X
+        through_map = self.solver == "auto" and self.max_support is None and len(items) >= _mapped_from
+        if through_map and kernel.has_features:
+            return Rows.of(kernel.map(items)[0], self._bias), y, weights
+        return self._kernel_rows(kernel, items), y, weights
+
+    def _read_rows_again(self, X: Any, y: Any) -> tuple[KernelRows, Any]:
+        items = read_items(self, self.kernel_, X, reset=False)
+        return self._kernel_rows(self.kernel_, items), check_target(X, y)
+
+    def _kernel_rows(self, kernel: Kernel, items: Items) -> KernelRows:
+        fine = self.tol is not None and self.tol < 1e-5
+        return KernelRows.of(kernel, items, self._bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
+
+    def _solver(self, rows: KernelRows | Rows) -> Solver:
+        if isinstance(rows, Rows):
+            return Mapped(self._pegasos(rows.n_rows, np.float64), DualAscent(np.float64), self.tol)
+        if self.solver == "pegasos":
+            return KernelPegasos(self._pegasos(rows.n_rows, np.float64))
+        return Decomposition(self.tol)
+
+    def _jobs(self, problems: list[Problem]) -> int | None:
+        rows = problems[0].rows
+        if not isinstance(rows, KernelRows) or len(problems) == 1:
+            return super()._jobs(problems)
+        if not rows.holds_all:
+            return 1  # columns come and go: one problem at a time
+        rows.load(np.arange(rows.n_rows))
+        return super()._jobs(problems)
+
+    def _warm_states(self, solver: Any, problems: list[Problem], seed: int) -> list[Any]:
+        alphas = np.atleast_2d(getattr(self, "alpha_", np.empty(0)))
+        if not self.warm_start or alphas.shape != (len(problems), problems[0].rows.n_rows):
+            return [None] * len(problems)
+        if not isinstance(solver, KernelPegasos):
+            return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
+        states = getattr(self, "_states", [None])
+        if any(not isinstance(state, KernelPegasosState) for state in states):
+            return [None] * len(problems)
+        return [solver.resume(state) for state in states]
+
+    def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
+        return reduced(problems, solutions, self.max_support)
+
+    def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
+        self._states = [solution.state for solution in solutions] if self.warm_start else []
+        self._n_training = n_rows
+        self._after_fit = (n_rows, totals, seed, [solution.n_steps for solution in solutions])
+
+    def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
+        super()._write(solutions, trace, X)
+        if solutions[0].status is not Status.PASSED:
+            n_rows, totals, seed, steps = self._after_fit
+            support = self.support_vectors_
+            coefficients = self.dual_coef_.copy()
+            self._stream = KernelStream(
+                n_rows, totals, seed, steps, support, coefficients, None, 0, [Trace() for _ in steps]
+            )
+
+    def _weights(self, bias: float) -> npt.NDArray[np.float64]:
+        weights = np.zeros((len(self.dual_coef_), np.atleast_2d(self.alpha_).shape[1]))
+        weights[:, self.support_] = self.dual_coef_
+        return weights
+
+    def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
+        if not hasattr(self, "_training"):  # a pass: the model is that of the whole stream
+            return self._stream.as_attributes(self._bias)
+        kernel, collection = self._training
+        support = np.flatnonzero(np.any(weights, axis=0))
+        is_known = not isinstance(kernel, Precomputed)
+        return {
+            "kernel_": kernel,
+            "support_": support,
+            "support_vectors_": _safe_indexing(collection, support) if is_known else np.empty((0, 0)),
+            "dual_coef_": weights[:, support],
+            "intercept_": self._bias**2 * weights.sum(axis=1),
+        }
+
+    def _write_zero(self) -> None:
+        """The model before any row counted."""
+        self.__dict__.update(self._stream.as_attributes(self._bias))
+        self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        if isinstance(self.kernel_, Precomputed):
+            X = as_collection(self, self.kernel_, X, reset=False)
+            block = self.kernel_.read_against(X, self._n_training, self.support_)
+            return np.asarray(block @ self.dual_coef_.T + self.intercept_)
+        items = read_items(self, self.kernel_, X, reset=False)
+        return self._scores_of(items, self.kernel_.read(self.support_vectors_))
+
+    def _scores_of(self, items: Items, support: Items) -> npt.NDArray[np.float64]:
+        if not len(self.support_):
+            return np.tile(np.asarray(self.intercept_, np.float64), (len(items), 1))
+        if self.kernel_.has_features:
+            mine, theirs = self.kernel_.map(items, support)
+            return np.asarray(mine @ (theirs.T @ self.dual_coef_.T) + self.intercept_)
+        scores = np.empty((len(items), len(self.dual_coef_)))
+        coefficients = self.dual_coef_.T.astype(self.kernel_.result_type(items, support))
+        n_at_once = max(1, _block_bytes // (8 * len(support)))
+        for begin in range(0, len(items), n_at_once):
+            part = items.take(np.arange(begin, min(begin + n_at_once, len(items))))
+            scores[begin : begin + len(part)] = self.kernel_.evaluate(part, support) @ coefficients
+        return np.asarray(scores + self.intercept_)
+
+    def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
+        if isinstance(self.kernel_, Precomputed):
+            raise PegasosError("certified needs k(x, x) of new rows, which a precomputed matrix does not hold.")
+        X = as_collection(self, self.kernel_, X, reset=False)
+        # In double: what is certified must not hang on the rounding of a score.
+        items = self.kernel_.read(X.astype(np.float64) if is_matrix(self.kernel_, X) else X)
+        support = self.kernel_.read(self.support_vectors_)
+        lengths, reach = (np.sqrt(self.kernel_.evaluate_diagonal(each) + self._bias**2) for each in (items, support))
+        return self._scores_of(items, support), lengths, _rounding * (np.abs(self.dual_coef_) @ reach)

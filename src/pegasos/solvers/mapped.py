@@ -1,0 +1,39 @@
+"""A kernel with an explicit feature map, trained by a linear solver on the features.
+
+The problem, its dual and so its certificate are the same, whether scores come from K or from features with
+K = F F'; only the price differs. The weights handed over are the coefficients of the rows, as for every kernel machine,
+and the certificate is theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.certificate import certify_dual
+from pegasos.problem import Floats, Problem
+from pegasos.solvers.auto import Auto, AutoState
+from pegasos.solvers.driver import Review
+
+
+@dataclass(frozen=True)
+class Mapped(Auto):
+    """The linear solvers, speaking of coefficients."""
+
+    def review(self, problem: Problem, state: AutoState, tol: float | None) -> Review:
+        """The certificate of the dual point alone."""
+        alpha = super().review(problem, state, tol).alpha
+        certificate, _ = certify_dual(problem, alpha)
+        return Review(certificate, _coefficients(problem, alpha), alpha)
+
+    def point(self, problem: Problem, state: AutoState) -> tuple[npt.NDArray[np.float64], Floats]:
+        """The coefficients and the dual point."""
+        _, alpha = super().point(problem, state)
+        return _coefficients(problem, alpha), alpha
+
+
+def _coefficients(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
+    feasible = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
+    return np.asarray(problem.sign * feasible / (problem.lam * problem.total))
