@@ -95,6 +95,24 @@ static void pair_sums(std::string_view term, GivenMatrix left, GivenMatrix right
   });
 }
 
+static void swap_columns(MatrixArray table, GivenIndices first, GivenIndices second, Index n_threads) {
+  const Block block = block_of(table);
+  const Index n = Index(first.shape(0));
+  require(Index(second.shape(0)) == n, "columns are exchanged in pairs.");
+  check_places(first, block.n_columns);
+  check_places(second, block.n_columns);
+  nb::gil_scoped_release release;
+  in_parts(block.n_rows, n_threads,
+           [&](Index begin, Index end) { loops().swap_columns(block, first.data(), second.data(), n, begin, end); });
+}
+
+static void mirror(MatrixArray table, Index old, Index n_threads) {
+  const Block block = block_of(table);
+  require(old >= 0 && old <= block.n_rows && block.n_rows <= block.n_columns, "a table has a column for each row.");
+  nb::gil_scoped_release release;
+  in_parts(old, n_threads, [&](Index begin, Index end) { loops().mirror(block, old, begin, end); });
+}
+
 static void extend_square(MatrixArray table, GivenIndices slots, GivenIndices members, Index old, MatrixArray square,
                           Index n_threads) {
   const Block from = block_of(table), to = block_of(square);
@@ -154,6 +172,10 @@ void bind_kernels(nb::module_& m) {
         "Writes the products of CSR rows with the vectors, one row of `out` a vector.");
   m.def("pair_sums", pair_sums, nb::arg("term"), nb::arg("left"), nb::arg("right"), nb::arg("out"),
         nb::arg("n_threads"), "Writes the sum over the features for each pair of dense rows.");
+  m.def("swap_columns", swap_columns, nb::arg("table"), nb::arg("first"), nb::arg("second"), nb::arg("n_threads"),
+        "Exchanges columns in pairs, one pair after the other.");
+  m.def("mirror", mirror, nb::arg("table"), nb::arg("old"), nb::arg("n_threads"),
+        "Fills the rows from `old` on, left of column `old`, by symmetry.");
   m.def("extend_square", extend_square, nb::arg("table"), nb::arg("slots"), nb::arg("members"), nb::arg("old"),
         nb::arg("square"), nb::arg("n_threads"), "Fills the rows and columns of the new members of a working set.");
   m.def("add_columns", add_columns, nb::arg("table"), nb::arg("slots"), nb::arg("factors"), nb::arg("scores"),

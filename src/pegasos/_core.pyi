@@ -205,6 +205,12 @@ def csr_products(rows: Rows, transposed: Annotated[NDArray, dict(shape=(None, No
 def pair_sums(term: str, left: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """Writes the sum over the features for each pair of dense rows."""
 
+def swap_columns(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> None:
+    """Exchanges columns in pairs, one pair after the other."""
+
+def mirror(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], old: int, n_threads: int) -> None:
+    """Fills the rows from `old` on, left of column `old`, by symmetry."""
+
 def extend_square(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], old: int, square: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """Fills the rows and columns of the new members of a working set."""
 

@@ -18,11 +18,12 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel
 from pegasos.kernels.vector import Vectors, n_threads
-from pegasos.problem import Floats, Problem, inner
+from pegasos.problem import Floats, Problem, Rows, inner
 
 _columns_at_once = 512
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
+_worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
 
 Numbers = npt.NDArray[np.intp]
 
@@ -41,7 +42,10 @@ class KernelRows:
         K(x_i, x_i) + bias^2.
     dtype : type of the columns
     table : array of shape (n_slots, n_rows)
-        A column of the kernel matrix in each slot.
+        A column of the kernel matrix in each slot, its entries in the order of `order`.
+    order : array of int
+        The row at each place. Where dense rows are arranged, those whose columns are in the table come first: the
+        kernel of two of them is computed once.
     """
 
     kernel: Kernel
@@ -53,6 +57,9 @@ class KernelRows:
     slot_of: Numbers
     row_in: Numbers
     last_use: npt.NDArray[np.int64]
+    order: Numbers
+    place_of: Numbers
+    arranged: Vectors | None  # the items in that order
     clock: int = 0
     native: _core.Rows = field(init=False)
 
@@ -79,7 +86,10 @@ class KernelRows:
         # Memory that is never written to is never taken.
         table = np.empty((n_slots, n), dtype)
         empty = np.full(n_slots, -1, np.intp)
-        return cls(kernel, items, bias, squared_norms, dtype, table, none, empty, np.zeros(n_slots, np.int64))
+        last_use = np.zeros(n_slots, np.int64)
+        return cls(
+            kernel, items, bias, squared_norms, dtype, table, none, empty, last_use, *_arrangement(items, n_slots)
+        )
 
     @property
     def n_rows(self) -> int:
@@ -152,7 +162,7 @@ class KernelRows:
     def square_of(self, rows: Numbers) -> Floats:
         """The kernel matrix of these rows: from the table where that holds all columns, else computed anew."""
         if self.holds_all:
-            return np.ascontiguousarray(self.table[np.ix_(self.load(rows), rows)])
+            return np.ascontiguousarray(self.table[np.ix_(self.load(rows), self.place_of[rows])])
         return self.block(rows, rows)
 
     def block(self, rows: Numbers, columns: Numbers) -> Floats:
@@ -170,18 +180,45 @@ class KernelRows:
         """Whether there is room for the whole kernel matrix."""
         return len(self.table) == self.n_rows
 
+    def extend_square(self, members: Numbers, old: int, square: Floats) -> None:
+        """The kernel matrix of these rows, in which the first ``old`` of them are done already."""
+        slots = np.zeros(len(members), np.intp)
+        slots[old:] = self.load(members[old:])
+        _core.extend_square(self.table, slots, self.place_of[members], old, square, n_threads())
+
     def _load_block(self, rows: Numbers) -> None:
         slots = self._make_room(len(rows))
         first = int(slots[0])
-        if slots[-1] == first + len(slots) - 1:
-            self._compute(rows, self.table[first : first + len(slots)])
-        else:
+        if slots[-1] != first + len(slots) - 1:
             block = np.empty((len(rows), self.n_rows), self.dtype)
             self._compute(rows, block)
             self.table[slots] = block
+        elif self.arranged is not None and first == np.count_nonzero(self.row_in >= 0):
+            self._compute_arranged(rows, first, self.arranged)
+        else:
+            self._compute(rows, self.table[first : first + len(slots)])
         self.slot_of[rows] = slots
         self.row_in[slots] = rows
         self.last_use[slots] = self.clock
+
+    def _compute_arranged(self, rows: Numbers, first: int, arranged: Vectors) -> None:
+        """New columns behind the others: the rows come to the same places, and what is known is copied."""
+        end = first + len(rows)
+        places = np.arange(first, end)
+        partners = np.empty(len(rows), np.intp)
+        for k, row in enumerate(rows):
+            partners[k] = there = self.place_of[row]
+            other = self.order[first + k]
+            self.order[first + k], self.order[there] = row, other
+            self.place_of[row], self.place_of[other] = first + k, there
+        _core.swap_columns(self.table[:first], places, partners, n_threads())
+        moved = np.concatenate([places, partners])
+        arranged.values[moved] = self.items.values[self.order[moved]]  # type: ignore[attr-defined]
+        arranged.rows.squared_norms[moved] = self.items.rows.squared_norms[self.order[moved]]  # type: ignore[attr-defined]
+        out = self.table[first:end, first:]
+        self.kernel.fill(arranged.part(first, end), arranged.part(first, self.n_rows), out, self.bias**2)
+        self._checked(out)
+        _core.mirror(self.table[:end], first, n_threads())
 
     def _make_room(self, n: int) -> Numbers:
         """Slots in increasing order: empty ones in a row while there are any."""
@@ -195,7 +232,9 @@ class KernelRows:
         return oldest
 
     def _compute(self, rows: Numbers, out: Floats) -> None:
-        self.kernel.fill(self.items.take(rows), self.items, out, self.bias**2)
+        self.kernel.fill(
+            self.items.take(rows), self.items if self.arranged is None else self.arranged, out, self.bias**2
+        )
         self._checked(out)
 
     def _checked(self, block: Floats) -> Floats:
@@ -207,8 +246,14 @@ class KernelRows:
     def _add(
         self, table: Floats, slots: Numbers, factors: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
     ) -> None:
-        if len(slots):
+        if len(slots) == 0:
+            return
+        if self.arranged is None:
             _core.add_columns(table, slots, factors, scores[:-1], n_threads())
+            return
+        sums = np.zeros(self.n_rows)
+        _core.add_columns(table, slots, factors, sums, n_threads())
+        scores[:-1] += sums[self.place_of]
 
 
 def _with_fast_products(items: Items) -> Items:
@@ -219,3 +264,13 @@ def _with_fast_products(items: Items) -> Items:
     if items.values.nnz < _dense_from * n * d or n * d * items.values.dtype.itemsize > _dense_bytes:
         return items
     return Vectors(items.rows.dense())
+
+
+def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors | None]:
+    """The order of the rows in the table, and a copy of dense rows that follows it where many columns are kept."""
+    order = np.arange(len(items))
+    if not isinstance(items, Vectors) or items.is_sparse or _worth_arranging * n_slots < len(items):
+        return order, order, None
+    rows = items.rows
+    copy = Rows(rows.values.copy(), rows.bias, rows.squared_norms.copy(), rows.native)
+    return order, order.copy(), Vectors(copy)

@@ -66,6 +66,11 @@ class Rows:
         values = self.values[indices]
         return Rows(values, self.bias, self.squared_norms[indices], _native_rows(values, self.bias))
 
+    def part(self, begin: int, end: int) -> Rows:
+        """A view of the rows begin..end of a dense array."""
+        values = self.values[begin:end]
+        return Rows(values, self.bias, self.squared_norms[begin:end], _native_rows(values, self.bias))
+
     def of_type(self, dtype: npt.DTypeLike) -> Rows:
         """The same rows with values of another type; themselves if they have it."""
         if self.dtype == dtype:

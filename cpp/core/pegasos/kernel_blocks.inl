@@ -154,6 +154,33 @@ inline void pair_sums(PairTerm term, const Block& left, const Block& right, cons
   });
 }
 
+// Exchanges columns first[k] and second[k], one k after the other, in rows begin..end of the table.
+inline void swap_columns(const Block& table, const Index* first, const Index* second, Index n, Index begin, Index end) {
+  visit(table, [&]<class T>(T* values) {
+    for (Index a = begin; a < end; ++a) {
+      T* row = values + a * table.stride;
+      for (Index k = 0; k < n; ++k) {
+        const T kept = row[first[k]];
+        row[first[k]] = row[second[k]];
+        row[second[k]] = kept;
+      }
+    }
+  });
+}
+
+// table[a, b] = table[b, a] for the rows a in old..table.n_rows and the columns b in begin..end, all of them below
+// `old`; in tiles that stay in the cache.
+inline void mirror(const Block& table, Index old, Index begin, Index end) {
+  constexpr Index tile = 16;
+  visit(table, [&]<class T>(T* values) {
+    for (Index first = begin; first < end; first += tile) {
+      const Index last = first + tile < end ? first + tile : end;
+      for (Index a = old; a < table.n_rows; ++a)
+        for (Index b = first; b < last; ++b) values[a * table.stride + b] = values[b * table.stride + a];
+    }
+  });
+}
+
 // A working set whose members from `old` on are new: square[a, b] = table[slots[a], members[b]] for the new a in
 // begin..end and all b, and the same for square[b, a], b old. The mirrored part is written in tiles that stay in the
 // cache.

@@ -37,6 +37,8 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   products_width,
                   csr_products,
                   pair_sums,
+                  swap_columns,
+                  mirror,
                   extend_square,
                   add_columns,
                   greedy_advance};

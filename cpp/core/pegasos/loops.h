@@ -36,6 +36,8 @@ struct Loops {
   Index (*products_width)(Scalar);
   void (*csr_products)(const Rows&, Index begin, Index end, const void* transposed, const Block& out);
   void (*pair_sums)(PairTerm, const Block& left, const Block& right, const Block& out);
+  void (*swap_columns)(const Block& table, const Index* first, const Index* second, Index n, Index begin, Index end);
+  void (*mirror)(const Block& table, Index old, Index begin, Index end);
   void (*extend_square)(const Block& table, const Index* slots, const Index* members, Index old, Index begin, Index end,
                         const Block& square);
   void (*add_columns)(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,

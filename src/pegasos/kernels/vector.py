@@ -53,6 +53,10 @@ class Vectors:
         """The rows of these numbers."""
         return Vectors(self.rows.take(indices))
 
+    def part(self, begin: int, end: int) -> Vectors:
+        """A view of the rows begin..end of a dense array."""
+        return Vectors(self.rows.part(begin, end))
+
     def dense(self, begin: int, end: int, dtype: npt.DTypeLike) -> Floats:
         """Some of the rows as a dense array of the given type."""
         part = self.values[begin:end]

@@ -20,16 +20,16 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.certificate import certify_dual
 from pegasos.gram import KernelRows, Numbers
-from pegasos.kernels.vector import n_threads
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 
 _padding = 16  # rows a power of two apart would fight for the same lines of the cache
-_new_rows = 512  # that a round takes in at most
+_first_rows, _new_rows = 128, 512  # that a round takes in: the first one, and at most
 _square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
 _round_leaves = 0.1  # of the largest gain, when a round ends
 _steps_a_row = 40  # that a round takes at most, for each row of the working set
-_finish = 3.0  # how much of the gap to reach may be left on the working set
+_few = 0.9  # of the members: with fewer that can move, a smaller kernel matrix pays
+_finish = 2.5  # how much of the gap to reach may be left on the working set
 
 
 @dataclass
@@ -118,8 +118,9 @@ class Decomposition:
         gains = self._gains(problem, state)
         new = self._choose(problem, state, gains)
         self._take_in(problem, state, new, gains)
-        enough = self._enough(problem, state, float(gains[state.members].max(initial=0.0)), len(new))
-        self._climb(problem, state, enough)
+        is_last = 8 * len(new) < _new_rows  # as far as anybody can tell
+        enough = self._enough(problem, state, float(gains[state.members].max(initial=0.0)), is_last=is_last)
+        self._climb(problem, state, enough, *self._movable(problem, state, gains, is_last=is_last))
         self._estimate(problem, state)
         state.rounds += 1
 
@@ -138,7 +139,9 @@ class Decomposition:
         if state.rounds == 0:
             outside = outside * state.random.random(len(outside))
         chosen = []
-        at_most = max(1, min(max(256, len(state.members) // 8), _new_rows, len(state.square)) // 2)
+        # Few at first: the first ones are chosen by a model that knows little.
+        n = len(state.members)
+        at_most = max(1, min(max(_first_rows, min(n // 2, _new_rows // 2), n // 8), _new_rows, len(state.square)) // 2)
         for sign in (1, -1):
             candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
             if len(candidates) > at_most:
@@ -162,12 +165,22 @@ class Decomposition:
             return
         state.members = np.concatenate([state.members, new])
         state.is_member[new] = True
-        slots = np.zeros(len(state.members), np.intp)
-        slots[old:] = rows.load(new)
         n = len(state.members)
-        _core.extend_square(rows.table, slots, state.members, old, state.square[:n, :n], n_threads())
+        rows.extend_square(state.members, old, state.square[:n, :n])
 
-    def _enough(self, problem: Problem, state: DecompositionState, largest: float, n_new: int) -> float:
+    def _movable(
+        self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64], *, is_last: bool
+    ) -> tuple[Numbers, Floats]:
+        """The members to climb on, and their kernel matrix: a long climb leaves out those that sit at a bound."""
+        members, n = state.members, len(state.members)
+        square = state.square[:n, :n]
+        alpha = state.alpha[members]
+        places = np.flatnonzero((gains[members] > 0.0) | ((alpha > 0.0) & (alpha < problem.cost[members])))
+        if not is_last or len(places) > _few * n:
+            return members, square
+        return members[places], square[np.ix_(places, places)]
+
+    def _enough(self, problem: Problem, state: DecompositionState, largest: float, *, is_last: bool) -> float:
         """The gain at which a round ends: with few rows left to take in, what the gap to reach asks for."""
         members = state.members
         # A row within its bounds that gains g has a loss of at most sqrt(2 g curvature).
@@ -176,10 +189,12 @@ class Decomposition:
         tol = 0.0 if self.tol is None else min(self.tol, state.target)
         final = (_finish * tol * state.primal * problem.total / weight) ** 2 if weight > 0.0 else 0.0
         early = _round_leaves * largest
-        return min(early, final) if 8 * n_new < _new_rows and final > 0.0 else max(early, min(final, largest / 2.0))
+        return min(early, final) if is_last and final > 0.0 else max(early, min(final, largest / 2.0))
 
-    def _climb(self, problem: Problem, state: DecompositionState, enough: float) -> None:
-        rows, members = _rows(problem), state.members
+    def _climb(
+        self, problem: Problem, state: DecompositionState, enough: float, members: Numbers, square: Floats
+    ) -> None:
+        rows = _rows(problem)
         n, dtype = len(members), rows.dtype
         if n == 0:
             return
@@ -194,7 +209,7 @@ class Decomposition:
         unit = 1.0 / (problem.lam * problem.total)
         up_before = up.copy()
         state.steps += _core.greedy_advance(
-            state.square[:n, :n], slope, down, up, step, curvature, rows.one_norm, unit, enough, _steps_a_row * n
+            square, slope, down, up, step, curvature, rows.one_norm, unit, enough, _steps_a_row * n
         )
         changed = np.flatnonzero(up != up_before)
         after = before + (up_before.astype(np.float64) - up)
