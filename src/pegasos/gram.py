@@ -21,8 +21,10 @@ from pegasos.kernels.vector import Vectors, n_threads
 from pegasos.problem import Floats, Problem, Rows, inner
 
 _columns_at_once = 512
+_room = 1 << 24  # values of columns that are not kept
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
+_largest_single = 1e30
 _worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
 
 Numbers = npt.NDArray[np.intp]
@@ -42,7 +44,8 @@ class KernelRows:
         K(x_i, x_i) + bias^2.
     dtype : type of the columns
     table : array of shape (n_slots, n_rows)
-        A column of the kernel matrix in each slot, its entries in the order of `order`.
+        A column of the kernel matrix in each slot up to `n_kept`, its entries in the order of `order`. First come,
+        first kept: where not all fit, a loop over them would find nothing in a cache of those used last.
     order : array of int
         The row at each place. Where dense rows are arranged, those whose columns are in the table come first: the
         kernel of two of them is computed once.
@@ -55,12 +58,10 @@ class KernelRows:
     dtype: np.dtype[Any]
     table: Floats
     slot_of: Numbers
-    row_in: Numbers
-    last_use: npt.NDArray[np.int64]
     order: Numbers
     place_of: Numbers
     arranged: Vectors | None  # the items in that order
-    clock: int = 0
+    n_kept: int = 0
     native: _core.Rows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,16 +81,14 @@ class KernelRows:
             row = int(squared_norms.argmin())
             raise PegasosError(f"{kernel} is no kernel: its value of row {row} with itself is {squared_norms[row]}.")
         items = _with_fast_products(items)
-        dtype = np.dtype(np.float64) if double else kernel.result_type(items, items)
+        # No value exceeds the largest of the diagonal.
+        wide = double or float(squared_norms.max(initial=0.0)) > _largest_single
+        dtype = np.dtype(np.float64) if wide else kernel.result_type(items, items)
         n_slots = int(min(n, max(cache_bytes // (max(n, 1) * dtype.itemsize), 2 * _columns_at_once)))
         none = np.full(n, -1, np.intp)
         # Memory that is never written to is never taken.
         table = np.empty((n_slots, n), dtype)
-        empty = np.full(n_slots, -1, np.intp)
-        last_use = np.zeros(n_slots, np.int64)
-        return cls(
-            kernel, items, bias, squared_norms, dtype, table, none, empty, last_use, *_arrangement(items, n_slots)
-        )
+        return cls(kernel, items, bias, squared_norms, dtype, table, none, *_arrangement(items, n_slots))
 
     @property
     def n_rows(self) -> int:
@@ -124,52 +123,57 @@ class KernelRows:
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The score of every row, and one entry more that is nobody's."""
         scores = np.zeros(self.n_rows + 1)
-        self.add_columns(np.flatnonzero(coefficients), coefficients, scores, keep=False)
+        self.add_columns(np.flatnonzero(coefficients), coefficients, scores)
         return scores
 
     def add_columns(
-        self,
-        rows: Numbers,
-        coefficients: npt.NDArray[np.float64],
-        scores: npt.NDArray[np.float64],
-        *,
-        keep: bool = True,
+        self, rows: Numbers, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
     ) -> None:
-        """Add coefficients[j] times column j to the scores, for these rows j; ``keep``: new columns stay."""
+        """Add coefficients[j] times column j to the scores, for these rows j."""
+        self.load(rows)
         slots = self.slot_of[rows]
         here = slots >= 0
         self._add(self.table, slots[here], coefficients[rows[here]], scores)
         missing = rows[~here]
-        room = None if keep else np.empty((min(len(missing), _columns_at_once), self.n_rows), self.dtype)
+        if len(missing) == 0:
+            return
+        room = np.empty((min(len(missing), self._at_once), self.n_rows), self.dtype)
+        for begin in range(0, len(missing), self._at_once):
+            part = missing[begin : begin + self._at_once]
+            self._compute(part, room[: len(part)])
+            self._add(room, np.arange(len(part)), coefficients[part], scores)
+
+    def load(self, rows: Numbers) -> None:
+        """Compute those of these columns that are not in the table, and keep them while there is room."""
+        missing = rows[self.slot_of[rows] < 0][: len(self.table) - self.n_kept]
         for begin in range(0, len(missing), _columns_at_once):
             part = missing[begin : begin + _columns_at_once]
-            if room is None:
-                self._add(self.table, self.load(part), coefficients[part], scores)
+            first, end = self.n_kept, self.n_kept + len(part)
+            if self.arranged is not None:
+                self._compute_arranged(part, first, self.arranged)
             else:
-                self._compute(part, room[: len(part)])
-                self._add(room, np.arange(len(part)), coefficients[part], scores)
+                self._compute(part, self.table[first:end])
+            self.slot_of[part] = np.arange(first, end)
+            self.n_kept = end
 
-    def load(self, rows: Numbers) -> Numbers:
-        """The slots of these columns, computed where they are not there; others give way, the longest unused first."""
-        self.clock += 1
-        slots = self.slot_of[rows]
-        self.last_use[slots[slots >= 0]] = self.clock
-        missing = rows[slots < 0]
-        for begin in range(0, len(missing), _columns_at_once):
-            self._load_block(missing[begin : begin + _columns_at_once])
-        return self.slot_of[rows]
+    def forget(self) -> None:
+        """Make room for the columns of another problem, unless there is room for all."""
+        if not self.holds_all:
+            self.slot_of[:] = -1
+            self.n_kept = 0
 
     def square_of(self, rows: Numbers) -> Floats:
         """The kernel matrix of these rows: from the table where that holds all columns, else computed anew."""
-        if self.holds_all:
-            return np.ascontiguousarray(self.table[np.ix_(self.load(rows), self.place_of[rows])])
-        return self.block(rows, rows)
+        if not self.holds_all:
+            return self.block(rows, rows)
+        self.load(np.unique(rows))
+        return np.ascontiguousarray(self.table[np.ix_(self.slot_of[rows], self.place_of[rows])])
 
     def block(self, rows: Numbers, columns: Numbers) -> Floats:
         """A block of the kernel matrix, computed anew."""
         out = np.empty((len(rows), len(columns)), self.dtype)
         self.kernel.fill(self.items.take(rows), self.items.take(columns), out, self.bias**2)
-        return self._checked(out)
+        return out
 
     def coefficients(self, problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
         """The coefficients of w(alpha) for a dual point that need not be within its bounds."""
@@ -182,24 +186,19 @@ class KernelRows:
 
     def extend_square(self, members: Numbers, old: int, square: Floats) -> None:
         """The kernel matrix of these rows, in which the first ``old`` of them are done already."""
-        slots = np.zeros(len(members), np.intp)
-        slots[old:] = self.load(members[old:])
-        _core.extend_square(self.table, slots, self.place_of[members], old, square, n_threads())
+        new = members[old:]
+        self.load(new)
+        slots = self.slot_of[members]
+        if (slots[old:] >= 0).all():
+            _core.extend_square(self.table, np.maximum(slots, 0), self.place_of[members], old, square, n_threads())
+            return
+        square[old:] = self.block(new, members)
+        square[:old, old:] = square[old:, :old].T
 
-    def _load_block(self, rows: Numbers) -> None:
-        slots = self._make_room(len(rows))
-        first = int(slots[0])
-        if slots[-1] != first + len(slots) - 1:
-            block = np.empty((len(rows), self.n_rows), self.dtype)
-            self._compute(rows, block)
-            self.table[slots] = block
-        elif self.arranged is not None and first == np.count_nonzero(self.row_in >= 0):
-            self._compute_arranged(rows, first, self.arranged)
-        else:
-            self._compute(rows, self.table[first : first + len(slots)])
-        self.slot_of[rows] = slots
-        self.row_in[slots] = rows
-        self.last_use[slots] = self.clock
+    @property
+    def _at_once(self) -> int:
+        """How many columns are computed at a time when they are not kept."""
+        return max(_columns_at_once // 8, min(_columns_at_once, _room // max(self.n_rows, 1)))
 
     def _compute_arranged(self, rows: Numbers, first: int, arranged: Vectors) -> None:
         """New columns behind the others: the rows come to the same places, and what is known is copied."""
@@ -217,31 +216,11 @@ class KernelRows:
         arranged.rows.squared_norms[moved] = self.items.rows.squared_norms[self.order[moved]]  # type: ignore[attr-defined]
         out = self.table[first:end, first:]
         self.kernel.fill(arranged.part(first, end), arranged.part(first, self.n_rows), out, self.bias**2)
-        self._checked(out)
         _core.mirror(self.table[:end], first, n_threads())
 
-    def _make_room(self, n: int) -> Numbers:
-        """Slots in increasing order: empty ones in a row while there are any."""
-        n_used = int(np.count_nonzero(self.row_in >= 0))
-        if n_used + n <= len(self.row_in):
-            return np.arange(n_used, n_used + n)
-        oldest = np.sort(np.argsort(self.last_use, kind="stable")[:n])
-        evicted = self.row_in[oldest]
-        self.slot_of[evicted[evicted >= 0]] = -1
-        self.row_in[oldest] = -1
-        return oldest
-
     def _compute(self, rows: Numbers, out: Floats) -> None:
-        self.kernel.fill(
-            self.items.take(rows), self.items if self.arranged is None else self.arranged, out, self.bias**2
-        )
-        self._checked(out)
-
-    def _checked(self, block: Floats) -> Floats:
-        # A sum is finite only if all its parts are; a sum that is not may have overflown.
-        if not np.isfinite(block.sum(dtype=np.float64)) and not np.isfinite(block).all():
-            raise PegasosError(f"{self.kernel} gives NaN or infinity on these rows; scale them down.")
-        return block
+        in_order = self.items if self.arranged is None else self.arranged
+        self.kernel.fill(self.items.take(rows), in_order, out, self.bias**2)
 
     def _add(
         self, table: Floats, slots: Numbers, factors: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]

@@ -448,10 +448,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return np.asarray(mine @ (theirs.T @ self.dual_coef_.T) + self.intercept_)
         scores = np.empty((len(items), len(self.dual_coef_)))
         coefficients = self.dual_coef_.T.astype(self.kernel_.result_type(items, support))
-        n_at_once = max(1, _block_bytes // (8 * len(support)))
+        n_at_once = max(1, min(len(items), _block_bytes // (coefficients.itemsize * len(support))))
+        block = np.empty((n_at_once, len(support)), coefficients.dtype)
         for begin in range(0, len(items), n_at_once):
             part = items.take(np.arange(begin, min(begin + n_at_once, len(items))))
-            scores[begin : begin + len(part)] = self.kernel_.evaluate(part, support) @ coefficients
+            self.kernel_.fill(part, support, block[: len(part)], 0.0)
+            scores[begin : begin + len(part)] = block[: len(part)] @ coefficients
         return np.asarray(scores + self.intercept_)
 
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:

@@ -63,7 +63,8 @@ class Decomposition:
         """A dual point of these rows, brought within its bounds."""
         rows = _rows(problem)
         feasible = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
-        side = min(rows.n_rows, len(rows.table), math.isqrt(_square_bytes // rows.dtype.itemsize))
+        rows.forget()
+        side = min(rows.n_rows, math.isqrt(_square_bytes // rows.dtype.itemsize))
         state = DecompositionState(
             feasible,
             np.zeros(rows.n_rows + 1),

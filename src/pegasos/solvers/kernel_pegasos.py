@@ -93,15 +93,16 @@ class KernelPegasos:
         return state.drawn
 
     def advance_to(self, problem: Problem, state: KernelPegasosState, visits: int) -> None:
-        """Take the steps that are missing until that many rows have been visited."""
+        """Take whole blocks until that many rows have been visited; where they begin and end depends on nothing else."""
         size = self.pegasos.batch_size
         while state.drawn < visits:
             if state.alpha_sum is not None and state.drawn >= state.tail_at:
                 state.alpha_sum[:] = 0.0
                 state.averaged = 0
                 state.tail_at *= 2
-            ahead = min(visits, state.tail_at) - state.drawn
-            self.step(problem, state, int(max(1, min(-(-ahead // size), _rows_at_once // size))))
+            within = state.drawn % len(state.pool)
+            ahead = min(_rows_at_once - within % _rows_at_once, len(state.pool) - within)
+            self.step(problem, state, -(-ahead // size))
 
     def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
         """Take n_steps more steps, on rows drawn ahead."""
