@@ -64,9 +64,9 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 watchers=[onlookers.watcher(k) for k in range(len(problems))],
             )
             solutions = self._finish(problems, solutions)
-            self._remember(solutions, rows.n_rows, totals, seed)
             self.classes_, self._terms = classes, terms
             self._write(solutions, merge_traces(problems, solutions), X)
+            self._remember(solutions, rows.n_rows, totals, seed)
             onlookers.end()
             if worst_status(solutions) not in _satisfied:
                 warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)

@@ -88,7 +88,7 @@ def kernel_of(estimator: Any, X: Any, weights: npt.NDArray[np.float64] | None) -
                 f"kernel must be one of {', '.join(map(repr, words))}, a kernel of pegasos.kernels or a function, "
                 f"got {kernel!r}."
             )
-        return as_kernel(kernel)
+        return as_kernel(kernel).copy()
     plain: dict[str, type[Kernel]] = {"linear": Linear, "intersection": Intersection, "precomputed": Precomputed}
     if kernel in plain:
         return plain[kernel]()

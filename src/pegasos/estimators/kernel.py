@@ -37,12 +37,12 @@ from pegasos.estimators._targets import (
     encode_known,
     signs_of,
 )
-from pegasos.estimators._watching import with_callbacks
+from pegasos.estimators._watching import n_frames, with_callbacks
 from pegasos.gram import KernelRows
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.problem import Problem, Rows
-from pegasos.solution import Solution, Status, Trace
+from pegasos.solution import Solution, Trace
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Solver
 from pegasos.solvers.dual_ascent import DualAscent
@@ -106,7 +106,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     time_budget : float, optional
         Seconds at most, to within one block of kernel columns.
     cache_size : float, default=1000
-        Megabytes for columns of the kernel matrix.
+        Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 256 more.
     max_support : int, optional
         Support vectors at most. Those that matter least are dropped, in a stream after each block; the certificate says
         what that cost.
@@ -149,7 +149,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
     -----
     Kernel values of float32 rows are computed and kept in float32 when ``tol`` is at least 1e-5; the certificate adds
     them up in double. The kernel matrix is never formed unless it fits into ``cache_size``. Sparse rows with more than
-    2 % of entries are copied into a dense array for the solver when that takes less than 256 MB.
+    2 % of entries are copied into a dense array for the solver when that takes less than 256 MB; dense rows are copied
+    once when a quarter of the columns fits into the cache, so that no kernel value is computed twice.
 
     References
     ----------
@@ -292,7 +293,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         mean_weight = float(running.sum()) / (stream.n_rows + len(y))
         terms = self._terms_of(class_factors(self.class_weight, known, running), len(y) * mean_weight)
         together = joined(stream.support, X) if stream.n_support else X
-        rows = self._kernel_rows(kernel, kernel.read(together))
+        rows = self._kernel_rows(kernel, kernel.read(together), self._bias)
         old = stream.n_support
         # Rows of earlier blocks cost nothing: they only carry their part of the weights.
         cost = np.concatenate([np.zeros(old), costs_of(codes, weights, terms.factors)])
@@ -348,20 +349,20 @@ class KernelPegasosClassifier(CertifiedClassifier):
         items = kernel.read(X)
         sentence = doubt(kernel, items)
         if sentence is not None:
-            warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4)
+            warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4 + n_frames)
         self._training = kernel, X
         through_map = self.solver == "auto" and self.max_support is None and len(items) >= _mapped_from
         if through_map and kernel.has_features:
             return Rows.of(kernel.map(items)[0], self._bias), y, weights
-        return self._kernel_rows(kernel, items), y, weights
+        return self._kernel_rows(kernel, items, self._bias), y, weights
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[KernelRows, Any]:
         items = read_items(self, self.kernel_, X, reset=False)
-        return self._kernel_rows(self.kernel_, items), check_target(X, y)
+        return self._kernel_rows(self.kernel_, items, self._terms.bias), check_target(X, y)
 
-    def _kernel_rows(self, kernel: Kernel, items: Items) -> KernelRows:
+    def _kernel_rows(self, kernel: Kernel, items: Items, bias: float) -> KernelRows:
         fine = self.tol is not None and self.tol < 1e-5
-        return KernelRows.of(kernel, items, self._bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
+        return KernelRows.of(kernel, items, bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
 
     def _solver(self, rows: KernelRows | Rows) -> Solver:
         if isinstance(rows, Rows):
@@ -385,28 +386,20 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return [None] * len(problems)
         if not isinstance(solver, KernelPegasos):
             return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
-        states = getattr(self, "_states", [None])
-        if any(not isinstance(state, KernelPegasosState) for state in states):
-            return [None] * len(problems)
-        return [solver.resume(state) for state in states]
+        return [None if state is None else solver.resume(state) for state in self._states]
 
     def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
         return reduced(problems, solutions, self.max_support)
 
     def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
-        self._states = [solution.state for solution in solutions] if self.warm_start else []
+        states = [solution.state for solution in solutions]
+        self._states = [state if isinstance(state, KernelPegasosState) else None for state in states]
         self._n_training = n_rows
-        self._after_fit = (n_rows, totals, seed, [solution.n_steps for solution in solutions])
-
-    def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
-        super()._write(solutions, trace, X)
-        if solutions[0].status is not Status.PASSED:
-            n_rows, totals, seed, steps = self._after_fit
-            support = self.support_vectors_
-            coefficients = self.dual_coef_.copy()
-            self._stream = KernelStream(
-                n_rows, totals, seed, steps, support, coefficients, None, 0, [Trace() for _ in steps]
-            )
+        steps = [solution.n_steps for solution in solutions]
+        traces = [Trace() for _ in solutions]
+        self._stream = KernelStream(
+            n_rows, totals, seed, steps, self.support_vectors_, self.dual_coef_, None, 0, traces
+        )
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         weights = np.zeros((len(self.dual_coef_), np.atleast_2d(self.alpha_).shape[1]))
@@ -438,11 +431,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
             block = self.kernel_.read_against(X, self._n_training, self.support_)
             return np.asarray(block @ self.dual_coef_.T + self.intercept_)
         items = read_items(self, self.kernel_, X, reset=False)
-        return self._scores_of(items, self.kernel_.read(self.support_vectors_))
+        return self._scores_of(items)
 
-    def _scores_of(self, items: Items, support: Items) -> npt.NDArray[np.float64]:
+    def _scores_of(self, items: Items) -> npt.NDArray[np.float64]:
         if not len(self.support_):
             return np.tile(np.asarray(self.intercept_, np.float64), (len(items), 1))
+        support = self.kernel_.read(self.support_vectors_)
         if self.kernel_.has_features:
             mine, theirs = self.kernel_.map(items, support)
             return np.asarray(mine @ (theirs.T @ self.dual_coef_.T) + self.intercept_)
@@ -462,6 +456,9 @@ class KernelPegasosClassifier(CertifiedClassifier):
         X = as_collection(self, self.kernel_, X, reset=False)
         # In double: what is certified must not hang on the rounding of a score.
         items = self.kernel_.read(X.astype(np.float64) if is_matrix(self.kernel_, X) else X)
-        support = self.kernel_.read(self.support_vectors_)
-        lengths, reach = (np.sqrt(self.kernel_.evaluate_diagonal(each) + self._bias**2) for each in (items, support))
-        return self._scores_of(items, support), lengths, _rounding * (np.abs(self.dual_coef_) @ reach)
+        lengths = self._lengths(items)
+        reach = self._lengths(self.kernel_.read(self.support_vectors_)) if len(self.support_) else np.zeros(0)
+        return self._scores_of(items), lengths, _rounding * (np.abs(self.dual_coef_) @ reach)
+
+    def _lengths(self, items: Items) -> npt.NDArray[np.float64]:
+        return np.sqrt(self.kernel_.evaluate_diagonal(items) + self._terms.bias**2)

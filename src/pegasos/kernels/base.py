@@ -7,6 +7,7 @@ class with `tokens`, and has an explicit map into a space of sparse vectors for 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -153,6 +154,14 @@ class Kernel:
                 setattr(self, own, value)
         self.check()
         return self
+
+    def copy(self) -> Self:
+        """A kernel of its own with the same parameters."""
+        parameters = self.get_params(deep=False)
+        inner = {name: value.copy() for name, value in parameters.items() if isinstance(value, Kernel)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whoever made the first one has been warned
+            return type(self)(**parameters | inner)
 
     def normalized(self) -> Normalized:
         """k(x, z) / sqrt(k(x, x) k(z, z)): every item has length 1."""

@@ -93,7 +93,7 @@ class KernelPegasos:
         return state.drawn
 
     def advance_to(self, problem: Problem, state: KernelPegasosState, visits: int) -> None:
-        """Take whole blocks until that many rows have been visited; where they begin and end depends on nothing else."""
+        """Take whole blocks until that many rows have been visited; their ends depend on nothing else."""
         size = self.pegasos.batch_size
         while state.drawn < visits:
             if state.alpha_sum is not None and state.drawn >= state.tail_at:
