@@ -8,14 +8,14 @@ CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       train on bundled data, print the certificates, draw the gap"
-	@echo "make test       the quick suite"
-	@echo "make test-slow  everything, the slow tests too"
-	@echo "make lint       ruff, mypy, clang-format, import-linter, stubs"
-	@echo "make format     rewrite the sources in the house style"
-	@echo "make stubs      regenerate src/pegasos/_core.pyi from the built module"
-	@echo "make bench      time to a measured gap, against the rivals"
-	@echo "make bench-kernels  the same with kernels, and rows a second at predict"
+	@echo "make demo          train on bundled data, print the certificates, draw the gap"
+	@echo "make test          the quick suite"
+	@echo "make test-slow     everything, the slow tests too"
+	@echo "make lint          ruff, mypy, clang-format, import-linter, stubs"
+	@echo "make format        rewrite the sources in the house style"
+	@echo "make stubs         regenerate src/pegasos/_core.pyi from the built module"
+	@echo "make bench         time to a measured gap, against the rivals"
+	@echo "make bench-kernels the same with kernels, and rows a second at predict"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

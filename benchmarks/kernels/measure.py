@@ -1,7 +1,8 @@
 """Find the loosest setting with which each machine reaches the target, and the seconds it takes.
 
 A ladder is climbed with single runs; only the rung that counts is run again, all machines taking turns, so that what
-else the computer does meanwhile falls on all of them. Runs of more than ten seconds are not repeated.
+else the computer does meanwhile falls on all of them. Runs of more than ten seconds are not repeated, those of a
+fraction of a second more often than is asked for.
 """
 
 import time
@@ -20,6 +21,7 @@ from benchmarks.kernels.rivals import Solver, target
 from benchmarks.measure import Rule
 
 _long = 10.0  # seconds
+_settled = 1.0  # seconds that all runs of a setting take together, at least
 _warm_rows = 200
 
 
@@ -34,7 +36,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The best run with the loosest good setting; or, where none is good, the slowest that was tried."""
+    """The best run with the loosest good setting; or, where none is good, the slowest that was tried.
+
+    `ladder` is the first run of each setting that was tried.
+    """
 
     reached: bool
     seconds: float
@@ -46,6 +51,7 @@ class Outcome:
     accuracy: float
     certified_gap: float | None
     extra_megabytes: float | None
+    ladder: dict[float, Run]
 
 
 class Trial:
@@ -88,9 +94,10 @@ class Trial:
         )
 
     def needs_more(self, setting: float, rule: Rule) -> bool:
-        """Too few runs to trust the best of them, and they are short."""
+        """Too few runs to trust the best of them, or too short ones."""
         runs = self._runs[setting]
-        return len(runs) < rule.repeat and runs[0].seconds <= _long
+        is_settled = sum(one.seconds for one in runs) >= _settled
+        return not is_settled or (len(runs) < rule.repeat and runs[0].seconds <= _long)
 
     def outcome(self, setting: float | None, weighs_memory: bool) -> Outcome:
         """The fastest good run, with all that is told about its model."""
@@ -110,6 +117,7 @@ class Trial:
             self._accuracy(setting),
             self._certified_gap(setting),
             self._extra_megabytes(setting) if weighs_memory else None,
+            {at: runs[0] for at, runs in self._runs.items()},
         )
 
     def _accuracy(self, setting: float) -> float:

@@ -2,7 +2,7 @@
 
 | problem       | training rows            | classes | gamma | C     | why these                                       |
 | ------------- | ------------------------ | ------- | ----- | ----- | ----------------------------------------------- |
-| usps          | 7,291 x 256, official    | 10      | 1/128 | 10    | pixels in [-1, 1]: exp(-|x - z|^2 / 128) |
+| usps          | 7,291 x 256, official    | 10      | 1/128 | 10    | pixels in [-1, 1], so 2 / n_features            |
 | mnist         | the first 10,000 x 784   | 10      | 0.02  | 10    | pixels / 255                                    |
 | fashion_mnist | 12,000 x 784, official   | 0 and 6 | 0.02  | 1, 10 | pixels / 255; shirt or T-shirt, hard to tell    |
 | a9a           | 32,561 x 123, official   | 2       | 0.05  | 1     | those of Platt's SMO: variance 10, C = 1        |
