@@ -22,16 +22,17 @@ from pegasos.solvers.pegasos import Pegasos
 
 sizes = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 _n_steps = 1_000
+_turns = 15  # of a second or less each
 _lam = 1e-4
 _gamma = 1.0
 _image = Path(__file__).parents[2] / "docs" / "images" / "kernel_growth.png"
 
 
-def measure(repeat: int, sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
+def measure(sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
     """Seconds a step for each number of rows, all sizes taking turns, and the slope of their logarithms."""
     X, y = covtype(max(sizes)) if "PEGASOS_DATA" in os.environ else _generated(max(sizes))
     taken: dict[int, list[float]] = {n: [] for n in sizes}
-    for _ in range(repeat):
+    for _ in range(_turns):
         for n in sizes:
             taken[n].append(_seconds(X[:n], y[:n]))
             print(f"  {n:,} rows: {taken[n][-1] / _n_steps * 1e6:.1f} microseconds a step", flush=True)
@@ -43,7 +44,7 @@ def measure(repeat: int, sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
         "n_steps": _n_steps,
         "lam": _lam,
         "gamma": _gamma,
-        "repeat": repeat,
+        "repeat": _turns,
         "n_rows": list(sizes),
         "seconds_per_step": per_step,
         "slope": float(slope),

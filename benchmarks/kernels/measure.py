@@ -1,8 +1,8 @@
 """Find the loosest setting with which each machine reaches the target, and the seconds it takes.
 
-A ladder is climbed with single runs; only the rung that counts is run again, all machines taking turns, so that what
-else the computer does meanwhile falls on all of them. Runs of more than ten seconds are not repeated, those of a
-fraction of a second more often than is asked for.
+The rung of a ladder is found by bisection, with single runs: the gap falls with the tolerance. Only the rung that
+counts is run again, all machines taking turns, so that what else the computer does meanwhile falls on all of them.
+Runs of more than ten seconds are not repeated.
 """
 
 import time
@@ -21,7 +21,6 @@ from benchmarks.kernels.rivals import Solver, target
 from benchmarks.measure import Rule
 
 _long = 10.0  # seconds
-_settled = 1.0  # seconds that all runs of a setting take together, at least
 _warm_rows = 200
 
 
@@ -68,15 +67,20 @@ class Trial:
         fit(solver, self._rows[:_warm_rows], problem.y[:_warm_rows], C, problem.gamma, solver.usual)
 
     def climb(self, limit: float) -> float | None:
-        """The first setting that is good; None when the ladder ends, or gets too slow, before there is one."""
-        for setting in self.solver.ladder:
-            self.run(setting)
-            first = self._runs[setting][0]
-            if first.seconds > limit:
-                return None
+        """The loosest setting that is good; None when there is none before one run takes longer than the limit."""
+        ladder = self.solver.ladder
+        low, high = 0, len(ladder)  # rungs before low are bad, high and all after it are good
+        while low < high:
+            middle = (low + high) // 2
+            self.run(ladder[middle])
+            first = self._runs[ladder[middle]][0]
             if first.gap <= target:
-                return setting
-        return None
+                high = middle
+            elif first.seconds > limit:
+                return None
+            else:
+                low = middle + 1
+        return ladder[high] if high < len(ladder) else None
 
     def run(self, setting: float) -> None:
         """Fit, and judge the result."""
@@ -94,10 +98,9 @@ class Trial:
         )
 
     def needs_more(self, setting: float, rule: Rule) -> bool:
-        """Too few runs to trust the best of them, or too short ones."""
+        """Too few runs to trust the best of them, and they are short."""
         runs = self._runs[setting]
-        is_settled = sum(one.seconds for one in runs) >= _settled
-        return not is_settled or (len(runs) < rule.repeat and runs[0].seconds <= _long)
+        return len(runs) < rule.repeat and runs[0].seconds <= _long
 
     def outcome(self, setting: float | None, weighs_memory: bool) -> Outcome:
         """The fastest good run, with all that is told about its model."""

@@ -59,7 +59,7 @@ def _whole(arguments: argparse.Namespace) -> None:
 def _growth(arguments: argparse.Namespace) -> None:
     is_trial = arguments.rows is not None
     sizes = tuple(n for n in growth.sizes if not is_trial or n <= max(arguments.rows, growth.sizes[1]))
-    found = growth.measure(arguments.repeat, sizes)
+    found = growth.measure(sizes)
     path = tables.write("kernel_growth", found, is_trial=is_trial)
     if is_trial:
         growth.draw(found, path.with_suffix(".png"))
@@ -91,7 +91,12 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels.run", description=__doc__.splitlines()[0])
     parser.add_argument("--problems", type=_names, help="names, with commas; default: all four")
     parser.add_argument("--repeat", type=int, default=3, help="runs of the setting that counts; the best is kept")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds one run of a machine may take")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=120.0,
+        help="seconds of a run that misses the gap, after which no stricter one is tried",
+    )
     parser.add_argument("--rows", type=int, help="a trial on the first rows only; its results are kept in .cache")
     parser.add_argument(
         "--memory", action=argparse.BooleanOptionalAction, default=True, help="one more fit each, to weigh it"
