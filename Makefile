@@ -4,17 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench clean
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       train on bundled data, print the certificates, draw the gap"
-	@echo "make test       the quick suite"
-	@echo "make test-slow  everything, the slow tests too"
-	@echo "make lint       ruff, mypy, clang-format, import-linter, stubs"
-	@echo "make format     rewrite the sources in the house style"
-	@echo "make stubs      regenerate src/pegasos/_core.pyi from the built module"
-	@echo "make bench      time to a measured gap, against the rivals"
+	@echo "make demo          train on bundled data, print the certificates, draw the gap"
+	@echo "make test          the quick suite"
+	@echo "make test-slow     everything, the slow tests too"
+	@echo "make lint          ruff, mypy, clang-format, import-linter, stubs"
+	@echo "make format        rewrite the sources in the house style"
+	@echo "make stubs         regenerate src/pegasos/_core.pyi from the built module"
+	@echo "make bench         time to a measured gap, against the rivals"
+	@echo "make bench-kernels the same with kernels, and rows a second at predict"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -69,6 +70,9 @@ stubs: $(VENV)/.lint
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run
+
+bench-kernels: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.kernels.run
 
 clean:
 	rm -rf $(VENV) build dist

@@ -70,17 +70,18 @@ def write(target: float, rows: list[Row], rule: Rule) -> None:
     content = {
         "target": target,
         **asdict(rule),
-        "versions": _versions(),
-        "machine": _machine(),
+        "versions": versions(_packages),
+        "machine": machine(),
         "geometric_mean": geometric_mean([row.ratio for row in rows if row.ratio is not None]),
         "rows": [{**asdict(row), "ratio": row.ratio} for row in rows],
     }
     (_results / f"{target:g}.json").write_text(json.dumps(content, indent=1) + "\n")
 
 
-def _versions() -> dict[str, str]:
+def versions(packages: tuple[str, ...]) -> dict[str, str]:
+    """Of Python and of the packages that are compared."""
     found = {"python": platform.python_version()}
-    for package in _packages:
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
@@ -88,7 +89,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _machine() -> dict[str, object]:
+def machine() -> dict[str, object]:
     """What else decides over seconds: threaded BLAS on a busy machine slows down those who call it."""
     return {
         "processor": _processor(),

@@ -1,0 +1,1 @@
+"""The kernel machine against its rivals, to the same measured gap: `python -m benchmarks.kernels.run`."""
