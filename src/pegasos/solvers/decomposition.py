@@ -64,13 +64,12 @@ class Decomposition:
         rows = _rows(problem)
         feasible = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
         rows.forget()
-        side = min(rows.n_rows, math.isqrt(_square_bytes // rows.dtype.itemsize))
         state = DecompositionState(
             feasible,
             np.zeros(rows.n_rows + 1),
             np.empty(0, np.intp),
             np.zeros(rows.n_rows, np.bool_),
-            np.empty((side, side + _padding), rows.dtype)[:, :side],
+            np.empty((0, 0), rows.dtype),
             np.random.default_rng(seed),
         )
         if feasible.any():
@@ -104,7 +103,9 @@ class Decomposition:
     def review(self, problem: Problem, state: DecompositionState, tol: float | None) -> Review:
         """The certificate of the dual point, from the kernel anew."""
         certificate, weights = certify_dual(problem, state.alpha)
-        if tol is not None and certificate.relative_gap > tol and state.gap <= min(tol, state.target) * state.primal:
+        if tol is not None and certificate.relative_gap <= tol:
+            self._disband(state)  # nobody needs its kernel matrix any more
+        elif tol is not None and state.gap <= min(tol, state.target) * state.primal:
             # Rounding has led the scores astray: begin with the right ones, and believe them less next time.
             state.scores = _rows(problem).scores(weights)
             state.target = 0.5 * min(tol, state.target)
@@ -142,7 +143,7 @@ class Decomposition:
         chosen = []
         # Few at first: the first ones are chosen by a model that knows little.
         n = len(state.members)
-        at_most = max(1, min(max(_first_rows, min(n // 2, _new_rows // 2), n // 8), _new_rows, len(state.square)) // 2)
+        at_most = max(1, min(max(_first_rows, min(n // 2, _new_rows // 2), n // 8), _new_rows) // 2)
         for sign in (1, -1):
             candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
             if len(candidates) > at_most:
@@ -154,8 +155,10 @@ class Decomposition:
         self, problem: Problem, state: DecompositionState, new: Numbers, gains: npt.NDArray[np.float64]
     ) -> None:
         """Extend the working set; where there is no room, the members with least to gain leave."""
-        rows, side = _rows(problem), len(state.square)
-        old = len(state.members)
+        rows, old = _rows(problem), len(state.members)
+        side = min(rows.n_rows, math.isqrt(_square_bytes // rows.dtype.itemsize))
+        if len(state.square) < side:
+            state.square = np.empty((side, side + _padding), rows.dtype)[:, :side]
         if old + len(new) > side:
             free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
             worth = gains[state.members] + 1e-300 * free
@@ -168,6 +171,10 @@ class Decomposition:
         state.is_member[new] = True
         n = len(state.members)
         rows.extend_square(state.members, old, state.square[:n, :n])
+
+    def _disband(self, state: DecompositionState) -> None:
+        state.members, state.square = state.members[:0], state.square[:0, :0].copy()
+        state.is_member[:] = False
 
     def _movable(
         self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64], *, is_last: bool
