@@ -143,7 +143,9 @@ class Decomposition:
         chosen = []
         # Few at first: the first ones are chosen by a model that knows little.
         n = len(state.members)
-        at_most = max(1, min(max(_first_rows, min(n // 2, _new_rows // 2), n // 8), _new_rows) // 2)
+        at_most = max(
+            1, min(max(_first_rows, min(n // 2, _new_rows // 2), n // 8), _new_rows, _side(_rows(problem))) // 2
+        )
         for sign in (1, -1):
             candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
             if len(candidates) > at_most:
@@ -156,7 +158,7 @@ class Decomposition:
     ) -> None:
         """Extend the working set; where there is no room, the members with least to gain leave."""
         rows, old = _rows(problem), len(state.members)
-        side = min(rows.n_rows, math.isqrt(_square_bytes // rows.dtype.itemsize))
+        side = _side(rows)
         if len(state.square) < side:
             state.square = np.empty((side, side + _padding), rows.dtype)[:, :side]
         if old + len(new) > side:
@@ -241,3 +243,8 @@ class Decomposition:
 def _rows(problem: Problem) -> KernelRows:
     assert isinstance(problem.rows, KernelRows)
     return problem.rows
+
+
+def _side(rows: KernelRows) -> int:
+    """How many rows a working set holds."""
+    return min(rows.n_rows, math.isqrt(_square_bytes // rows.dtype.itemsize))
