@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench clean
+.PHONY: help demo test test-slow lint format stubs bench experiments-kernels experiments-fashion clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,8 @@ help:
 	@echo "make format     rewrite the sources in the house style"
 	@echo "make stubs      regenerate src/pegasos/_core.pyi from the built module"
 	@echo "make bench      time to a measured gap, against the rivals"
+	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
+	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -69,6 +71,12 @@ stubs: $(VENV)/.lint
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run
+
+experiments-kernels: $(VENV)/.installed
+	$(BIN)/python -m experiments.structured_kernels
+
+experiments-fashion: $(VENV)/.demo
+	$(BIN)/python -m experiments.fashion_pairs
 
 clean:
 	rm -rf $(VENV) build dist

@@ -15,6 +15,12 @@ def write(name: str, results: dict[str, Any], page: str) -> None:
     (folder / f"{name.replace('_', '-')}.md").write_text(page, encoding="utf8")
 
 
+def read(name: str) -> dict[str, Any]:
+    """The results of ``<name>.json``."""
+    results: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf8"))
+    return results
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]

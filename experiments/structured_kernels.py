@@ -99,7 +99,7 @@ def matrices_of(kernels: Kernels, items: Any) -> Matrices:
 
 
 def cross_validated(
-    group: str, name: str, items: Any, y: np.ndarray, kernels: dict[str, Kernels], folds: tuple[int, int]
+    group: str, name: str, items: Any, y: np.ndarray, *, kernels: dict[str, Kernels], folds: tuple[int, int]
 ) -> list[dict[str, Any]]:
     """The accuracy of each kernel over the folds."""
     found = []
@@ -202,10 +202,10 @@ def run(quick: bool) -> dict[str, Any]:
     begun = perf_counter()
     folds = (3, 3) if quick else (10, 3)
     strings, y = data.strings("promotergene")
-    validated = cross_validated("strings", "promotergene", strings, y, string_kernels(), folds)
+    validated = cross_validated("strings", "promotergene", strings, y, kernels=string_kernels(), folds=folds)
     for name in ("mutag", "ptc", "enzymes", "proteins", *([] if quick else ["nci1"])):
         graphs, y = data.graphs(f"graph_{name}")
-        validated += cross_validated("graphs", name, graphs, y, graph_kernels(name), folds)
+        validated += cross_validated("graphs", name, graphs, y, kernels=graph_kernels(name), folds=folds)
     splice = splice_sites(1000, 2000, 1, 3) if quick else splice_sites(4000, 10000, 3, 3)
     names = ("ucr_gunpoint", "ucr_arrowhead", "ucr_italypowerdemand")
     series = [each for name in names for each in time_series(name, 1 if quick else 10)]
@@ -350,10 +350,11 @@ def main() -> None:
     """Run, and write what was found."""
     parser = argparse.ArgumentParser(description="Accuracies of the kernels on strings, graphs and time series.")
     parser.add_argument("--quick", action="store_true", help="fewer folds, smaller sets; nothing is written")
-    quick = parser.parse_args().quick
+    parser.add_argument("--page", action="store_true", help="only make the page anew, from the file")
+    options = parser.parse_args()
     warnings.simplefilter("error", GapWarning)
-    results = run(quick)
-    if quick:
+    results = pages.read("structured_kernels") if options.page else run(options.quick)
+    if options.quick:
         print(page(results))
     else:
         pages.write("structured_kernels", results, page(results))
