@@ -1,6 +1,7 @@
 """Kernel machines on real data: accuracies that others reach too. Needs the folder named by PEGASOS_DATA."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def graphs_of(name):
     starts, edges = arrays["graph_ptr"], arrays["edges"]
     graph_of = np.searchsorted(starts, edges[0], side="right") - 1
     graphs = []
-    for number, (begin, end) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for number, (begin, end) in enumerate(pairwise(starts)):
         one, other = edges[:, graph_of == number] - begin
         places = np.concatenate([one, other]), np.concatenate([other, one])
         adjacency = sp.csr_array((np.ones(len(places[0])), places), shape=(end - begin, end - begin))

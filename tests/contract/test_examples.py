@@ -30,6 +30,13 @@ def test_the_example_of_the_readme_prints_what_it_says(capsys):
         assert mine == theirs or ("e-" in mine and "e-" in theirs)
 
 
+def test_the_example_of_a_kernel_in_the_readme_is_certified():
+    code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf8"), re.DOTALL)[1]
+    names = {}
+    exec(code, names)
+    assert names["model"].certificate_.relative_gap <= 1e-3
+
+
 def test_the_examples_of_the_guide_to_kernels_run():
     code = "\n".join(re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf8"), re.DOTALL))
     example = doctest.DocTestParser().get_doctest(code, {}, GUIDE.name, str(GUIDE), 0)
