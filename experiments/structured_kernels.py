@@ -227,7 +227,7 @@ def page(results: dict[str, Any]) -> str:
     validated = results["cross_validated"]
     return f"""# Kernels on strings, graphs and time series
 
-Made by `make experiments-kernels` from `structured_kernels.json`; {results["seconds"]} seconds on one core. Every
+Made by `make experiments-kernels` from `structured_kernels.json`; {results["seconds"]} seconds of wall time. Every
 machine is a `KernelPegasosClassifier` with a relative gap of at most 1e-3, on normalised kernels.
 
 Accuracies are means over {results["n_folds"]} stratified folds, ± the standard deviation over the folds. The setting of
