@@ -4,18 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels clean
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels experiments-kernels experiments-fashion clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo          train on bundled data, print the certificates, draw the gap"
-	@echo "make test          the quick suite"
-	@echo "make test-slow     everything, the slow tests too"
-	@echo "make lint          ruff, mypy, clang-format, import-linter, stubs"
-	@echo "make format        rewrite the sources in the house style"
-	@echo "make stubs         regenerate src/pegasos/_core.pyi from the built module"
-	@echo "make bench         time to a measured gap, against the rivals"
-	@echo "make bench-kernels the same with kernels, and rows a second at predict"
+	@echo "make demo                 train on bundled data, print the certificates, draw the gap"
+	@echo "make test                 the quick suite"
+	@echo "make test-slow            everything, the slow tests too"
+	@echo "make lint                 ruff, mypy, clang-format, import-linter, stubs"
+	@echo "make format               rewrite the sources in the house style"
+	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
+	@echo "make bench                time to a measured gap, against the rivals"
+	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
+	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
+	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -73,6 +75,12 @@ bench: $(VENV)/.bench
 
 bench-kernels: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.kernels.run
+
+experiments-kernels: $(VENV)/.installed
+	$(BIN)/python -m experiments.structured_kernels
+
+experiments-fashion: $(VENV)/.demo
+	$(BIN)/python -m experiments.fashion_pairs
 
 clean:
 	rm -rf $(VENV) build dist

@@ -12,6 +12,7 @@ import pegasos
 from pegasos import demo
 
 README = Path(__file__).parents[2] / "README.md"
+GUIDE = README.parent / "docs" / "kernels.md"
 MODULES = [module.name for module in pkgutil.walk_packages(pegasos.__path__, "pegasos.") if "_core" not in module.name]
 
 
@@ -27,6 +28,20 @@ def test_the_example_of_the_readme_prints_what_it_says(capsys):
     for mine, theirs in zip(printed, shown, strict=True):
         # The last digits of a gap near rounding differ from one instruction set to another.
         assert mine == theirs or ("e-" in mine and "e-" in theirs)
+
+
+def test_the_example_of_a_kernel_in_the_readme_is_certified():
+    code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf8"), re.DOTALL)[1]
+    names = {}
+    exec(code, names)
+    assert names["model"].certificate_.relative_gap <= 1e-3
+
+
+def test_the_examples_of_the_guide_to_kernels_run():
+    code = "\n".join(re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf8"), re.DOTALL))
+    example = doctest.DocTestParser().get_doctest(code, {}, GUIDE.name, str(GUIDE), 0)
+    assert len(example.examples) > 50
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_the_demo_prints_a_table_and_draws_the_gap(tmp_path, capsys):
