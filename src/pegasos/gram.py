@@ -144,7 +144,7 @@ class KernelRows:
         self.clock += 1
         slots = self.slot_of[rows]
         self.last_use[slots[slots >= 0]] = self.clock
-        missing = rows[slots < 0]
+        missing = np.unique(rows[slots < 0])  # a row may be asked for twice
         for begin in range(0, len(missing), _columns_at_once):
             self._load_block(missing[begin : begin + _columns_at_once])
         return self.slot_of[rows]

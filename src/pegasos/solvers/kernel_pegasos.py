@@ -93,15 +93,15 @@ class KernelPegasos:
         return state.drawn
 
     def advance_to(self, problem: Problem, state: KernelPegasosState, visits: int) -> None:
-        """Take the steps that are missing until that many rows have been visited."""
-        size = self.pegasos.batch_size
+        """Whole blocks until that many rows have been visited; where a block ends, the state alone decides."""
+        size, n = self.pegasos.batch_size, len(state.pool)
         while state.drawn < visits:
             if state.alpha_sum is not None and state.drawn >= state.tail_at:
                 state.alpha_sum[:] = 0.0
                 state.averaged = 0
                 state.tail_at *= 2
-            ahead = min(visits, state.tail_at) - state.drawn
-            self.step(problem, state, int(max(1, min(-(-ahead // size), _rows_at_once // size))))
+            ahead = n - state.drawn % n  # in this epoch
+            self.step(problem, state, max(1, min(-(-ahead // size), _rows_at_once // size)))
 
     def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
         """Take n_steps more steps, on rows drawn ahead."""

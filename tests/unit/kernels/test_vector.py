@@ -156,7 +156,7 @@ def test_numbers_of_other_types_are_read_as_double():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: RBF(), "give gamma or sigma of RBF, one of the two: got None and None"),
+        (RBF, "give gamma or sigma of RBF, one of the two: got None and None"),
         (lambda: RBF(1.0, 2.0), r"one of the two: got 1\.0 and 2\.0"),
         (lambda: RBF(0.0), r"gamma of RBF must be a positive number, got 0\.0"),
         (lambda: RBF(gamma=-1), "gamma of RBF must be a positive number, got -1"),
@@ -170,15 +170,15 @@ def test_numbers_of_other_types_are_read_as_double():
         (lambda: Polynomial(2, 0.0), "gamma of Polynomial must be a positive number"),
         (
             lambda: Polynomial(2, 1.0, -0.5),
-            r"coef0 of Polynomial must be a finite number that is not negative, got -0\.5",
+            r"coef0 of Polynomial must be a finite number .* got -0\.5",
         ),
         (
             lambda: Polynomial(2, 1.0, np.nan),
-            "coef0 of Polynomial must be a finite number that is not negative, got nan",
+            "a finite number that is not negative, got nan",
         ),
         (
             lambda: Polynomial(2, 1.0, np.inf),
-            "coef0 of Polynomial must be a finite number that is not negative, got inf",
+            "a finite number that is not negative, got inf",
         ),
         (lambda: Polynomial(2).set_params(degree=-1), "degree of Polynomial must be a whole number"),
         (lambda: RBF(1.0).set_params(width=2.0), "RBF has no parameter 'width'; it has: gamma, sigma"),
