@@ -1,6 +1,6 @@
 """Greedy coordinate ascent on a working set, one coordinate at a time, every gain computed anew.
 
-With b_i = sign_i alpha_i between its bounds, slope h_i = sign_i - offset_i - score_i and curvature c_i = K_ii unit, where
+With b_i = sign_i alpha_i within its bounds, slope h_i = sign_i - offset_i - score_i, curvature c_i = K_ii unit, and
 unit = 1/(lam total), a move of b_i by m changes total times the dual objective by m (h_i - c_i m / 2), and every slope
 h_j by -unit m K_ij. The coordinate that gains most moves as far as it goes.
 """

@@ -1,6 +1,6 @@
 """Kernelized Pegasos as the paper writes it, by counts, with the scores computed anew at every step.
 
-With n rows, K their kernel matrix and w = n/(total lam t) sum_j count_j sign_j phi(x_j), step t + 1 draws a batch A of k
+With n rows, K their kernel matrix and w = n/(total lam t) sum_j count_j sign_j phi(x_j), step t + 1 draws a batch of k
 rows, finds those that violate under w (sign_i (<w, phi(x_i)> + offset_i) < 1), and adds to their counts
 
     count_i <- count_i + cost_i / k                   for each violator i, as often as it was drawn

@@ -30,6 +30,7 @@ from pegasos.estimators._items import (
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
 from pegasos.estimators._targets import (
+    Terms,
     check_classes,
     class_factors,
     class_totals,
@@ -37,12 +38,12 @@ from pegasos.estimators._targets import (
     encode_known,
     signs_of,
 )
-from pegasos.estimators._watching import with_callbacks
+from pegasos.estimators._watching import n_frames, with_callbacks
 from pegasos.gram import KernelRows
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.problem import Problem, Rows
-from pegasos.solution import Solution, Status, Trace
+from pegasos.solution import Solution, Trace
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Solver
 from pegasos.solvers.dual_ascent import DualAscent
@@ -58,6 +59,20 @@ def _can_stream(model: Any) -> bool:
     """A precomputed matrix knows only the rows of one fit."""
     kernel = model.kernel
     return not (isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed"))
+
+
+def _with_support(
+    rows: KernelRows, n_support: int, sign: npt.NDArray[np.int8], cost: npt.NDArray[np.float64], terms: Terms
+) -> Problem:
+    """The problem of a block behind support vectors that cost nothing: they only carry their part of the weights."""
+    return Problem(
+        rows,
+        np.concatenate([np.ones(n_support, np.int8), sign]),
+        np.concatenate([np.zeros(n_support), cost]),
+        np.zeros(rows.n_rows),
+        terms.lam,
+        terms.total,
+    )
 
 
 class KernelPegasosClassifier(CertifiedClassifier):
@@ -176,6 +191,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     """
 
     kernel_: Kernel
+    _after_fit: tuple[int, npt.NDArray[np.float64], int, list[int]] | None  # None: a stream went on since
     _solvers = ("auto", "pegasos", "decomposition")
 
     def __init__(
@@ -280,37 +296,27 @@ class KernelPegasosClassifier(CertifiedClassifier):
         known = check_classes(classes, None if first else self.classes_)
         codes = encode_known(y, known, weights)
         totals = class_totals(codes, len(known), weights)
+        n_problems = 1 if len(known) == 2 else len(known)
+        nothing = _safe_indexing(X, np.arange(0))
+        stream = KernelStream.begin(n_problems, len(known), self._seed(), nothing) if first else self._stream
+        together = joined(stream.support, X) if stream.n_support else X
+        items = kernel.read(together)  # what cannot be read is refused before anything changes
         if first:
-            n_problems = 1 if len(known) == 2 else len(known)
-            self.kernel_, self.classes_ = kernel, known
-            self._stream = KernelStream.begin(n_problems, len(known), self._seed(), _safe_indexing(X, np.arange(0)))
+            self.kernel_, self.classes_, self._stream = kernel, known, stream
             self._write_zero()
         if totals.sum() == 0.0:
             return self
-        stream = self._stream
         running = stream.totals + totals
         mean_weight = float(running.sum()) / (stream.n_rows + len(y))
         terms = self._terms_of(class_factors(self.class_weight, known, running), len(y) * mean_weight)
-        together = joined(stream.support, X) if stream.n_support else X
-        rows = self._kernel_rows(kernel, kernel.read(together))
+        rows = self._kernel_rows(kernel, items)
         old = stream.n_support
-        # Rows of earlier blocks cost nothing: they only carry their part of the weights.
-        cost = np.concatenate([np.zeros(old), costs_of(codes, weights, terms.factors)])
-        problems = [
-            Problem(
-                rows,
-                np.concatenate([np.ones(old, np.int8), sign]),
-                cost,
-                np.zeros(rows.n_rows),
-                terms.lam,
-                terms.total,
-            )
-            for sign in signs_of(codes, len(known))
-        ]
+        cost = costs_of(codes, weights, terms.factors)
+        problems = [_with_support(rows, old, sign, cost, terms) for sign in signs_of(codes, len(known))]
         solver = KernelPegasos(self._pegasos(len(y), np.float64, at_most_all=True))
         solutions = stream.learn(problems, solver, self.max_support, together, begun)
         stream.n_rows, stream.totals = stream.n_rows + len(y), running
-        self._terms = terms
+        self._terms, self._after_fit = terms, None
         self._write_pass([of_block(solution, old) for solution in solutions], X)
         return self
 
@@ -348,7 +354,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         items = kernel.read(X)
         sentence = doubt(kernel, items)
         if sentence is not None:
-            warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4)
+            warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4 + n_frames)
         self._training = kernel, X
         through_map = self.solver == "auto" and self.max_support is None and len(items) >= _mapped_from
         if through_map and kernel.has_features:
@@ -388,7 +394,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         states = getattr(self, "_states", [None])
         if any(not isinstance(state, KernelPegasosState) for state in states):
             return [None] * len(problems)
-        return [solver.resume(state) for state in states]
+        return [solver.resume(problem, state) for problem, state in zip(problems, states, strict=True)]
 
     def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
         return reduced(problems, solutions, self.max_support)
@@ -400,13 +406,29 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
         super()._write(solutions, trace, X)
-        if solutions[0].status is not Status.PASSED:
+        if self._after_fit is not None:
             n_rows, totals, seed, steps = self._after_fit
             support = self.support_vectors_
             coefficients = self.dual_coef_.copy()
             self._stream = KernelStream(
                 n_rows, totals, seed, steps, support, coefficients, None, 0, [Trace() for _ in steps]
             )
+
+    def _points(self, problems: list[Problem], alphas: npt.NDArray[np.float64], X: Any) -> Any:
+        if self._after_fit is not None:
+            return super()._points(problems, alphas, X)
+        # A stream: its weights belong to the support vectors, which may be of any block.
+        block = as_collection(self, self.kernel_, X, reset=False)
+        rows = self._kernel_rows(self.kernel_, self.kernel_.read(joined(self.support_vectors_, block)))
+        old = len(self.support_)
+        return [
+            (
+                _with_support(rows, old, problem.sign, problem.cost, self._terms),
+                np.concatenate([coefficients, np.zeros(problem.rows.n_rows)]),
+                np.concatenate([np.zeros(old), alpha]),
+            )
+            for problem, coefficients, alpha in zip(problems, self.dual_coef_, alphas, strict=True)
+        ]
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         weights = np.zeros((len(self.dual_coef_), np.atleast_2d(self.alpha_).shape[1]))

@@ -1,5 +1,6 @@
 """Decomposition: the inner loop against its transcription, and certified gaps on awkward problems."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -286,7 +287,7 @@ def test_the_dual_never_falls_and_every_gap_of_the_trace_is_true():
     run(problem, Decomposition(None), Stop(None, max_iter=8), seed=1, watcher=Watcher(on_review=seen.append))
     assert len(seen) >= 2
     duals = [row.dual for row in seen]
-    assert all(later >= earlier - 1e-12 for earlier, later in zip(duals, duals[1:], strict=False))
+    assert all(later >= earlier - 1e-12 for earlier, later in itertools.pairwise(duals))
     for row in seen:
         assert row.dual <= best.primal + 1e-12
         assert row.primal >= best.dual - 1e-12
