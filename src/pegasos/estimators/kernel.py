@@ -191,6 +191,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     """
 
     kernel_: Kernel
+    _stream: KernelStream
     _after_fit: tuple[int, npt.NDArray[np.float64], int, list[int]] | None  # None: a stream went on since
     _solvers = ("auto", "pegasos", "decomposition")
 
