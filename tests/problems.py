@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
+from pegasos.gram import KernelRows
 from pegasos.problem import Problem, Rows
 
 LAYOUTS = ("dense", "csr int32", "csr int64")
@@ -58,6 +59,23 @@ def awkward_problem(layout="dense", dtype=np.float64, *, lam=0.02, seed=0, n_row
         layout=layout,
         dtype=dtype,
     )
+
+
+def kernel_problem_of(kernel, items, sign, *, cost=1.0, offset=0.0, lam=0.1, total=None, bias=0.0, **rows):
+    """A problem on items known by their kernel; ``cache_bytes`` and ``double`` are those of `KernelRows`."""
+    read = kernel.read(items)
+    n = len(read)
+    cost, offset = (np.broadcast_to(np.asarray(column, dtype=np.float64), (n,)) for column in (cost, offset))
+    gram = KernelRows.of(kernel, read, bias, **{"cache_bytes": 1e9, "double": True, **rows})
+    return Problem(gram, np.asarray(sign, dtype=np.int8), cost, offset, lam, float(n if total is None else total))
+
+
+def awkward_kernel_problem(kernel, *, seed=0, n_rows=41, n_features=9, lam=0.02, bias=0.5, dtype=np.float64, **rows):
+    """As `awkward_problem`, for any kernel on vectors."""
+    linear = awkward_problem(seed=seed, n_rows=n_rows, n_features=n_features, lam=lam, bias=bias)
+    columns = {"cost": linear.cost, "offset": linear.offset, "total": linear.total}
+    X = linear.rows.values.astype(dtype)
+    return kernel_problem_of(kernel, X, linear.sign, lam=lam, bias=bias, **columns, **rows)
 
 
 @st.composite

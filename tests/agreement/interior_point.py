@@ -47,6 +47,15 @@ def optimum_of(problem, prior=None):
     return Optimum(weights, primal, dual)
 
 
+def kernel_optimum_of(plain):
+    """Of a plain problem on a kernel matrix: that of rows whose products are the matrix, by its eigenvectors."""
+    values, vectors = np.linalg.eigh(0.5 * (plain.K + plain.K.T))
+    assert values[0] >= -1e-10 * values[-1], "not positive semi-definite"
+    kept = values > 1e-14 * values[-1]
+    X = vectors[:, kept] * np.sqrt(values[kept])
+    return X, optimum_of(PlainProblem(X, plain.sign, plain.cost, plain.offset, plain.lam, plain.total))
+
+
 def _without_free_rows(plain):
     """Rows that cost nothing have no say, but their slacks would run away to infinity."""
     paid = plain.cost > 0.0

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pegasos import PegasosClassifier
+from pegasos import KernelPegasosClassifier, PegasosClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::pegasos.GapWarning", "ignore::UserWarning", "ignore::FutureWarning")
 
@@ -25,6 +25,10 @@ def expected_failures(estimator):
         PegasosClassifier(solver="dual", tol=1e-12),
         PegasosClassifier(solver="pegasos", batch_size="all"),
         PegasosClassifier(solver="pegasos"),
+        KernelPegasosClassifier(tol=1e-12),
+        KernelPegasosClassifier(kernel="linear", tol=1e-12),
+        KernelPegasosClassifier(kernel="poly", tol=1e-10),
+        KernelPegasosClassifier(solver="pegasos", batch_size="all"),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -104,7 +104,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
         problems = build_problems(rows, codes, weights, self._terms, len(self.classes_))
-        return combine([certify(*each) for each in zip(problems, self._weights(rows.bias), alphas, strict=True)])
+        return combine([certify(*each) for each in self._points(problems, alphas, X)])
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -224,6 +224,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
         """What a warm start or a stream goes on from."""
         raise NotImplementedError
+
+    def _points(self, problems: list[Problem], alphas: npt.NDArray[np.float64], X: Any) -> Any:
+        """Each problem with its weights and its dual point."""
+        return zip(problems, self._weights(problems[0].rows.bias), alphas, strict=True)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         """The weights of the fitted model, one row a problem, for rows whose constant column has this value."""

@@ -37,6 +37,11 @@ def read_items(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Items:
 def as_collection(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any:
     """X in a form that can be indexed by rows."""
     if is_matrix(kernel, X):
+        if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
+            raise PegasosError(
+                f"this kernel takes rows of numbers, got strings such as {X[0]!r}; use a kernel of strings, such as "
+                "Spectrum(3) of pegasos.kernels."
+            )
         sparse = not isinstance(kernel, Precomputed)
         return validate_data(estimator, X, reset=reset, **how_to_read(X, sparse=sparse))
     if reset:
@@ -63,8 +68,8 @@ def check_target(X: Any, y: Any) -> npt.NDArray[Any]:
 
 def joined(first: Any, second: Any) -> Any:
     """Two collections of one kind, one after the other."""
-    if sp.issparse(first):
-        return sp.vstack([first, second], format="csr")
+    if sp.issparse(first) or sp.issparse(second):
+        return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")
     if hasattr(first, "iloc"):
         return sys.modules["pandas"].concat([first, second])
     if hasattr(first, "vstack") and hasattr(first, "schema"):
@@ -116,8 +121,10 @@ def _gamma(gamma: Any, X: Any, weights: npt.NDArray[np.float64] | None) -> float
 
 def _variance(X: Any, weights: npt.NDArray[np.float64] | None) -> float:
     """Of all entries of X."""
+    if sp.issparse(X):
+        X = X.astype(np.float64)  # a sparse matrix would add up in its own type
     squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
-    sums, square_sums = (np.asarray(each.sum(axis=1), np.float64).ravel() for each in (X, squares))
+    sums, square_sums = (np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in (X, squares))
     counts = np.ones(X.shape[0]) if weights is None else weights
     total = float(counts.sum()) * X.shape[1]
     if total == 0.0:

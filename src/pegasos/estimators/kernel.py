@@ -30,6 +30,7 @@ from pegasos.estimators._items import (
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
 from pegasos.estimators._targets import (
+    Terms,
     check_classes,
     class_factors,
     class_totals,
@@ -58,6 +59,20 @@ def _can_stream(model: Any) -> bool:
     """A precomputed matrix knows only the rows of one fit."""
     kernel = model.kernel
     return not (isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed"))
+
+
+def _with_support(
+    rows: KernelRows, n_support: int, sign: npt.NDArray[np.int8], cost: npt.NDArray[np.float64], terms: Terms
+) -> Problem:
+    """The problem of a block behind support vectors that cost nothing: they only carry their part of the weights."""
+    return Problem(
+        rows,
+        np.concatenate([np.ones(n_support, np.int8), sign]),
+        np.concatenate([np.zeros(n_support), cost]),
+        np.zeros(rows.n_rows),
+        terms.lam,
+        terms.total,
+    )
 
 
 class KernelPegasosClassifier(CertifiedClassifier):
@@ -177,6 +192,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     """
 
     kernel_: Kernel
+    _stream: KernelStream
     _solvers = ("auto", "pegasos", "decomposition")
 
     def __init__(
@@ -281,33 +297,23 @@ class KernelPegasosClassifier(CertifiedClassifier):
         known = check_classes(classes, None if first else self.classes_)
         codes = encode_known(y, known, weights)
         totals = class_totals(codes, len(known), weights)
+        n_problems = 1 if len(known) == 2 else len(known)
+        nothing = _safe_indexing(X, np.arange(0))
+        stream = KernelStream.begin(n_problems, len(known), self._seed(), nothing) if first else self._stream
+        together = joined(stream.support, X) if stream.n_support else X
+        items = kernel.read(together)  # what cannot be read is refused before anything changes
         if first:
-            n_problems = 1 if len(known) == 2 else len(known)
-            self.kernel_, self.classes_ = kernel, known
-            self._stream = KernelStream.begin(n_problems, len(known), self._seed(), _safe_indexing(X, np.arange(0)))
+            self.kernel_, self.classes_, self._stream = kernel, known, stream
             self._write_zero()
         if totals.sum() == 0.0:
             return self
-        stream = self._stream
         running = stream.totals + totals
         mean_weight = float(running.sum()) / (stream.n_rows + len(y))
         terms = self._terms_of(class_factors(self.class_weight, known, running), len(y) * mean_weight)
-        together = joined(stream.support, X) if stream.n_support else X
-        rows = self._kernel_rows(kernel, kernel.read(together), self._bias)
+        rows = self._kernel_rows(kernel, items, self._bias)
         old = stream.n_support
-        # Rows of earlier blocks cost nothing: they only carry their part of the weights.
-        cost = np.concatenate([np.zeros(old), costs_of(codes, weights, terms.factors)])
-        problems = [
-            Problem(
-                rows,
-                np.concatenate([np.ones(old, np.int8), sign]),
-                cost,
-                np.zeros(rows.n_rows),
-                terms.lam,
-                terms.total,
-            )
-            for sign in signs_of(codes, len(known))
-        ]
+        cost = costs_of(codes, weights, terms.factors)
+        problems = [_with_support(rows, old, sign, cost, terms) for sign in signs_of(codes, len(known))]
         solver = KernelPegasos(self._pegasos(len(y), np.float64, at_most_all=True))
         solutions = stream.learn(problems, solver, self.max_support, together, begun)
         stream.n_rows, stream.totals = stream.n_rows + len(y), running
@@ -386,7 +392,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return [None] * len(problems)
         if not isinstance(solver, KernelPegasos):
             return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
-        return [None if state is None else solver.resume(state) for state in self._states]
+        pairs = zip(problems, self._states, strict=True)
+        return [None if state is None else solver.resume(problem, state) for problem, state in pairs]
 
     def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
         return reduced(problems, solutions, self.max_support)
@@ -400,6 +407,23 @@ class KernelPegasosClassifier(CertifiedClassifier):
         self._stream = KernelStream(
             n_rows, totals, seed, steps, self.support_vectors_, self.dual_coef_, None, 0, traces
         )
+
+    def _points(self, problems: list[Problem], alphas: npt.NDArray[np.float64], X: Any) -> Any:
+        if not self._stream.traces[0].rows:
+            return super()._points(problems, alphas, X)
+        # A stream: its weights belong to the support vectors, which may be of any block.
+        block = as_collection(self, self.kernel_, X, reset=False)
+        items = self.kernel_.read(joined(self.support_vectors_, block))
+        rows = self._kernel_rows(self.kernel_, items, self._terms.bias)
+        old = len(self.support_)
+        return [
+            (
+                _with_support(rows, old, problem.sign, problem.cost, self._terms),
+                np.concatenate([coefficients, np.zeros(problem.rows.n_rows)]),
+                np.concatenate([np.zeros(old), alpha]),
+            )
+            for problem, coefficients, alpha in zip(problems, self.dual_coef_, alphas, strict=True)
+        ]
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         weights = np.zeros((len(self.dual_coef_), np.atleast_2d(self.alpha_).shape[1]))

@@ -158,6 +158,9 @@ def _fill_products(x: Vectors, z: Vectors, out: Floats) -> None:
 
 def _fill_sparse_products(x: Vectors, z: Rows, out: Floats) -> None:
     """As many vectors at a time as the loop holds in registers, each entry of a sparse row meeting all of them."""
+    if z.n_features == 0:
+        out[...] = 0.0
+        return
     width = _core.products_width(out.dtype == np.float32)
     transposed = np.zeros((z.n_features, width), out.dtype)
     for begin in range(0, len(x), width):
@@ -221,8 +224,9 @@ class Polynomial(ProductKernel):
         """A whole degree, a positive gamma, a coef0 that is not negative."""
         check_count(self, degree=self.degree)
         check_positive(self, gamma=self.gamma)
-        if isinstance(self.coef0, bool) or not isinstance(self.coef0, int | float | np.number) or not self.coef0 >= 0:
-            raise PegasosError(f"coef0 of Polynomial must not be negative, got {self.coef0!r}.")
+        known = isinstance(self.coef0, int | float | np.number) and not isinstance(self.coef0, bool)
+        if not known or not 0 <= self.coef0 < np.inf:
+            raise PegasosError(f"coef0 of Polynomial must be a finite number that is not negative, got {self.coef0!r}.")
 
     def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
         """A power."""
@@ -402,4 +406,6 @@ class Intersection(TermKernel):
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """The sum of the entries."""
-        return np.asarray(_vectors(a).values.sum(axis=1), dtype=np.float64).ravel()
+        vectors = _vectors(a)
+        # In double, whatever the type: a sparse matrix would add up in its own.
+        return np.asarray(vectors.values @ np.ones(vectors.rows.n_features))

@@ -217,12 +217,13 @@ class Decomposition:
         with np.errstate(divide="ignore", over="ignore"):
             step = np.minimum(1.0 / curvature, np.finfo(dtype).max).astype(dtype)
         unit = 1.0 / (problem.lam * problem.total)
-        up_before = up.copy()
+        up_before, down_before = up.copy(), down.copy()
         state.steps += _core.greedy_advance(
             square, slope, down, up, step, curvature, rows.one_norm, unit, enough, _steps_a_row * n
         )
-        changed = np.flatnonzero(up != up_before)
-        after = before + (up_before.astype(np.float64) - up)
+        changed = np.flatnonzero((up != up_before) | (down != down_before))
+        # From the nearer bound: what is left to the farther one has lost the last digits.
+        after = np.where(up < -down, upper - up, lower - down)
         # Exactly at a bound, whatever the rounding on the way.
         after = np.where(up <= 0.0, upper, np.where(down >= 0.0, lower, np.clip(after, lower, upper)))
         factors = np.zeros(rows.n_rows)

@@ -21,7 +21,7 @@ from pegasos import _core
 from pegasos.certificate import certify
 from pegasos.errors import PegasosError
 from pegasos.gram import KernelRows, Numbers
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 from pegasos.solvers.pegasos import Pegasos, growing_epochs
 
@@ -38,6 +38,7 @@ class KernelPegasosState:
     pool: Numbers  # the rows that are drawn
     order: Numbers  # what is left of this epoch
     random: np.random.Generator
+    unit: float  # lam total, which the alphas were meant for
     step: int = 0
     drawn: int = 0
     square: float = 0.0  # |w|^2, kept when projecting
@@ -73,6 +74,7 @@ class KernelPegasos:
             pool,
             pool[:0],
             np.random.default_rng(seed),
+            problem.lam * problem.total,
             step,
         )
         if self.pegasos.average == "tail":
@@ -80,9 +82,26 @@ class KernelPegasos:
         state.square = float(np.sum(_rows(problem).coefficients(problem, state.alpha) * state.scores[:-1]))
         return state
 
-    def resume(self, state: KernelPegasosState) -> KernelPegasosState:
-        """A copy that goes on by itself."""
-        return copy.deepcopy(state)
+    def resume(self, problem: Problem, state: KernelPegasosState) -> KernelPegasosState:
+        """A copy that goes on from the same weights; what else depends on problem and settings is made anew."""
+        resumed = copy.deepcopy(state)
+        rows, unit = _rows(problem), problem.lam * problem.total
+        resumed.alpha *= unit / state.unit
+        if resumed.alpha_sum is not None:
+            resumed.alpha_sum *= unit / state.unit
+        resumed.unit = unit
+        coefficients = rows.coefficients(problem, resumed.alpha)
+        resumed.scores = rows.scores(coefficients)
+        resumed.square = inner(coefficients, resumed.scores[:-1])
+        if (state.alpha_sum is None) != (self.pegasos.average is None):
+            resumed.alpha_sum = None if self.pegasos.average is None else np.zeros(rows.n_rows)
+            resumed.averaged = 0
+        resumed.tail_at = np.inf
+        if self.pegasos.average == "tail":
+            resumed.tail_at = len(state.pool)
+            while resumed.tail_at < state.drawn:
+                resumed.tail_at *= 2
+        return resumed
 
     def steps(self, state: KernelPegasosState) -> int:
         """Steps taken so far."""
@@ -93,16 +112,15 @@ class KernelPegasos:
         return state.drawn
 
     def advance_to(self, problem: Problem, state: KernelPegasosState, visits: int) -> None:
-        """Take whole blocks until that many rows have been visited; their ends depend on nothing else."""
-        size = self.pegasos.batch_size
+        """Whole blocks until that many rows have been visited; where a block ends, the state alone decides."""
+        size, n = self.pegasos.batch_size, len(state.pool)
         while state.drawn < visits:
             if state.alpha_sum is not None and state.drawn >= state.tail_at:
                 state.alpha_sum[:] = 0.0
                 state.averaged = 0
                 state.tail_at *= 2
-            within = state.drawn % len(state.pool)
-            ahead = min(_rows_at_once - within % _rows_at_once, len(state.pool) - within)
-            self.step(problem, state, -(-ahead // size))
+            ahead = n - state.drawn % n  # in this epoch
+            self.step(problem, state, max(1, min(-(-ahead // size), _rows_at_once // size)))
 
     def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
         """Take n_steps more steps, on rows drawn ahead."""
