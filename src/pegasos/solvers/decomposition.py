@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 
 from pegasos import _core
 from pegasos.certificate import certify_dual
@@ -28,6 +29,7 @@ _first_rows, _new_rows = 128, 512  # that a round takes in: the first one, and a
 _square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
 _round_leaves = 0.1  # of the largest gain, when a round ends
 _steps_a_row = 40  # that a round takes at most, for each row of the working set
+_jumps, _halvings, _jump_rows = 8, 20, 3000  # of Newton's method, on at most so many rows
 _few = 0.9  # of the members: with fewer that can move, a smaller kernel matrix pays
 _finish = 2.5  # how much of the gap to reach may be left on the working set
 
@@ -218,14 +220,20 @@ class Decomposition:
             step = np.minimum(1.0 / curvature, np.finfo(dtype).max).astype(dtype)
         unit = 1.0 / (problem.lam * problem.total)
         up_before, down_before = up.copy(), down.copy()
-        state.steps += _core.greedy_advance(
+        taken = _core.greedy_advance(
             square, slope, down, up, step, curvature, rows.one_norm, unit, enough, _steps_a_row * n
         )
-        changed = np.flatnonzero((up != up_before) | (down != down_before))
+        state.steps += taken
+        is_changed = (up != up_before) | (down != down_before)
         # From the nearer bound: what is left to the farther one has lost the last digits.
         after = np.where(up < -down, upper - up, lower - down)
         # Exactly at a bound, whatever the rounding on the way.
         after = np.where(up <= 0.0, upper, np.where(down >= 0.0, lower, np.clip(after, lower, upper)))
+        if taken == _steps_a_row * n:  # single steps lead nowhere: the kernel matrix is ill-conditioned
+            jumped = _jump(square, slope.astype(np.float64), after, (lower, upper), unit)
+            is_changed |= jumped != after
+            after = jumped
+        changed = np.flatnonzero(is_changed)
         factors = np.zeros(rows.n_rows)
         factors[members[changed]] = (after - before)[changed] * unit
         state.alpha[members[changed]] = np.abs(after[changed])
@@ -239,6 +247,41 @@ class Decomposition:
         state.primal = loss + 0.5 * problem.lam * square
         dual = inner(state.alpha, 1.0 - problem.sign * problem.offset) / problem.total - 0.5 * problem.lam * square
         state.gap = state.primal - dual
+
+
+def _jump(
+    square: Floats,
+    slope: npt.NDArray[np.float64],
+    value: npt.NDArray[np.float64],
+    bounds: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    unit: float,
+) -> npt.NDArray[np.float64]:
+    """Newton steps on the rows within their bounds, cut off at the bounds (Bertsekas 1982)."""
+    lower, upper = bounds
+    ridge = 1e-6 if square.dtype == np.float32 else 1e-12
+    for _ in range(_jumps):
+        free = np.flatnonzero((value > lower) & (value < upper))
+        if not 0 < len(free) <= _jump_rows:
+            break
+        hessian = unit * square[np.ix_(free, free)].astype(np.float64)
+        hessian[np.diag_indices(len(free))] += ridge * hessian.diagonal().max()
+        try:
+            direction = scipy.linalg.solve(hessian, slope[free], assume_a="pos", check_finite=False)
+        except np.linalg.LinAlgError:
+            break
+        best, gain = None, 0.0
+        for power in range(_halvings):
+            move = np.clip(value[free] + direction / 2**power, lower[free], upper[free]) - value[free]
+            this = inner(move, slope[free]) - 0.5 * inner(move, hessian @ move)
+            if this <= gain:
+                break
+            best, gain = move, this
+        if best is None:
+            break
+        value = value.copy()
+        value[free] += best
+        slope = slope - unit * (square[:, free] @ best)
+    return value
 
 
 def _rows(problem: Problem) -> KernelRows:
