@@ -134,14 +134,16 @@ def test_every_certificate_bounds_the_true_distance(kernel, items):
 def test_random_problems_reach_the_optimum(seed, lam, gamma):
     problem, plain = problem_on(RBF(gamma), ROWS, seed=seed, lam=lam)
     _, best = kernel_optimum_of(plain)
-    solution = run(problem, Decomposition(1e-8), Stop(1e-8), seed=0)
+    # A wide Gaussian with weak regularisation is as badly conditioned as it gets for steps along one coordinate.
+    solution = run(problem, Decomposition(1e-7), Stop(1e-7, max_iter=100_000), seed=0)
+    assert solution.status is Status.CERTIFIED
     assert solution.certificate.primal == pytest.approx(best.primal, rel=1e-6)
 
 
 @every_kernel
 def test_a_precomputed_matrix_is_as_good_as_the_kernel(kernel, items):
     y = np.random.default_rng(2).integers(0, 2, N)
-    settings = {"lam": 0.01, "tol": 1e-9, "random_state": 0}
+    settings = {"lam": 0.01, "tol": 1e-9, "max_iter": 100_000, "random_state": 0}
     computed = KernelPegasosClassifier(kernel if kernel != Precomputed() else "precomputed", **settings).fit(items, y)
     block = kernel.block(items, items)
     given_matrix = KernelPegasosClassifier("precomputed", **settings).fit(block, y)

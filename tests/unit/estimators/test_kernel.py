@@ -354,7 +354,7 @@ def test_a_failed_fit_keeps_the_last_good_model():
     model = model_of().fit(X, Y)
     before = model.decision_function(X)
     for bad in (np.full_like(X, np.nan), X[:, :0]):
-        with pytest.raises(ValueError, match="NaN|0 feature"):
+        with pytest.raises(ValueError, match=r"NaN|0 feature"):
             model.fit(bad, Y)
     with pytest.raises(PegasosError, match="only one class"):
         model.fit(X, np.ones(len(X)))
