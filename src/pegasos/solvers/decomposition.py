@@ -22,14 +22,15 @@ from pegasos import _core
 from pegasos.certificate import certify_dual
 from pegasos.gram import KernelRows, Numbers
 from pegasos.problem import Floats, Problem, inner
-from pegasos.solvers.driver import Review
+from pegasos.solvers.driver import ExhaustedError, Review
 
 _padding = 16  # rows a power of two apart would fight for the same lines of the cache
 _first_rows, _new_rows = 128, 512  # that a round takes in: the first one, and at most
 _square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
 _round_leaves = 0.1  # of the largest gain, when a round ends
 _steps_a_row = 40  # that a round takes at most, for each row of the working set
-_jumps, _halvings, _jump_rows = 8, 20, 3000  # of Newton's method, on at most so many rows
+_jump_rows, _jump_work = 3000, 3e10  # of Newton's method: the rows at most, and the sum of their cubes
+_least_effort = 1e-9
 _few = 0.9  # of the members: with fewer that can move, a smaller kernel matrix pays
 _finish = 2.5  # how much of the gap to reach may be left on the working set
 
@@ -49,6 +50,7 @@ class DecompositionState:
     primal: float = np.inf  # as the scores say
     gap: float = np.inf
     target: float = np.inf  # a review is due when the relative gap falls below this
+    effort: float = 1.0  # what the gap to reach is multiplied with, to say how far to climb
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,12 @@ class Decomposition:
         self._take_in(problem, state, new, gains)
         is_last = 8 * len(new) < _new_rows  # as far as anybody can tell
         enough = self._enough(problem, state, float(gains[state.members].max(initial=0.0)), is_last=is_last)
+        before = state.steps
         self._climb(problem, state, enough, *self._movable(problem, state, gains, is_last=is_last))
+        if state.steps == before and len(new) == 0:
+            if state.effort < _least_effort:
+                raise ExhaustedError
+            state.effort *= 0.1
         self._estimate(problem, state)
         state.rounds += 1
 
@@ -198,7 +205,7 @@ class Decomposition:
         # A row within its bounds that gains g has a loss of at most sqrt(2 g curvature).
         curvature = problem.rows.squared_norms[members] / (problem.lam * problem.total)
         weight = float(np.sum(problem.cost[members] * np.sqrt(2.0 * curvature)))
-        tol = 0.0 if self.tol is None else min(self.tol, state.target)
+        tol = 0.0 if self.tol is None else state.effort * min(self.tol, state.target)
         final = (_finish * tol * state.primal * problem.total / weight) ** 2 if weight > 0.0 else 0.0
         early = _round_leaves * largest
         return min(early, final) if is_last and final > 0.0 else max(early, min(final, largest / 2.0))
@@ -256,11 +263,14 @@ def _jump(
     bounds: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
     unit: float,
 ) -> npt.NDArray[np.float64]:
-    """Newton steps on the rows within their bounds, cut off at the bounds (Bertsekas 1982)."""
+    """Newton steps on the rows within their bounds: as far as the first bound, or beyond it and cut off there."""
     lower, upper = bounds
-    ridge = 1e-6 if square.dtype == np.float32 else 1e-12
-    for _ in range(_jumps):
+    ridge = 1e-6 if square.dtype == np.float32 else 1e-13
+    value = value.copy()
+    work = 0.0
+    while work < _jump_work:
         free = np.flatnonzero((value > lower) & (value < upper))
+        work += float(len(free)) ** 3
         if not 0 < len(free) <= _jump_rows:
             break
         hessian = unit * square[np.ix_(free, free)].astype(np.float64)
@@ -269,18 +279,22 @@ def _jump(
             direction = scipy.linalg.solve(hessian, slope[free], assume_a="pos", check_finite=False)
         except np.linalg.LinAlgError:
             break
-        best, gain = None, 0.0
-        for power in range(_halvings):
-            move = np.clip(value[free] + direction / 2**power, lower[free], upper[free]) - value[free]
+        room = np.where(direction > 0.0, upper[free] - value[free], lower[free] - value[free])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = float(np.nanmin(np.where(direction != 0.0, room / direction, np.inf)))
+        best, gain = value[free], 0.0
+        for length in (1.0, 0.5, 0.25, reach) if reach < 1.0 else (1.0,):
+            there = np.clip(value[free] + length * direction, lower[free], upper[free])
+            move = there - value[free]
             this = inner(move, slope[free]) - 0.5 * inner(move, hessian @ move)
-            if this <= gain:
-                break
-            best, gain = move, this
-        if best is None:
+            if this > gain:
+                best, gain = there, this
+        if gain <= 0.0:
             break
-        value = value.copy()
-        value[free] += best
-        slope = slope - unit * (square[:, free] @ best)
+        slope = slope - unit * (square[:, free] @ (best - value[free]))
+        value[free] = best
+        if reach >= 1.0:
+            break
     return value
 
 

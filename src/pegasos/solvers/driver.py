@@ -23,6 +23,10 @@ _chunk_seconds = 0.05
 _rounding = 1e-14  # of the objective: below this a gap is noise
 
 
+class ExhaustedError(Exception):
+    """Raised by a solver when no step changes anything any more."""
+
+
 class Review(NamedTuple):
     """A point with its proof."""
 
@@ -207,11 +211,14 @@ def run(
         if state is None:
             whole.state = solver.start(problem, seed)
         status = whole.until_the_end()
+    except ExhaustedError:
+        status = Status.COMPLETED if stop.tol is None else Status.ROUNDING
     except KeyboardInterrupt:
         if whole.state is None or solver.steps(whole.state) == 0:
             raise
         status = Status.INTERRUPTED
     if status is not Status.OVERFLOW:
         reached = whole.review()
-        status = reached if reached is Status.OVERFLOW or (status is Status.TIME and reached) else status
+        is_open = status in (Status.TIME, Status.ROUNDING)
+        status = reached if reached is Status.OVERFLOW or (is_open and reached) else status
     return whole.solution(status)
