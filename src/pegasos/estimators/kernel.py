@@ -164,8 +164,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
     >>> model = KernelPegasosClassifier(gamma=2.0, lam=1e-3, random_state=0).fit(X, y)
     >>> model.certificate_.relative_gap <= 1e-3
     True
-    >>> model.score(X, y)
-    1.0
+    >>> model.score(X, y) > 0.99
+    True
 
     A kernel on strings:
 
