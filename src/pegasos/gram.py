@@ -80,7 +80,7 @@ class KernelRows:
         if squared_norms.min(initial=0.0) < 0.0:
             row = int(squared_norms.argmin())
             raise PegasosError(f"{kernel} is no kernel: its value of row {row} with itself is {squared_norms[row]}.")
-        items = _with_fast_products(items)
+        items = with_fast_products(items)
         # No value exceeds the largest of the diagonal.
         wide = double or float(squared_norms.max(initial=0.0)) > _largest_single
         dtype = np.dtype(np.float64) if wide else kernel.result_type(items, items)
@@ -235,7 +235,7 @@ class KernelRows:
         scores[:-1] += sums[self.place_of]
 
 
-def _with_fast_products(items: Items) -> Items:
+def with_fast_products(items: Items) -> Items:
     """Sparse rows that are not very sparse, as dense ones, where that takes little memory."""
     if not isinstance(items, Vectors) or not items.is_sparse:
         return items

@@ -39,7 +39,7 @@ from pegasos.estimators._targets import (
     signs_of,
 )
 from pegasos.estimators._watching import n_frames, with_callbacks
-from pegasos.gram import KernelRows
+from pegasos.gram import KernelRows, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.problem import Problem, Rows
@@ -51,7 +51,7 @@ from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
 from pegasos.solvers.mapped import Mapped
 
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
-_block_bytes = 1 << 25  # of a block of kernel values at predict
+_block_bytes = 1 << 24  # of a block of kernel values at predict
 _rounding = 1e-12  # of a kernel value in double
 
 
@@ -460,7 +460,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     def _scores_of(self, items: Items) -> npt.NDArray[np.float64]:
         if not len(self.support_):
             return np.tile(np.asarray(self.intercept_, np.float64), (len(items), 1))
-        support = self.kernel_.read(self.support_vectors_)
+        support = with_fast_products(self.kernel_.read(self.support_vectors_))
         if self.kernel_.has_features:
             mine, theirs = self.kernel_.map(items, support)
             return np.asarray(mine @ (theirs.T @ self.dual_coef_.T) + self.intercept_)

@@ -25,7 +25,7 @@ from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import ExhaustedError, Review
 
 _padding = 16  # rows a power of two apart would fight for the same lines of the cache
-_first_rows, _new_rows = 128, 512  # that a round takes in: the first one, and at most
+_new_rows = 512  # that a round takes in at most
 _square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
 _round_leaves = 0.1  # of the largest gain, when a round ends
 _steps_a_row = 40  # that a round takes at most, for each row of the working set
@@ -150,11 +150,9 @@ class Decomposition:
         if state.rounds == 0:
             outside = outside * state.random.random(len(outside))
         chosen = []
-        # Few at first: the first ones are chosen by a model that knows little.
-        n = len(state.members)
-        at_most = max(
-            1, min(max(_first_rows, min(n // 2, _new_rows // 2), n // 8), _new_rows, _side(_rows(problem))) // 2
-        )
+        # Few at first, when they are chosen by a model that knows little.
+        n_new = min(max(_new_rows // 2, len(state.members) // 4), _new_rows, _side(_rows(problem)))
+        at_most = max(1, n_new // 2)
         for sign in (1, -1):
             candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
             if len(candidates) > at_most:
