@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -30,9 +31,16 @@ template <class F>
 static void in_parts(Index n, Index n_threads, F&& f) {
   const Index length = (n / (n_threads > 0 ? n_threads : 1) + 16) / 16 * 16;
   std::vector<std::thread> others;
-  for (Index begin = length; begin < n; begin += length)
-    others.emplace_back([&f, n, begin, length] { f(begin, begin + length < n ? begin + length : n); });
-  f(Index(0), length < n ? length : n);
+  others.reserve(std::size_t(n / length + 1));
+  const auto part = [&f, n, length](Index begin) { f(begin, begin + length < n ? begin + length : n); };
+  for (Index begin = length; begin < n; begin += length) {
+    try {
+      others.emplace_back(part, begin);
+    } catch (const std::system_error&) {  // no thread to be had: this one does it
+      part(begin);
+    }
+  }
+  part(0);
   for (std::thread& other : others) other.join();
 }
 

@@ -63,8 +63,12 @@ class Certificate:
         return math.isfinite(self.primal) and math.isfinite(self.dual)
 
 
+_indefinite = 1e-6  # of the primal: more than rounding
+
+
 def _relative(gap: float, primal: float) -> float:
-    if not math.isfinite(gap):
+    # A dual above the primal, or a primal below 0, comes only of a |w|^2 that is none: of a kernel that is no kernel.
+    if not math.isfinite(gap) or primal < 0.0 or gap < -_indefinite * primal:
         return math.inf
     return gap / primal if primal > 0.0 else 0.0
 

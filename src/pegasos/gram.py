@@ -7,6 +7,7 @@ kept while there is room; the whole matrix is never formed unless it fits.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,6 +26,7 @@ _room = 1 << 24  # values of columns that are not kept
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
 _largest_single = 1e30
+_sample = 128  # rows whose rounding is measured
 _worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
 
 Numbers = npt.NDArray[np.intp]
@@ -62,6 +64,7 @@ class KernelRows:
     place_of: Numbers
     arranged: Vectors | None  # the items in that order
     n_kept: int = 0
+    is_whole: bool = True  # whether the table is as the places say: an interrupt may come between
     native: _core.Rows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -145,6 +148,8 @@ class KernelRows:
 
     def load(self, rows: Numbers) -> None:
         """Compute those of these columns that are not in the table, and keep them while there is room."""
+        if not self.is_whole:
+            self._begin_anew()
         missing = rows[self.slot_of[rows] < 0][: len(self.table) - self.n_kept]
         for begin in range(0, len(missing), _columns_at_once):
             part = missing[begin : begin + _columns_at_once]
@@ -153,14 +158,19 @@ class KernelRows:
                 self._compute_arranged(part, first, self.arranged)
             else:
                 self._compute(part, self.table[first:end])
-            self.slot_of[part] = np.arange(first, end)
             self.n_kept = end
+            self.slot_of[part] = np.arange(first, end)
 
     def forget(self) -> None:
         """Make room for the columns of another problem, unless there is room for all."""
         if not self.holds_all:
-            self.slot_of[:] = -1
-            self.n_kept = 0
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self.slot_of[:] = -1
+        self.n_kept = 0
+        self.order, self.place_of, self.arranged = _arrangement(self.items, len(self.table))
+        self.is_whole = True
 
     def square_of(self, rows: Numbers) -> Floats:
         """The kernel matrix of these rows: from the table where that holds all columns, else computed anew."""
@@ -174,6 +184,25 @@ class KernelRows:
         out = np.empty((len(rows), len(columns)), self.dtype)
         self.kernel.fill(self.items.take(rows), self.items.take(columns), out, self.bias**2)
         return out
+
+    def rounding(self, problem: Problem, weights: npt.NDArray[np.float64]) -> float:
+        """What the rounding of the kernel values does to the gap, as far as samples of rows show it."""
+        support = np.flatnonzero(weights)
+        if not isinstance(self.items, Vectors) or self.dtype == np.float64 or len(support) == 0:
+            return 0.0
+        random = np.random.default_rng(0)
+        rows = random.permutation(self.n_rows)[:_sample]
+        of_support = random.permutation(support)[:_sample]
+        sample = np.concatenate([rows, of_support])
+        mine = self.block(sample, support).astype(np.float64) @ weights[support]
+        values = np.empty((len(sample), len(support)))
+        self.kernel.fill(self.items.take(sample), self.items.take(support), values, self.bias**2)
+        exact = values @ weights[support]
+        sign, offset = problem.sign[rows], problem.offset[rows]
+        losses = [np.maximum(0.0, 1.0 - sign * (scores[: len(rows)] + offset)) for scores in (mine, exact)]
+        of_loss = _largest_sum(problem.cost[rows] * (losses[1] - losses[0]), self.n_rows) / problem.total
+        of_square = _largest_sum(weights[of_support] * (exact - mine)[len(rows) :], len(support))
+        return of_loss + problem.lam * of_square
 
     def coefficients(self, problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
         """The coefficients of w(alpha) for a dual point that need not be within its bounds."""
@@ -205,11 +234,14 @@ class KernelRows:
         end = first + len(rows)
         places = np.arange(first, end)
         partners = np.empty(len(rows), np.intp)
+        order, place_of = self.order.copy(), self.place_of.copy()
         for k, row in enumerate(rows):
-            partners[k] = there = self.place_of[row]
-            other = self.order[first + k]
-            self.order[first + k], self.order[there] = row, other
-            self.place_of[row], self.place_of[other] = first + k, there
+            partners[k] = there = place_of[row]
+            other = order[first + k]
+            order[first + k], order[there] = row, other
+            place_of[row], place_of[other] = first + k, there
+        self.is_whole = False  # until all of it has moved
+        self.order, self.place_of = order, place_of
         _core.swap_columns(self.table[:first], places, partners, n_threads())
         moved = np.concatenate([places, partners])
         arranged.values[moved] = self.items.values[self.order[moved]]  # type: ignore[attr-defined]
@@ -217,6 +249,7 @@ class KernelRows:
         out = self.table[first:end, first:]
         self.kernel.fill(arranged.part(first, end), arranged.part(first, self.n_rows), out, self.bias**2)
         _core.mirror(self.table[:end], first, n_threads())
+        self.is_whole = True
 
     def _compute(self, rows: Numbers, out: Floats) -> None:
         in_order = self.items if self.arranged is None else self.arranged
@@ -253,3 +286,8 @@ def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors 
     rows = items.rows
     copy = Rows(rows.values.copy(), rows.bias, rows.squared_norms.copy(), rows.native)
     return order, order.copy(), Vectors(copy)
+
+
+def _largest_sum(sample: npt.NDArray[np.float64], n: int) -> float:
+    """How large the sum of n terms may be, of which this is a sample: two standard errors beyond what it says."""
+    return n * (abs(float(sample.mean())) + 2.0 * float(sample.std()) / math.sqrt(len(sample)))

@@ -141,7 +141,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             check.check_flag(name, getattr(self, name))
         if self.fit_intercept and not self.regularize_intercept:
             raise PegasosError(
-                "regularize_intercept=False is not offered by this version; raise intercept_scaling (100, say) to "
+                "regularize_intercept=False is not offered by this version; raise intercept_scaling (10, say) to "
                 "regularise the intercept less."
             )
         check.check_jobs(self.n_jobs)

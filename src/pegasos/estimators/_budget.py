@@ -16,6 +16,8 @@ from pegasos.gram import KernelRows
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
 
+_finished = (Status.CERTIFIED, Status.COMPLETED, Status.ROUNDING)
+
 
 def keep_within(rows: KernelRows, coefficients: npt.NDArray[np.float64], max_support: int) -> npt.NDArray[np.float64]:
     """Coefficients (one row a problem) with at most so many columns that are not 0."""
@@ -45,6 +47,11 @@ def reduced(problems: list[Problem], solutions: list[Solution], max_support: int
     if after is before:
         return solutions
     return [
-        replace(solution, weights=weights, certificate=certify(problem, weights, solution.alpha), status=Status.REDUCED)
+        replace(
+            solution,
+            weights=weights,
+            certificate=certify(problem, weights, solution.alpha),
+            status=Status.REDUCED if solution.status in _finished else solution.status,
+        )
         for problem, solution, weights in zip(problems, solutions, after, strict=True)
     ]

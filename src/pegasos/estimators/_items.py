@@ -16,9 +16,11 @@ from pegasos.estimators._inputs import how_to_read
 from pegasos.kernels import FunctionKernel, Kernel, Precomputed, as_kernel
 from pegasos.kernels.base import Items
 from pegasos.kernels.mercer import check_items
+from pegasos.kernels.precomputed import Numbered
 from pegasos.kernels.series import IndefiniteKernelWarning
 from pegasos.kernels.vector import RBF, ChiSquared, Intersection, Laplacian, Linear, Polynomial
 
+_rows_at_once = 1024
 words = ("linear", "poly", "rbf", "laplacian", "chi2", "intersection", "precomputed")
 
 
@@ -136,7 +138,9 @@ def _variance(X: Any, weights: npt.NDArray[np.float64] | None) -> float:
 
 def doubt(kernel: Kernel, items: Items) -> str | None:
     """Refuse what is plainly no kernel; the sentence to warn with when it is not positive semi-definite."""
-    if not isinstance(kernel, FunctionKernel | Precomputed):
+    if isinstance(items, Numbered):
+        _check_matrix(items.matrix)
+    elif not _has_function(kernel):
         return None
     report = check_items(kernel, items, max_items=64)
     if not report.symmetric:
@@ -149,12 +153,40 @@ def doubt(kernel: Kernel, items: Items) -> str | None:
     )
 
 
+def _has_function(kernel: Kernel) -> bool:
+    inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
+    return isinstance(kernel, FunctionKernel) or any(map(_has_function, inner))
+
+
+def _check_matrix(matrix: npt.NDArray[Any]) -> None:
+    """Refuse what every kernel matrix keeps: symmetry, and K_ij^2 <= K_ii K_jj."""
+    diagonal = np.maximum(matrix.diagonal().astype(np.float64), 0.0)
+    rounding = 1e-3 if matrix.dtype == np.float32 else 1e-8
+    scale = float(np.abs(matrix).max(initial=0.0))
+    for begin in range(0, len(matrix), _rows_at_once):
+        rows = matrix[begin : begin + _rows_at_once].astype(np.float64)
+        apart = np.abs(rows - matrix[:, begin : begin + _rows_at_once].T)
+        bound = np.sqrt(np.outer(diagonal[begin : begin + _rows_at_once], diagonal))
+        for kind, excess in (("symmetry", apart), ("size", np.abs(rows) - bound)):
+            i, j = np.unravel_index(int(excess.argmax()), excess.shape)
+            if excess[i, j] > rounding * scale:
+                where = f"K[{begin + i}, {j}] = {rows[i, j]:.6g}"
+                if kind == "symmetry":
+                    other = f"K[{j}, {begin + i}] = {matrix[j, begin + i]:.6g}"
+                    raise PegasosError(f"the precomputed matrix is not symmetric: {where}, but {other}.")
+                raise PegasosError(
+                    f"the precomputed matrix is no kernel matrix: {where} exceeds sqrt(K[{begin + i}, {begin + i}] "
+                    f"K[{j}, {j}]) = {bound[i, j]:.6g}."
+                )
+
+
 def _name(kernel: Kernel) -> str:
     return "the precomputed matrix" if isinstance(kernel, Precomputed) else f"{kernel}"
 
 
 __all__ = [
     "IndefiniteKernelWarning",
+    "any_kernel",
     "as_collection",
     "check_target",
     "doubt",
@@ -162,4 +194,5 @@ __all__ = [
     "joined",
     "kernel_of",
     "read_items",
+    "words",
 ]

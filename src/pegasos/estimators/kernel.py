@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -29,6 +30,7 @@ from pegasos.estimators._items import (
     words,
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
+from pegasos.estimators._reductions import solve_all
 from pegasos.estimators._targets import (
     Terms,
     check_classes,
@@ -42,10 +44,11 @@ from pegasos.estimators._watching import n_frames, with_callbacks
 from pegasos.gram import KernelRows, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
+from pegasos.kernels.vector import VectorKernel
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.decomposition import Decomposition
-from pegasos.solvers.driver import Solver
+from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
 from pegasos.solvers.mapped import Mapped
@@ -53,6 +56,7 @@ from pegasos.solvers.mapped import Mapped
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
 _block_bytes = 1 << 24  # of a block of kernel values at predict
 _rounding = 1e-12  # of a kernel value in double
+_doubtful = 0.25  # of the gap to prove: more than this must not hang on single precision
 
 
 def _can_stream(model: Any) -> bool:
@@ -163,9 +167,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
     Notes
     -----
     Kernel values of float32 rows are computed and kept in float32 when ``tol`` is at least 1e-5; the certificate adds
-    them up in double. The kernel matrix is never formed unless it fits into ``cache_size``. Sparse rows with more than
-    2 % of entries are copied into a dense array for the solver when that takes less than 256 MB; dense rows are copied
-    once when a quarter of the columns fits into the cache, so that no kernel value is computed twice.
+    them up in double. At the end, scores of a sample of rows are computed in double; where rounding could change the
+    gap by a quarter of ``tol``, the fit goes on in double. The kernel matrix is never formed unless it fits into
+    ``cache_size``. Sparse rows with more than 2 % of entries are copied into a dense array for the solver when that
+    takes less than 256 MB; dense rows are copied once when a quarter of the columns fits into the cache, so that no
+    kernel value is computed twice.
 
     References
     ----------
@@ -192,6 +198,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     """
 
     kernel_: Kernel
+    _states: list[Any]
     _stream: KernelStream
     _solvers = ("auto", "pegasos", "decomposition")
 
@@ -317,7 +324,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         solver = KernelPegasos(self._pegasos(len(y), np.float64, at_most_all=True))
         solutions = stream.learn(problems, solver, self.max_support, together, begun)
         stream.n_rows, stream.totals = stream.n_rows + len(y), running
-        self._terms = terms
+        self._terms, self._states = terms, []
         self._write_pass([of_block(solution, old) for solution in solutions], X)
         return self
 
@@ -366,8 +373,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         items = read_items(self, self.kernel_, X, reset=False)
         return self._kernel_rows(self.kernel_, items, self._terms.bias), check_target(X, y)
 
-    def _kernel_rows(self, kernel: Kernel, items: Items, bias: float) -> KernelRows:
-        fine = self.tol is not None and self.tol < 1e-5
+    def _kernel_rows(self, kernel: Kernel, items: Items, bias: float, *, double: bool = False) -> KernelRows:
+        fine = double or (self.tol is not None and self.tol < 1e-5)
         return KernelRows.of(kernel, items, bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
 
     def _solver(self, rows: KernelRows | Rows) -> Solver:
@@ -381,8 +388,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         rows = problems[0].rows
         if not isinstance(rows, KernelRows) or len(problems) == 1:
             return super()._jobs(problems)
-        if not rows.holds_all:
-            return 1  # columns come and go: one problem at a time
+        if not rows.holds_all or not isinstance(rows.kernel, VectorKernel):
+            return 1  # the table is written to: one problem at a time
         rows.load(np.arange(rows.n_rows))
         return super()._jobs(problems)
 
@@ -392,10 +399,28 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return [None] * len(problems)
         if not isinstance(solver, KernelPegasos):
             return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
-        pairs = zip(problems, self._states, strict=True)
+        states = self._states or [None] * len(problems)
+        pairs = zip(problems, states, strict=True)
         return [None if state is None else solver.resume(problem, state) for problem, state in pairs]
 
     def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
+        rows = problems[0].rows
+        if isinstance(rows, KernelRows) and self.tol is not None and rows.dtype == np.float32:
+            pairs = zip(problems, solutions, strict=True)
+            if any(rows.rounding(p, s.weights) > _doubtful * self.tol * s.certificate.primal for p, s in pairs):
+                return self._in_double(rows, problems, solutions)
+        return reduced(problems, solutions, self.max_support)
+
+    def _in_double(self, rows: KernelRows, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
+        """Go on from there with kernel values in double: single precision cannot prove this gap."""
+        again = self._kernel_rows(rows.kernel, rows.items, rows.bias, double=True)
+        problems = [replace(problem, rows=again) for problem in problems]
+        solver = Decomposition(self.tol)
+        states = [solver.enter(problem, s.alpha, 0) for problem, s in zip(problems, solutions, strict=True)]
+        stop = Stop(self.tol, self.max_iter, self.time_budget)
+        watchers = [Watcher() for _ in problems]
+        jobs = self._jobs(problems)
+        solutions = solve_all(problems, solver, stop, seed=0, n_jobs=jobs, states=states, watchers=watchers)
         return reduced(problems, solutions, self.max_support)
 
     def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pegasos.kernels.composition import Normalized, Power, Product, Scaled, Sum
 
 
+_largest_count = 2**53
+
+
 class Items(Protocol):
     """A collection as a kernel has read it."""
 
@@ -143,6 +146,7 @@ class Kernel:
 
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters by name."""
+        before = self.get_params(deep=False)
         for name, value in parameters.items():
             own, _, rest = name.partition("__")
             if own not in self.get_params(deep=False):
@@ -152,7 +156,11 @@ class Kernel:
                 getattr(self, own).set_params(**{rest: value})
             else:
                 setattr(self, own, value)
-        self.check()
+        try:
+            self.check()
+        except PegasosError:
+            self.__dict__.update(before)
+            raise
         return self
 
     def copy(self) -> Self:
@@ -258,10 +266,13 @@ def check_positive(owner: Kernel, **values: Any) -> None:
 def check_count(owner: Kernel, least: int = 1, **values: Any) -> None:
     """Refuse what is not a whole number of at least ``least``."""
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not is_whole or value < least:
             raise PegasosError(
                 f"{name} of {type(owner).__name__} must be a whole number of at least {least}, got {value!r}."
             )
+        if value > _largest_count:
+            raise PegasosError(f"{name} of {type(owner).__name__} must be at most {_largest_count}, got {value!r}.")
 
 
 def objects_of(items: Any, what: str) -> list[Any]:

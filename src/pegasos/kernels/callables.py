@@ -62,6 +62,8 @@ class FunctionKernel(Kernel):
     def read(self, items: Any) -> Arguments:
         """The rows of a matrix or frame, or the objects of a list; one trial tells which the function takes."""
         values = _collection(items)
+        if getattr(values, "dtype", None) == np.float32:
+            values = values.astype(np.float64)
         return Arguments(values, _length(values) > 0 and self._takes_collections(values))
 
     def evaluate(self, a: Items, b: Items) -> Floats:

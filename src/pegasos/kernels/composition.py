@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, Parts, check_count, check_positive
 from pegasos.kernels.records import as_vectors, column_of, rows_of
+from pegasos.kernels.vector import in_double
 from pegasos.problem import Floats, Matrix
 
 
@@ -45,7 +46,7 @@ class _Elementwise(Kernel):
         """The collection as each kernel inside reads it."""
         if isinstance(items, Iterator):
             items = list(items)  # it can be walked only once
-        return Parts(tuple(kernel.read(items) for kernel in self.kernels()))
+        return Parts(tuple(in_double(kernel.read(items)) for kernel in self.kernels()))
 
     def evaluate(self, a: Items, b: Items) -> Floats:
         """The blocks of the kernels inside, combined."""
@@ -303,7 +304,7 @@ class Normalized(Kernel):
 
     def read(self, items: Any) -> Measured:
         """The items and their lengths."""
-        read = self.kernel.read(items)
+        read = in_double(self.kernel.read(items))
         squared = self.kernel.evaluate_diagonal(read)
         if not (squared >= 0.0).all():
             item = int(np.flatnonzero(~(squared >= 0.0))[0])
@@ -356,7 +357,7 @@ class On(Kernel):
         """The field of each record, as the kernel reads it."""
         several = isinstance(self.field, list)
         if self.kernel.takes_vectors:
-            return self.kernel.read(as_vectors(items, self.field if several else [self.field]))
+            return in_double(self.kernel.read(as_vectors(items, self.field if several else [self.field])))
         return self.kernel.read(rows_of(items, self.field) if several else column_of(items, self.field))
 
     def evaluate(self, a: Items, b: Items) -> Floats:

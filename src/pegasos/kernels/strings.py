@@ -248,6 +248,9 @@ class Subsequence(Kernel):
     def _fill(self, a: Items, b: Items, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         assert isinstance(a, Sequences)
         assert isinstance(b, Sequences)
+        if self.k > min(a.lengths.max(initial=0), b.lengths.max(initial=0)):  # no string has so many letters
+            values[...] = 0.0
+            return values
         _core.subsequences(a.native, b.native, self.k, self.decay, values)
         if not np.isfinite(values).all():
             raise PegasosError(f"{self} of these strings exceeds every number of 64 bits; use a smaller decay or k.")

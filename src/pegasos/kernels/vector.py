@@ -7,7 +7,6 @@ threaded loop for sparse rows) and one pass of the function over it. The kernels
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,14 +19,19 @@ from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, check_count, check_positive
 from pegasos.problem import Floats, Matrix, Rows
 
-_rounding = float(np.finfo(np.float32).eps)
-_exponent_error = 1e-5  # more than this in the exponent of a Gaussian, and single precision is not enough
+_exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
+_largest_norm = 1e30  # squares of more are not for single precision
 _rows_at_once = 2048
 
 
 def n_threads() -> int:
     """The processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_double(items: Items) -> Items:
+    """The same vectors in double precision; anything else as it is."""
+    return Vectors(items.rows.of_type(np.float64)) if isinstance(items, Vectors) else items
 
 
 @dataclass(frozen=True)
@@ -122,27 +126,21 @@ class ProductKernel(VectorKernel):
         """Its form, gamma, coef0 and degree."""
         raise NotImplementedError
 
-    def needs_double(self, a: Vectors, b: Vectors) -> bool:
-        """Whether products in single precision would spoil the values."""
-        return False
+    def read(self, items: Any) -> Vectors:
+        """A matrix whose rows have finite squared norms."""
+        vectors = super().read(items)
+        norms = vectors.rows.squared_norms
+        if not np.isfinite(norms).all():
+            row = int(np.flatnonzero(~np.isfinite(norms))[0])
+            raise PegasosError(f"the squared length of row {row} exceeds every number of 64 bits; scale the rows down.")
+        return vectors
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """One product of matrices, and the function in one pass over it."""
         x, z = _vectors(a), _vectors(b)
-        if out.dtype == np.float32 and self.needs_double(x, z):
-            for begin, part in _parts(z):
-                double = np.empty((len(x), len(part)))
-                self.fill(x, part, double, plus)
-                out[:, begin : begin + len(part)] = double
-            return
         _fill_products(x, z, out)
         left, right = x.rows.squared_norms, z.rows.squared_norms.astype(out.dtype)
         _core.apply_kernel(*self.function(), plus, out, left, right, n_threads())
-
-
-def _parts(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
-    for begin in range(0, len(vectors), _rows_at_once):
-        yield begin, vectors.take(np.arange(begin, min(begin + _rows_at_once, len(vectors))))
 
 
 def _fill_products(x: Vectors, z: Vectors, out: Floats) -> None:
@@ -274,14 +272,31 @@ class RBF(ProductKernel):
         """An exponential of the distance."""
         return "radial", self.rate, 0.0, 1
 
-    def needs_double(self, a: Vectors, b: Vectors) -> bool:
-        """|x|^2 + |z|^2 - 2 <x, z> loses the digits that the norms have more than the distance."""
-        largest = float(a.rows.squared_norms.max(initial=0.0) + b.rows.squared_norms.max(initial=0.0))
-        return self.rate * largest * _rounding > _exponent_error
+    def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
+        """One product of matrices; rows far from 0, for this width, are brought near it first, in double."""
+        x, z = _vectors(a), _vectors(b)
+        largest = float(x.rows.squared_norms.max(initial=0.0) + z.rows.squared_norms.max(initial=0.0))
+        # |x|^2 + |z|^2 - 2 <x, z> loses the digits that the norms have more than the distance.
+        loss = self.rate * largest * float(np.finfo(out.dtype).eps)
+        if (loss <= _exponent_error[out.dtype.itemsize] and largest < _largest_norm) or len(z) == 0:
+            super().fill(x, z, out, plus)
+            return
+        centre = z.dense(0, 1, np.float64)
+        near = _moved(x, 0, len(x), centre)
+        for begin in range(0, len(z), _rows_at_once):
+            end = min(begin + _rows_at_once, len(z))
+            double = np.empty((len(x), end - begin))
+            super().fill(near, _moved(z, begin, end, centre), double, plus)
+            out[:, begin:end] = double
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """All 1."""
         return np.ones(len(a))
+
+
+def _moved(vectors: Vectors, begin: int, end: int, centre: Floats) -> Vectors:
+    """Some of the rows, seen from another point."""
+    return Vectors(Rows.of(vectors.dense(begin, end, np.float64) - centre, 0.0))
 
 
 class TermKernel(VectorKernel):

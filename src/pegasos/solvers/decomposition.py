@@ -31,6 +31,7 @@ _round_leaves = 0.1  # of the largest gain, when a round ends
 _steps_a_row = 40  # that a round takes at most, for each row of the working set
 _jump_rows, _jump_work = 3000, 3e10  # of Newton's method: the rows at most, and the sum of their cubes
 _least_effort = 1e-9
+_rounding = 1e-15  # of the objective: no step lowers such a gap
 _few = 0.9  # of the members: with fewer that can move, a smaller kernel matrix pays
 _finish = 2.5  # how much of the gap to reach may be left on the working set
 
@@ -128,12 +129,13 @@ class Decomposition:
         enough = self._enough(problem, state, float(gains[state.members].max(initial=0.0)), is_last=is_last)
         before = state.steps
         self._climb(problem, state, enough, *self._movable(problem, state, gains, is_last=is_last))
-        if state.steps == before and len(new) == 0:
-            if state.effort < _least_effort:
-                raise ExhaustedError
-            state.effort *= 0.1
+        has_moved = state.steps > before or len(new) > 0
         self._estimate(problem, state)
         state.rounds += 1
+        if not has_moved:
+            state.effort *= 0.1
+        if state.effort < _least_effort or abs(state.gap) <= _rounding * state.primal:
+            raise ExhaustedError
 
     def _gains(self, problem: Problem, state: DecompositionState) -> npt.NDArray[np.float64]:
         """What the dual objective, times the total, would gain if one coordinate moved as far as it goes."""
@@ -274,7 +276,8 @@ def _jump(
         hessian = unit * square[np.ix_(free, free)].astype(np.float64)
         hessian[np.diag_indices(len(free))] += ridge * hessian.diagonal().max()
         try:
-            direction = scipy.linalg.solve(hessian, slope[free], assume_a="pos", check_finite=False)
+            factor = scipy.linalg.cho_factor(hessian, check_finite=False)
+            direction = scipy.linalg.cho_solve(factor, slope[free], check_finite=False)
         except np.linalg.LinAlgError:
             break
         room = np.where(direction > 0.0, upper[free] - value[free], lower[free] - value[free])

@@ -538,7 +538,7 @@ def test_a_precomputed_matrix_must_fit_the_training_rows():
 
 
 def test_an_indefinite_matrix_is_used_with_a_warning_that_names_the_line():
-    indefinite = np.array([[1.0, 3.0, 0.0], [3.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    indefinite = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
     with pytest.warns(IndefiniteKernelWarning, match="precomputed matrix is not a kernel") as seen:
         KernelPegasosClassifier("precomputed", max_iter=5, tol=None).fit(indefinite, [0, 1, 1])
     assert [warning.filename for warning in seen] == [__file__]

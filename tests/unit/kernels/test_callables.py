@@ -86,9 +86,9 @@ def test_rows_of_frames():
     np.testing.assert_allclose(as_kernel(dot).block(pandas.DataFrame(A), B), A @ B.T)
 
 
-def test_single_precision_of_a_block_is_kept_and_whole_numbers_become_double():
+def test_values_are_in_double_whatever_the_rows_are():
     X = np.ones((2, 3), dtype=np.float32)
-    assert as_kernel(lambda X, Z: X @ Z.T).block(X, X).dtype == np.float32
+    assert as_kernel(lambda X, Z: X @ Z.T).block(X, X).dtype == np.float64
     assert as_kernel(lambda X, Z: (X @ Z.T).astype(int)).block(X, X).dtype == np.float64
 
 
