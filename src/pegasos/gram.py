@@ -213,6 +213,11 @@ class KernelRows:
         """Whether there is room for the whole kernel matrix."""
         return len(self.table) == self.n_rows
 
+    def begins_with(self, members: Numbers) -> bool:
+        """Whether the first rows and columns of the table are the kernel matrix of these rows, in this order."""
+        n = len(members)
+        return self.arranged is not None and n <= self.n_kept and bool((self.place_of[members] == np.arange(n)).all())
+
     def extend_square(self, members: Numbers, old: int, square: Floats) -> None:
         """The kernel matrix of these rows, in which the first ``old`` of them are done already."""
         new = members[old:]

@@ -44,7 +44,8 @@ class DecompositionState:
     scores: npt.NDArray[np.float64]  # of all rows, and one entry more that is nobody's
     members: Numbers
     is_member: npt.NDArray[np.bool_]
-    square: Floats  # the kernel matrix of the members, in a corner of the room there is
+    square: Floats  # the kernel matrix of the members
+    room: Floats  # where that is, unless the table of the rows begins with it
     random: np.random.Generator
     steps: int = 0
     rounds: int = 0
@@ -74,6 +75,7 @@ class Decomposition:
             np.zeros(rows.n_rows + 1),
             np.empty(0, np.intp),
             np.zeros(rows.n_rows, np.bool_),
+            np.empty((0, 0), rows.dtype),
             np.empty((0, 0), rows.dtype),
             np.random.default_rng(seed),
         )
@@ -168,8 +170,6 @@ class Decomposition:
         """Extend the working set; where there is no room, the members with least to gain leave."""
         rows, old = _rows(problem), len(state.members)
         side = _side(rows)
-        if len(state.square) < side:
-            state.square = np.empty((side, side + _padding), rows.dtype)[:, :side]
         if old + len(new) > side:
             free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
             worth = gains[state.members] + 1e-300 * free
@@ -181,21 +181,31 @@ class Decomposition:
         state.members = np.concatenate([state.members, new])
         state.is_member[new] = True
         n = len(state.members)
-        rows.extend_square(state.members, old, state.square[:n, :n])
+        rows.load(new)
+        if rows.begins_with(state.members):
+            state.square = rows.table[:n, :n]
+            return
+        if len(state.room) < side:
+            state.room, old = np.empty((side, side + _padding), rows.dtype)[:, :side], 0
+        state.square = state.room[:n, :n]
+        rows.extend_square(state.members, old, state.square)
 
     def _disband(self, state: DecompositionState) -> None:
-        state.members, state.square = state.members[:0], state.square[:0, :0].copy()
+        state.members, state.square, state.room = (
+            state.members[:0],
+            state.room[:0, :0].copy(),
+            state.room[:0, :0].copy(),
+        )
         state.is_member[:] = False
 
     def _movable(
         self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64], *, is_last: bool
     ) -> tuple[Numbers, Floats]:
         """The members to climb on, and their kernel matrix: a long climb leaves out those that sit at a bound."""
-        members, n = state.members, len(state.members)
-        square = state.square[:n, :n]
+        members, square = state.members, state.square
         alpha = state.alpha[members]
         places = np.flatnonzero((gains[members] > 0.0) | ((alpha > 0.0) & (alpha < problem.cost[members])))
-        if not is_last or len(places) > _few * n:
+        if not is_last or len(places) > _few * len(members):
             return members, square
         return members[places], square[np.ix_(places, places)]
 
