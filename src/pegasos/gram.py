@@ -276,8 +276,8 @@ class KernelRows:
 def _untouched(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
     """An array that takes memory only where it is written to, page by page.
 
-    Numpy asks for huge pages, which are cleared and sometimes first cleared up by the system: on a machine that has been
-    running for a while that took up to 0.7 s for 250 MB, pages of the usual size 0.1 s.
+    Numpy asks for huge pages, for which the system may have to clear up first: on a machine that had been running for a
+    while that took up to 0.7 s for 250 MB, pages of the usual size 0.1 s.
     """
     n_bytes = n_rows * n_columns * dtype.itemsize
     if n_bytes == 0 or not hasattr(mmap, "MAP_ANONYMOUS"):
