@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -45,6 +45,11 @@ class TraceRow(NamedTuple):
     dual: float
     gap: float
 
+    def after(self, other: TraceRow) -> TraceRow:
+        """The same look in a fit that had come so far before."""
+        step, epoch, seconds = self.step + other.step, self.epoch + other.epoch, self.seconds + other.seconds
+        return self._replace(step=step, epoch=epoch, seconds=seconds)
+
 
 @dataclass(repr=False)
 class Trace:
@@ -67,6 +72,11 @@ class Trace:
     def parts(self) -> tuple[Trace, ...]:
         """The trace of each binary problem."""
         return self.of_problems or (self,)
+
+    def followed_by(self, other: Trace) -> Trace:
+        """The whole of this trace and one that goes on from its end."""
+        last = self.rows[-1]
+        return Trace(self.rows + [row.after(last) for row in other.rows])
 
     def keys(self) -> tuple[str, ...]:
         """Names of the columns."""
@@ -98,3 +108,12 @@ class Solution:
     n_epochs: int
     n_steps: int
     state: Any
+
+    def followed_by(self, other: Solution) -> Solution:
+        """The solution of a run that went on from the end of this one."""
+        return replace(
+            other,
+            trace=self.trace.followed_by(other.trace),
+            n_epochs=self.n_epochs + other.n_epochs,
+            n_steps=self.n_steps + other.n_steps,
+        )

@@ -406,22 +406,38 @@ class KernelPegasosClassifier(CertifiedClassifier):
     def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
         rows = problems[0].rows
         if isinstance(rows, KernelRows) and self.tol is not None and rows.dtype == np.float32:
-            pairs = zip(problems, solutions, strict=True)
-            if any(rows.rounding(p, s.weights) > _doubtful * self.tol * s.certificate.primal for p, s in pairs):
-                return self._in_double(rows, problems, solutions)
+            limits = [_doubtful * self.tol * solution.certificate.primal for solution in solutions]
+            each = zip(problems, solutions, limits, strict=True)
+            doubtful = [k for k, (p, s, limit) in enumerate(each) if rows.rounding_exceeds(p, s.weights, limit)]
+            if doubtful:
+                problems, solutions = self._in_double(rows, problems, solutions, doubtful)
         return reduced(problems, solutions, self.max_support)
 
-    def _in_double(self, rows: KernelRows, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
-        """Go on from there with kernel values in double: single precision cannot prove this gap."""
+    def _in_double(
+        self, rows: KernelRows, problems: list[Problem], solutions: list[Solution], doubtful: list[int]
+    ) -> tuple[list[Problem], list[Solution]]:
+        """Go on from there with kernel values in double: single precision cannot prove the gap of these problems."""
+        rows.release()
         again = self._kernel_rows(rows.kernel, rows.items, rows.bias, double=True)
         problems = [replace(problem, rows=again) for problem in problems]
+        mine = [problems[k] for k in doubtful]
         solver = Decomposition(self.tol)
-        states = [solver.enter(problem, s.alpha, 0) for problem, s in zip(problems, solutions, strict=True)]
-        stop = Stop(self.tol, self.max_iter, self.time_budget)
-        watchers = [Watcher() for _ in problems]
-        jobs = self._jobs(problems)
-        solutions = solve_all(problems, solver, stop, seed=0, n_jobs=jobs, states=states, watchers=watchers)
-        return reduced(problems, solutions, self.max_support)
+        states = [solver.enter(problems[k], solutions[k].alpha, 0) for k in doubtful]
+        spent = max(solution.trace.rows[-1].seconds for solution in solutions)
+        left = None if self.time_budget is None else max(0.0, self.time_budget - spent)
+        found = solve_all(
+            mine,
+            solver,
+            Stop(self.tol, self.max_iter, left),
+            seed=0,
+            n_jobs=self._jobs(mine),
+            states=states,
+            watchers=[Watcher() for _ in mine],
+        )
+        solutions = solutions.copy()
+        for k, solution in zip(doubtful, found, strict=True):
+            solutions[k] = solutions[k].followed_by(solution)
+        return problems, solutions
 
     def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
         states = [solution.state for solution in solutions]
