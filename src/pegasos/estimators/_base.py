@@ -17,9 +17,9 @@ from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, names_kept_on_failure
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
+from pegasos.estimators._schemes import Scheme, schemes
 from pegasos.estimators._targets import (
     Terms,
-    build_problems,
     class_factors,
     class_totals,
     encode,
@@ -49,8 +49,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             classes = find_classes(y, weights)
             codes = encode(y, classes)
             totals = class_totals(codes, len(classes), weights)
-            terms = self._terms_of(class_factors(self.class_weight, classes, totals), float(totals.sum()))
-            problems = build_problems(rows, codes, weights, terms, len(classes))
+            terms = self._terms_of(classes, totals, float(totals.sum()))
+            problems = self._scheme.problems(rows, codes, weights, terms, None)
             solver = self._solver(rows)
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
@@ -75,8 +75,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
         check_is_fitted(self, "classes_")
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._scheme.decisions(self._scores(X), len(self.classes_))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
@@ -103,7 +102,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
-        problems = build_problems(rows, codes, weights, self._terms, len(self.classes_))
+        problems = self._scheme.problems(rows, codes, weights, self._terms, None)
         return combine([certify(*each) for each in self._points(problems, alphas, X)])
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
@@ -117,13 +116,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         radii = np.array([part.weight_radius for part in self.certificate_.parts])
         # A little more than the bound, for the rounding of the scores themselves.
         reach = lengths[:, None] * (radii * (1.0 + 1e-9) + rounding)
-        if len(self.classes_) == 2:
-            return np.asarray(np.abs(scores[:, 0]) > reach[:, 0])
-        winner = scores.argmax(axis=1)[:, None]
-        least = np.take_along_axis(scores - reach, winner, axis=1)[:, 0]
-        rivals = scores + reach
-        np.put_along_axis(rivals, winner, -np.inf, axis=1)
-        return np.asarray(least > rivals.max(axis=1))
+        return self._scheme.certified(scores, reach, len(self.classes_))
 
     def _check_parameters(self) -> None:
         check.check_positive("lam", self.lam)
@@ -136,7 +129,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             check.check_count("batch_size", self.batch_size)
         check.check_word("sampling", self.sampling, ("shuffle", "uniform"))
         check.check_word("average", self.average, (None, "uniform", "tail"))
-        check.check_word("multi_class", self.multi_class, ("ovr",))
+        check.check_word("multi_class", self.multi_class, tuple(schemes))
         for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start"):
             check.check_flag(name, getattr(self, name))
         if self.fit_intercept and not self.regularize_intercept:
@@ -157,17 +150,23 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
 
     @property
+    def _scheme(self) -> Scheme:
+        return schemes[self.multi_class]
+
+    @property
     def _bias(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _terms_of(self, factors: npt.NDArray[np.float64] | None, total: float) -> Terms:
+    def _terms_of(self, classes: npt.NDArray[Any], totals: npt.NDArray[np.float64], total: float) -> Terms:
+        """The terms of rows of this total weight; the totals of the classes say what balances them."""
+        factors = class_factors(self.class_weight, classes, totals)
         lam = float(self.lam) if self.C is None else theory.lam_of_c(float(self.C), total)
         if not 0.0 < lam < np.inf:
             raise PegasosError(f"C={self.C!r} makes lam = 1 / (C N) = {lam}, which is no positive number; change C.")
-        return Terms(lam, self._bias, factors, total)
+        return Terms(lam, self._bias, factors, total, len(classes))
 
     def _pegasos(self, n: int, dtype: npt.DTypeLike, *, at_most_all: bool = False) -> Pegasos:
         """A batch larger than the rows is refused, but in a stream, whose blocks may be of any size."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from pegasos.errors import PegasosError
-from pegasos.problem import Problem, RowsLike, constant
+from pegasos.problem import constant
 
 Weights = npt.NDArray[np.float64]
 
@@ -23,6 +23,7 @@ class Terms:
     bias: float
     factors: Weights | None  # of the classes
     total: float
+    n_classes: int
 
 
 def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
@@ -72,12 +73,6 @@ def check_classes(given: npt.ArrayLike | None, known: npt.NDArray[Any] | None) -
     return known
 
 
-def signs_of(codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
-    """The labels of each binary problem: two classes make one, more make one against the rest for each."""
-    positive = [1] if n_classes == 2 else range(n_classes)
-    return [np.where(codes == k, np.int8(1), np.int8(-1)) for k in positive]
-
-
 def class_totals(codes: npt.NDArray[np.intp], n_classes: int, weights: Weights | None) -> Weights:
     """The sample weight of each class."""
     # Labels of no class, numbered -1, are counted in front and left out.
@@ -108,11 +103,3 @@ def costs_of(codes: npt.NDArray[np.intp], weights: Weights | None, factors: Weig
         raise PegasosError("class_weight is zero for every class: no row would count.")
     costs = factors[codes]
     return costs if weights is None else costs * weights
-
-
-def build_problems(
-    rows: RowsLike, codes: npt.NDArray[np.intp], weights: Weights | None, terms: Terms, n_classes: int
-) -> list[Problem]:
-    """One problem for two classes, one a class for more; they share rows and costs."""
-    cost, offset = costs_of(codes, weights, terms.factors), constant(0.0, rows.n_rows)
-    return [Problem(rows, sign, cost, offset, terms.lam, terms.total) for sign in signs_of(codes, n_classes)]

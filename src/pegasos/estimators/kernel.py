@@ -31,14 +31,13 @@ from pegasos.estimators._items import (
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
 from pegasos.estimators._reductions import solve_all
+from pegasos.estimators._schemes import OneVsRest
 from pegasos.estimators._targets import (
     Terms,
     check_classes,
-    class_factors,
     class_totals,
     costs_of,
     encode_known,
-    signs_of,
 )
 from pegasos.estimators._watching import n_frames, with_callbacks
 from pegasos.gram import KernelRows, with_fast_products
@@ -304,7 +303,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         known = check_classes(classes, None if first else self.classes_)
         codes = encode_known(y, known, weights)
         totals = class_totals(codes, len(known), weights)
-        n_problems = 1 if len(known) == 2 else len(known)
+        n_problems = self._scheme.n_problems(len(known))
         nothing = _safe_indexing(X, np.arange(0))
         stream = KernelStream.begin(n_problems, len(known), self._seed(), nothing) if first else self._stream
         together = joined(stream.support, X) if stream.n_support else X
@@ -316,11 +315,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return self
         running = stream.totals + totals
         mean_weight = float(running.sum()) / (stream.n_rows + len(y))
-        terms = self._terms_of(class_factors(self.class_weight, known, running), len(y) * mean_weight)
+        terms = self._terms_of(known, running, len(y) * mean_weight)
         rows = self._kernel_rows(kernel, items, self._bias)
         old = stream.n_support
         cost = costs_of(codes, weights, terms.factors)
-        problems = [_with_support(rows, old, sign, cost, terms) for sign in signs_of(codes, len(known))]
+        problems = [_with_support(rows, old, sign, cost, terms) for sign in OneVsRest().signs(codes, len(known))]
         solver = KernelPegasos(self._pegasos(len(y), np.float64, at_most_all=True))
         solutions = stream.learn(problems, solver, self.max_support, together, begun)
         stream.n_rows, stream.totals = stream.n_rows + len(y), running

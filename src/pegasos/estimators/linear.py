@@ -11,7 +11,7 @@ from pegasos import _core
 from pegasos.estimators._base import CertifiedClassifier, default_lam
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
 from pegasos.estimators._stream import Stream
-from pegasos.estimators._targets import build_problems, check_classes, class_factors, class_totals, encode_known
+from pegasos.estimators._targets import check_classes, class_totals, encode_known
 from pegasos.estimators._watching import with_callbacks
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution, Trace
@@ -197,7 +197,7 @@ class PegasosClassifier(CertifiedClassifier):
         known = check_classes(classes, self.classes_ if hasattr(self, "_stream") else None)
         codes = encode_known(y, known, weights)
         if not hasattr(self, "_stream"):
-            n_problems = 1 if len(known) == 2 else len(known)
+            n_problems = self._scheme.n_problems(len(known))
             self._stream = Stream.begin(n_problems, rows.n_features, len(known), self._seed())
             self.classes_ = known
         totals = class_totals(codes, len(self.classes_), weights)
@@ -207,8 +207,8 @@ class PegasosClassifier(CertifiedClassifier):
             return self
         running = self._stream.totals + totals
         mean_weight = float(running.sum()) / (self._stream.n_rows + rows.n_rows)
-        terms = self._terms_of(class_factors(self.class_weight, known, running), rows.n_rows * mean_weight)
-        problems = build_problems(rows, codes, weights, terms, len(known))
+        terms = self._terms_of(known, running, rows.n_rows * mean_weight)
+        problems = self._scheme.problems(rows, codes, weights, terms, None)
         solver = self._pegasos(rows.n_rows, np.float64, at_most_all=True)
         solutions = self._stream.learn(problems, solver, totals, self.n_jobs)
         self._terms = terms
