@@ -28,6 +28,7 @@ _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense
 _dense_bytes = 1 << 28
 _largest_single = 1e30
 _sample, _more = 64, 4  # rows whose rounding is measured at first, and how many times more where these do not decide
+_quick_features = 256
 _worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
 
 Numbers = npt.NDArray[np.intp]
@@ -161,6 +162,23 @@ class KernelRows:
             self.n_kept = end
             self.slot_of[part] = np.arange(first, end)
 
+    def keep_only(self, rows: Numbers) -> None:
+        """Make room where there is none: forget the columns of all other rows."""
+        if self.n_kept < len(self.table) or self.holds_all or self.arranged is not None:
+            return
+        kept = rows[self.slot_of[rows] >= 0]
+        slots = np.sort(self.slot_of[kept])
+        row_in = np.empty(len(self.table), np.intp)
+        row_in[self.slot_of[kept]] = kept
+        self.is_whole = False
+        for new, old in enumerate(slots):
+            if new != old:
+                self.table[new] = self.table[old]
+        self.slot_of[:] = -1
+        self.slot_of[row_in[slots]] = np.arange(len(slots))
+        self.n_kept = len(slots)
+        self.is_whole = True
+
     def forget(self) -> None:
         """Make room for the columns of another problem, unless there is room for all."""
         if not self.holds_all:
@@ -253,7 +271,7 @@ class KernelRows:
         new = members[old:]
         self.load(new)
         slots = self.slot_of[members]
-        if (slots[old:] >= 0).all():
+        if not is_quick(self.items) and (slots[old:] >= 0).all():
             _core.extend_square(self.table, np.maximum(slots, 0), self.place_of[members], old, square, n_threads())
             return
         square[old:] = self.block(new, members)
@@ -326,10 +344,15 @@ def with_fast_products(items: Items) -> Items:
     return Vectors(items.rows.dense())
 
 
+def is_quick(items: Items) -> bool:
+    """Whether a kernel value is computed faster than it is fetched from far away in memory."""
+    return isinstance(items, Vectors) and not items.is_sparse and items.values.shape[1] <= _quick_features
+
+
 def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors | None]:
     """The order of the rows in the table, and a copy of dense rows that follows it where many columns are kept."""
     order = np.arange(len(items))
-    if not isinstance(items, Vectors) or items.is_sparse or _worth_arranging * n_slots < len(items):
+    if not isinstance(items, Vectors) or items.is_sparse or is_quick(items) or _worth_arranging * n_slots < len(items):
         return order, order, None
     rows = items.rows
     copy = Rows(rows.values.copy(), rows.bias, rows.squared_norms.copy(), rows.native)

@@ -103,7 +103,7 @@ class Decomposition:
 
     def review_due(self, problem: Problem, state: DecompositionState, epoch: int | None, tol: float | None) -> bool:
         """When the scores say that the gap is small enough, and now and then."""
-        if epoch is not None and (epoch & (epoch - 1)) == 0:
+        if epoch is not None and epoch >= 4 and (epoch & (epoch - 1)) == 0:
             return True
         return tol is not None and state.gap <= min(tol, state.target) * state.primal
 
@@ -174,6 +174,7 @@ class Decomposition:
             free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
             worth = gains[state.members] + 1e-300 * free
             kept = state.members[np.sort(np.argsort(-worth, kind="stable")[: max(0, side // 2 - len(new))])]
+            rows.keep_only(kept)
             state.is_member[:] = False
             state.members, new, old = new[:0], np.concatenate([kept, new])[:side], 0
         if len(new) == 0:

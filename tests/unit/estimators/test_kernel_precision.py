@@ -135,3 +135,21 @@ def test_a_sample_decides_whether_rounding_matters_as_all_rows_would(seed):
         assert rows.rounding_exceeds(problem, weights, factor * change)
     for factor in (1.1, 5.0):
         assert not rows.rounding_exceeds(problem, weights, factor * change)
+
+
+def test_columns_that_make_room_leave_the_others_right():
+    X, _ = rows_and_labels(3000)
+    kernel = RBF(1.0)
+    rows = KernelRows.of(kernel, kernel.read(X), 1.0, cache_bytes=1.0, double=True)  # two blocks at least
+    random = np.random.default_rng(0)
+    rows.load(random.permutation(3000))
+    full = rows.n_kept
+    assert full < 3000
+    stay = random.permutation(np.flatnonzero(rows.slot_of >= 0))[: full // 3]
+    rows.keep_only(np.concatenate([stay, np.flatnonzero(rows.slot_of < 0)[:10]]))
+    assert rows.n_kept == len(stay)
+    assert set(np.flatnonzero(rows.slot_of >= 0)) == set(stay)
+    rows.keep_only(stay[:5])  # there is room: nobody has to go
+    assert rows.n_kept == len(stay)
+    weights = random.normal(size=3000)
+    np.testing.assert_allclose(rows.scores(weights)[:-1], (kernel.block(X, X) + 1.0) @ weights, rtol=1e-9)
