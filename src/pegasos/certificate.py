@@ -127,6 +127,57 @@ def stretched(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
     return np.asarray(clipped * max(0.0, min(best, room)))
 
 
+def balanced(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
+    """A dual point of the problem with a free intercept, sum_i alpha_i sign_i = 0: the heavier side is scaled down."""
+    clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
+    of_sign = {sign: float(np.sum(clipped[problem.sign == sign])) for sign in (1, -1)}
+    lighter = min(of_sign.values())
+    factors = {sign: lighter / total if total > 0.0 else 0.0 for sign, total in of_sign.items()}
+    return np.asarray(clipped * np.where(problem.sign > 0, factors[1], factors[-1]))
+
+
+def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64], float]:
+    """Certificate of a dual point with a free intercept: with the weights w(alpha) and the intercept best for them.
+
+    The intercept b is one more offset, and drops out of D where sum_i alpha_i sign_i = 0; there w(alpha) has no
+    constant column, whatever its value.
+    """
+    even = balanced(problem, alpha)
+    weights, _ = dual_point(problem, even)
+    lowest, highest = best_intercepts(problem, problem.rows.scores_of(weights))
+    intercept = 0.5 * (lowest + highest)
+    certificate = certify(replace(problem, offset=problem.offset + intercept), weights, even)
+    return certificate, weights, intercept
+
+
+def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """The lowest and the highest intercept with the least loss: it is convex, and a broken line, in the intercept."""
+    counts = problem.cost > 0.0
+    sign, cost = problem.sign[counts], problem.cost[counts]
+    breaks = sign - scores[counts] - problem.offset[counts]
+    order = np.argsort(breaks, kind="stable")
+    slopes = np.cumsum(cost[order]) - float(np.sum(cost[sign > 0]))  # behind each break
+    rounding = 1e-12 * float(np.sum(cost))
+    lowest = int(np.searchsorted(slopes, -rounding))
+    highest = int(np.searchsorted(slopes, rounding, side="right"))
+    last = len(breaks) - 1
+    return float(breaks[order[min(lowest, last)]]), float(breaks[order[min(highest, last)]])
+
+
+def intercept_reach(problem: Problem, alpha: Floats, intercept: float, radius: float) -> float:
+    """How far the intercept of an exact solution may be, when its weights lie within this radius of w(alpha).
+
+    Its score of row i, without intercept, lies within |x_i| radius of ours, and the best intercept falls where scores
+    rise.
+    """
+    weights, _ = dual_point(problem, alpha)
+    scores = problem.rows.scores_of(weights)
+    reach = radius * np.sqrt(np.maximum(problem.rows.squared_norms - problem.rows.bias**2, 0.0))
+    lowest, _ = best_intercepts(problem, scores + reach)
+    _, highest = best_intercepts(problem, scores - reach)
+    return max(highest - intercept, intercept - lowest)
+
+
 def combine(parts: list[Certificate]) -> Certificate:
     """The certificate of several problems solved side by side."""
     if len(parts) == 1:

@@ -124,6 +124,10 @@ class KernelRows:
         """|w|^2."""
         return inner(weights, self.scores(weights)[:-1])
 
+    def scores_of(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The score of every row."""
+        return self.scores(weights)[:-1]
+
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The score of every row, and one entry more that is nobody's."""
         scores = np.zeros(self.n_rows + 1)

@@ -71,6 +71,11 @@ class Rows:
         values = self.values[begin:end]
         return Rows(values, self.bias, self.squared_norms[begin:end], _native_rows(values, self.bias))
 
+    def with_bias(self, bias: float) -> Rows:
+        """The same rows with another value of the constant column."""
+        squared_norms = self.squared_norms + (bias * bias - self.bias * self.bias)
+        return Rows(self.values, bias, squared_norms, _native_rows(self.values, bias))
+
     def of_type(self, dtype: npt.DTypeLike) -> Rows:
         """The same rows with values of another type; themselves if they have it."""
         if self.dtype == dtype:
@@ -95,6 +100,12 @@ class Rows:
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""
         return inner(weights, weights)
+
+    def scores_of(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The score of every row."""
+        scores = np.empty((self.n_rows, 1))
+        _core.scores(self.native, weights[None], scores)
+        return scores[:, 0]
 
     @property
     def n_rows(self) -> int:
@@ -163,6 +174,9 @@ class RowsLike(Protocol):
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """Return |w|^2."""
+
+    def scores_of(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the score of every row."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,6 +108,7 @@ class Solution:
     n_epochs: int
     n_steps: int
     state: Any
+    intercept: float = 0.0  # beside the one that the weights speak of
 
     def followed_by(self, other: Solution) -> Solution:
         """The solution of a run that went on from the end of this one."""

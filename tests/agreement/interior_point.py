@@ -47,6 +47,29 @@ def optimum_of(problem, prior=None):
     return Optimum(weights, primal, dual)
 
 
+def free_optimum_of(problem):
+    """Of a problem whose intercept is not regularised: its value, between two numbers, and the intercept."""
+    plain = _without_free_rows(problem if isinstance(problem, PlainProblem) else PlainProblem.of(problem))
+    n, d = plain.X.shape
+    quadratic = sp.block_diag([plain.lam * sp.eye(d), sp.csc_matrix((n + 1, n + 1))], format="csc")
+    linear = np.concatenate([np.zeros(d + 1), plain.cost / plain.total])
+    margins = sp.hstack([sp.csc_matrix(plain.sign[:, None] * np.column_stack([plain.X, np.ones(n)])), sp.eye(n)])
+    slacks = sp.hstack([sp.csc_matrix((n, d + 1)), sp.eye(n)])
+    constraints = -sp.vstack([margins, slacks], format="csc")
+    bounds = -np.concatenate([1.0 - plain.sign * plain.offset, np.zeros(n)])
+    cones = [clarabel.NonnegativeConeT(2 * n)]
+    solution = clarabel.DefaultSolver(quadratic, linear, constraints, bounds, cones, _exact()).solve()
+    weights, intercept = np.array(solution.x)[:d], float(solution.x[d])
+    alpha = plain.clip(plain.total * np.array(solution.z)[:n])
+    # The multipliers are even up to the solver's tolerance: what is missing is taken from the heavier side.
+    sums = alpha[plain.sign > 0].sum(), alpha[plain.sign < 0].sum()
+    alpha = alpha * np.where(plain.sign > 0, min(sums) / max(sums[0], 1e-300), min(sums) / max(sums[1], 1e-300))
+    shifted = PlainProblem(plain.X, plain.sign, plain.cost, plain.offset + intercept, plain.lam, plain.total)
+    primal, dual = shifted.primal(weights), shifted.dual(alpha)
+    assert primal - dual <= 1e-9 * max(1.0, primal), f"{solution.status}: {primal} - {dual}"
+    return Optimum(np.append(weights, intercept), primal, dual)
+
+
 def kernel_optimum_of(plain):
     """Of a plain problem on a kernel matrix: that of rows whose products are the matrix, by its eigenvectors."""
     values, vectors = np.linalg.eigh(0.5 * (plain.K + plain.K.T))

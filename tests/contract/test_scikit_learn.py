@@ -23,10 +23,12 @@ def expected_failures(estimator):
     [
         PegasosClassifier(solver="auto", tol=1e-12),
         PegasosClassifier(solver="dual", tol=1e-12),
+        PegasosClassifier(regularize_intercept=False, tol=1e-10),
         PegasosClassifier(solver="pegasos", batch_size="all"),
         PegasosClassifier(solver="pegasos"),
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
+        KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),
         KernelPegasosClassifier(kernel="linear", tol=1e-12, max_iter=100),
         KernelPegasosClassifier(kernel="poly", tol=1e-10, max_iter=100),
         KernelPegasosClassifier(solver="pegasos", batch_size="all", max_iter=200),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos import theory
-from pegasos.certificate import Certificate, certify, combine
+from pegasos.certificate import Certificate, balanced, certify, combine, intercept_reach
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, names_kept_on_failure
@@ -30,11 +32,18 @@ from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, n_fram
 from pegasos.estimators.warnings import GapWarning
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace
-from pegasos.solvers.driver import Solver, Stop
+from pegasos.solvers.driver import Model, Solver, Stop
 from pegasos.solvers.pegasos import Pegasos
 
 default_lam = 1e-4
 _satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED)  # nobody need be warned
+
+
+def can_stream(model: Any) -> bool:
+    """Whether the model may learn block by block."""
+    if model.fit_intercept and not model.regularize_intercept:
+        raise AttributeError("a stream knows no intercept that is not regularised; give regularize_intercept=True.")
+    return True
 
 
 class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -66,6 +75,9 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             solutions = self._finish(problems, solutions)
             self.classes_, self._terms = classes, terms
             self._write(solutions, merge_traces(problems, solutions), X)
+            self._intercept_reach = (
+                _intercept_reaches(problems, solutions) if terms.is_free else np.zeros(len(problems))
+            )
             self._remember(solutions, rows.n_rows, totals, seed)
             onlookers.end()
             if worst_status(solutions) not in _satisfied:
@@ -94,7 +106,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "certificate_")
         rows, y = self._read_rows_again(X, y)
-        alphas = np.atleast_2d(self.alpha_)
+        alphas: Any = np.atleast_2d(self.alpha_)
         if rows.n_rows != alphas.shape[1]:
             raise PegasosError(
                 f"alpha_ belongs to the {alphas.shape[1]} rows of the last fit, got {rows.n_rows} rows; "
@@ -103,6 +115,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
         problems = self._scheme.problems(rows, codes, weights, self._terms, None)
+        if self._terms.is_free:
+            pairs = zip(problems, np.ravel(self.intercept_), strict=True)
+            problems = [replace(problem, offset=problem.offset + intercept) for problem, intercept in pairs]
+            alphas = [balanced(problem, alpha) for problem, alpha in zip(problems, alphas, strict=True)]
         return combine([certify(*each) for each in self._points(problems, alphas, X)])
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
@@ -115,7 +131,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores, lengths, rounding = self._scores_with_lengths(X)
         radii = np.array([part.weight_radius for part in self.certificate_.parts])
         # A little more than the bound, for the rounding of the scores themselves.
-        reach = lengths[:, None] * (radii * (1.0 + 1e-9) + rounding)
+        reach = lengths[:, None] * (radii * (1.0 + 1e-9) + rounding) + (1.0 + 1e-9) * self._intercept_reach
         return self._scheme.certified(scores, reach, len(self.classes_))
 
     def _check_parameters(self) -> None:
@@ -132,10 +148,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_word("multi_class", self.multi_class, tuple(schemes))
         for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start"):
             check.check_flag(name, getattr(self, name))
-        if self.fit_intercept and not self.regularize_intercept:
+        if self._is_free and self.solver == "pegasos":
             raise PegasosError(
-                "regularize_intercept=False is not offered by this version; raise intercept_scaling (10, say) to "
-                "regularise the intercept less."
+                "solver='pegasos' knows no intercept that is not regularised: give regularize_intercept=True, raise "
+                "intercept_scaling to regularise it less, or leave the solver to 'auto'."
             )
         check.check_jobs(self.n_jobs)
         check.check_positive("intercept_scaling", self.intercept_scaling)
@@ -154,8 +170,14 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return schemes[self.multi_class]
 
     @property
+    def _is_free(self) -> bool:
+        """Whether there is an intercept that is not regularised."""
+        return bool(self.fit_intercept and not self.regularize_intercept)
+
+    @property
     def _bias(self) -> float:
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+        """The value of the constant column that carries a regularised intercept."""
+        return float(self.intercept_scaling) if self.fit_intercept and self.regularize_intercept else 0.0
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -166,7 +188,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         lam = float(self.lam) if self.C is None else theory.lam_of_c(float(self.C), total)
         if not 0.0 < lam < np.inf:
             raise PegasosError(f"C={self.C!r} makes lam = 1 / (C N) = {lam}, which is no positive number; change C.")
-        return Terms(lam, self._bias, factors, total, len(classes))
+        return Terms(lam, self._bias, self._is_free, factors, total, len(classes))
 
     def _pegasos(self, n: int, dtype: npt.DTypeLike, *, at_most_all: bool = False) -> Pegasos:
         """A batch larger than the rows is refused, but in a stream, whose blocks may be of any size."""
@@ -181,7 +203,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
         """Every fitted attribute, in one place."""
-        self.__dict__.update(self._weights_as_attributes(np.stack([s.weights for s in solutions]), X))
+        self.__dict__.update(self._as_attributes(solutions, X))
         alphas = np.stack([s.alpha for s in solutions])
         self.alpha_ = alphas[0] if len(solutions) == 1 else alphas
         self.certificate_ = combine([s.certificate for s in solutions])
@@ -224,13 +246,19 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """What a warm start or a stream goes on from."""
         raise NotImplementedError
 
-    def _points(self, problems: list[Problem], alphas: npt.NDArray[np.float64], X: Any) -> Any:
+    def _points(self, problems: list[Problem], alphas: Any, X: Any) -> Any:
         """Each problem with its weights and its dual point."""
         return zip(problems, self._weights(problems[0].rows.bias), alphas, strict=True)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         """The weights of the fitted model, one row a problem, for rows whose constant column has this value."""
         raise NotImplementedError
+
+    def _as_attributes(self, models: Sequence[Model | Solution], X: Any) -> dict[str, Any]:
+        """What `predict` needs, from the model of each problem."""
+        attributes = self._weights_as_attributes(np.stack([model.weights for model in models]), X)
+        attributes["intercept_"] = attributes["intercept_"] + np.array([model.intercept for model in models])
+        return attributes
 
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         """What `predict` needs, from the weights of each problem."""
@@ -242,3 +270,9 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
         """Scores, the length |x| of each row, and the rounding of each problem's scores at length 1."""
         raise NotImplementedError
+
+
+def _intercept_reaches(problems: list[Problem], solutions: list[Solution]) -> npt.NDArray[np.float64]:
+    """How far the intercept of an exact solution may be from ours."""
+    each = zip(problems, solutions, strict=True)
+    return np.array([intercept_reach(p, s.alpha, s.intercept, s.certificate.weight_radius) for p, s in each])

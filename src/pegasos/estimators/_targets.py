@@ -21,6 +21,7 @@ class Terms:
 
     lam: float
     bias: float
+    is_free: bool  # whether the intercept is not regularised
     factors: Weights | None  # of the classes
     total: float
     n_classes: int

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from pegasos.solution import TraceRow
-from pegasos.solvers.driver import Watcher
+from pegasos.solvers.driver import Model, Watcher
 
 __all__ = ["CallbackSupportMixin", "Onlookers", "n_frames", "with_callbacks"]
 
@@ -63,15 +60,15 @@ class Onlookers:
         if self.root is not None:
             self.root.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes={})
 
-    def _attributes(self, weights: npt.NDArray[np.float64]) -> dict[str, Any]:
+    def _attributes(self, model: Model) -> dict[str, Any]:
         """What a model needs to predict in the middle of a fit."""
-        return {"classes_": self.classes, **self.estimator._weights_as_attributes(weights[None], self.X)}
+        return {"classes_": self.classes, **self.estimator._as_attributes([model], self.X)}
 
-    def _epoch_hook(self, task: Any, single: bool) -> Callable[[int, Callable[[], npt.NDArray[np.float64]]], bool]:
-        def hook(epoch: int, weights: Callable[[], npt.NDArray[np.float64]]) -> bool:
+    def _epoch_hook(self, task: Any, single: bool) -> Callable[[int, Callable[[], Model]], bool]:
+        def hook(epoch: int, model: Callable[[], Model]) -> bool:
             context = task.subcontext(task_name="epoch")
             context.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
-            attributes = (lambda: self._attributes(weights())) if single else None
+            attributes = (lambda: self._attributes(model())) if single else None
             return bool(
                 context.call_on_fit_task_end(
                     estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=attributes

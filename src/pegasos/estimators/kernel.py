@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
-from pegasos.estimators._base import CertifiedClassifier, default_lam
+from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
 from pegasos.estimators._budget import reduced
 from pegasos.estimators._inputs import check_weights
 from pegasos.estimators._items import (
@@ -46,11 +46,13 @@ from pegasos.kernels.base import Items
 from pegasos.kernels.vector import VectorKernel
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution, Trace
+from pegasos.solvers.auto import Auto
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
 from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
-from pegasos.solvers.mapped import Mapped
+from pegasos.solvers.mapped import FreeMapped, Mapped
 
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
 _block_bytes = 1 << 24  # of a block of kernel values at predict
@@ -58,10 +60,14 @@ _rounding = 1e-12  # of a kernel value in double
 _doubtful = 0.25  # of the gap to prove: more than this must not hang on single precision
 
 
+def _is_precomputed(model: Any) -> bool:
+    kernel = model.kernel
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
 def _can_stream(model: Any) -> bool:
     """A precomputed matrix knows only the rows of one fit."""
-    kernel = model.kernel
-    return not (isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed"))
+    return can_stream(model) and not _is_precomputed(model)
 
 
 def _with_support(
@@ -111,6 +117,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
     fit_intercept : bool, default=True
     regularize_intercept : bool, default=True
         The intercept is the weight of a constant feature of value ``intercept_scaling``, regularised like the others.
+        False: it is free, as in the textbook and in LIBSVM; the certificate is that of the joint problem. For the
+        solver "pegasos" and in a stream it must be True.
     intercept_scaling : float, default=1.0
         A larger value regularises the intercept less.
     multi_class : {"ovr"}, default="ovr"
@@ -329,7 +337,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = not _can_stream(self)
+        tags.input_tags.pairwise = _is_precomputed(self)
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
@@ -365,8 +373,10 @@ class KernelPegasosClassifier(CertifiedClassifier):
         self._training = kernel, X
         through_map = self.solver == "auto" and self.max_support is None and len(items) >= _mapped_from
         if through_map and kernel.has_features:
-            return Rows.of(kernel.map(items)[0], self._bias), y, weights
-        return self._kernel_rows(kernel, items, self._bias), y, weights
+            mapped = Rows.of(kernel.map(items)[0], self._bias)
+            return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped, y, weights
+        bias = natural_bias(kernel.evaluate_diagonal(items)) if self._is_free else self._bias
+        return self._kernel_rows(kernel, items, bias), y, weights
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[KernelRows, Any]:
         items = read_items(self, self.kernel_, X, reset=False)
@@ -378,10 +388,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def _solver(self, rows: KernelRows | Rows) -> Solver:
         if isinstance(rows, Rows):
-            return Mapped(self._pegasos(rows.n_rows, np.float64), DualAscent(np.float64), self.tol)
+            linear = self._pegasos(rows.n_rows, np.float64), DualAscent(np.float64), self.tol
+            return FreeMapped(Auto(*linear), self.tol) if self._is_free else Mapped(*linear)
         if self.solver == "pegasos":
             return KernelPegasos(self._pegasos(rows.n_rows, np.float64))
-        return Decomposition(self.tol)
+        return FreeIntercept(Decomposition(self.tol), self.tol) if self._is_free else Decomposition(self.tol)
 
     def _jobs(self, problems: list[Problem]) -> int | None:
         rows = problems[0].rows
@@ -420,7 +431,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         again = self._kernel_rows(rows.kernel, rows.items, rows.bias, double=True)
         problems = [replace(problem, rows=again) for problem in problems]
         mine = [problems[k] for k in doubtful]
-        solver = Decomposition(self.tol)
+        solver: Any = self._solver(again)
         states = [solver.enter(problems[k], solutions[k].alpha, 0) for k in doubtful]
         spent = max(solution.trace.rows[-1].seconds for solution in solutions)
         left = None if self.time_budget is None else max(0.0, self.time_budget - spent)
@@ -448,7 +459,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
             n_rows, totals, seed, steps, self.support_vectors_, self.dual_coef_, None, 0, traces
         )
 
-    def _points(self, problems: list[Problem], alphas: npt.NDArray[np.float64], X: Any) -> Any:
+    def _points(self, problems: list[Problem], alphas: Any, X: Any) -> Any:
         if not self._stream.traces[0].rows:
             return super()._points(problems, alphas, X)
         # A stream: its weights belong to the support vectors, which may be of any block.

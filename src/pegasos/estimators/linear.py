@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
 
 from pegasos import _core
-from pegasos.estimators._base import CertifiedClassifier, default_lam
+from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import check_classes, class_totals, encode_known
@@ -18,6 +19,7 @@ from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Solver
 from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
 from pegasos.solvers.pegasos import Pegasos
 
 
@@ -48,7 +50,9 @@ class PegasosClassifier(CertifiedClassifier):
         Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two.
     fit_intercept : bool, default=True
     regularize_intercept : bool, default=True
-        The intercept is the weight of a constant column of value ``intercept_scaling``, regularised like the others.
+        The intercept is the weight of a constant feature of value ``intercept_scaling``, regularised like the others.
+        False: it is free, as in the textbook and in LIBSVM; the certificate is that of the joint problem. For the
+        solver "pegasos" and in a stream it must be True.
     intercept_scaling : float, default=1.0
         A larger value regularises the intercept less.
     multi_class : {"ovr"}, default="ovr"
@@ -175,6 +179,7 @@ class PegasosClassifier(CertifiedClassifier):
         """
         return self._fit(X, y, sample_weight)
 
+    @available_if(can_stream)
     def partial_fit(
         self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None
     ) -> PegasosClassifier:
@@ -224,6 +229,8 @@ class PegasosClassifier(CertifiedClassifier):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Rows, Any, npt.NDArray[np.float64] | None]:
         rows, y = read_rows_and_target(self, X, y, self._bias, reset=True)
+        if self._is_free:
+            rows = rows.with_bias(natural_bias(rows.squared_norms))
         return rows, y, check_weights(sample_weight, rows.n_rows)
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
@@ -236,11 +243,11 @@ class PegasosClassifier(CertifiedClassifier):
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":
             return self._pegasos(rows.n_rows, np.float64)
-        if self.solver == "dual":
-            return DualAscent(dtype)
-        return Auto(self._pegasos(rows.n_rows, dtype), DualAscent(dtype), self.tol)
+        ascent = DualAscent(dtype)
+        solver = ascent if self.solver == "dual" else Auto(self._pegasos(rows.n_rows, dtype), ascent, self.tol)
+        return FreeIntercept(solver, self.tol) if self._is_free else solver
 
-    def _warm_states(self, solver: Solver, problems: list[Problem], seed: int) -> list[Any]:
+    def _warm_states(self, solver: Any, problems: list[Problem], seed: int) -> list[Any]:
         stream = getattr(self, "_stream", None)
         n, d = problems[0].rows.n_rows, problems[0].rows.n_features
         if not self.warm_start or stream is None or [len(w) for w in stream.weights] != [d + 1] * len(problems):
@@ -253,7 +260,7 @@ class PegasosClassifier(CertifiedClassifier):
                 )
             ]
         alphas = np.atleast_2d(getattr(self, "alpha_", np.empty(0)))
-        if alphas.shape[1] != n or not isinstance(solver, Auto | DualAscent):
+        if alphas.shape[1] != n or isinstance(solver, Pegasos):
             return [None] * len(problems)
         return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
 
@@ -261,7 +268,8 @@ class PegasosClassifier(CertifiedClassifier):
         self._stream = Stream.after(solutions, n_rows, totals, seed)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
-        return np.column_stack([self.coef_, self.intercept_ / (bias or 1.0)]).astype(np.float64)
+        last = self.intercept_ / bias if bias > 0.0 else np.zeros(len(self.intercept_))
+        return np.column_stack([self.coef_, last]).astype(np.float64)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         return self._scores_of(read_rows(self, X, 1.0))
@@ -276,7 +284,8 @@ class PegasosClassifier(CertifiedClassifier):
         rows = read_rows(self, X, self._terms.bias)
         lengths = np.sqrt(np.square(self._weights(rows.bias)).sum(axis=1))
         rounding = np.finfo(np.float64).eps * (rows.n_features + 2) * lengths
-        return self._scores_of(rows), np.sqrt(rows.squared_norms), rounding
+        beside = self.intercept_ if self._terms.is_free else 0.0
+        return self._scores_of(rows) + beside, np.sqrt(rows.squared_norms), rounding
 
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         return {"coef_": weights[:, :-1].copy(), "intercept_": self._bias * weights[:, -1]}

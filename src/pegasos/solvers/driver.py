@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +27,20 @@ class ExhaustedError(Exception):
     """Raised by a solver when no step changes anything any more."""
 
 
+class Model(NamedTuple):
+    """What predicts: weights, and an intercept beside the one that they speak of."""
+
+    weights: npt.NDArray[np.float64]
+    intercept: float
+
+
 class Review(NamedTuple):
     """A point with its proof."""
 
     certificate: Certificate
     weights: npt.NDArray[np.float64]
     alpha: Floats
+    intercept: float = 0.0  # beside the one that the weights speak of
 
 
 class Solver(Protocol):
@@ -63,6 +71,14 @@ class Solver(Protocol):
         """Return the weights and the dual point reached, with no proof and at no price."""
 
 
+@runtime_checkable
+class FindsIntercept(Protocol):
+    """A solver whose intercept is not one of the weights."""
+
+    def intercept(self, problem: Problem, state: Any) -> float:
+        """Return the intercept reached, beside the one that the weights of `Solver.point` speak of."""
+
+
 @dataclass(frozen=True)
 class Stop:
     """When a run ends: at a relative gap, after epochs, after seconds."""
@@ -76,7 +92,7 @@ class Stop:
 class Watcher:
     """Who looks on: called at epochs (True: stop) and at certificates; `interrupted` is asked between chunks."""
 
-    on_epoch: Callable[[int, Callable[[], npt.NDArray[np.float64]]], bool] = lambda epoch, weights: False
+    on_epoch: Callable[[int, Callable[[], Model]], bool] = lambda epoch, model: False
     on_review: Callable[[TraceRow], None] = lambda row: None
     interrupted: Callable[[], bool] = lambda: False
 
@@ -110,7 +126,7 @@ class _Run:
             completed = epoch - first if epoch > before else None
             if ended is None and self.solver.review_due(self.problem, self.state, completed, self.stop.tol):
                 ended = self.review()
-            if ended is None and completed is not None and self.watcher.on_epoch(completed, self.weights):
+            if ended is None and completed is not None and self.watcher.on_epoch(completed, self.model):
                 ended = Status.STOPPED
             if ended is not None:
                 return ended
@@ -148,9 +164,10 @@ class _Run:
             return None
         return Status.CERTIFIED if self.stop.tol >= _rounding else Status.ROUNDING
 
-    def weights(self) -> npt.NDArray[np.float64]:
-        """The weights reached, for those who look on."""
-        return self.solver.point(self.problem, self.state)[0]
+    def model(self) -> Model:
+        """The model reached, for those who look on."""
+        intercept = self.solver.intercept(self.problem, self.state) if isinstance(self.solver, FindsIntercept) else 0.0
+        return Model(self.solver.point(self.problem, self.state)[0], intercept)
 
     def record(self, certificate: Certificate) -> None:
         """One row of the trace."""
@@ -169,7 +186,7 @@ class _Run:
         """The zero vector: a model that every machine can represent."""
         alpha = np.zeros(self.problem.rows.n_rows)
         certificate, _ = certify_dual(self.problem, alpha)
-        return Review(certificate, np.zeros_like(self.weights()), alpha)
+        return Review(certificate, np.zeros_like(self.model().weights), alpha)
 
     def solution(self, status: Status) -> Solution:
         """Hand over what was reached."""
@@ -185,6 +202,7 @@ class _Run:
             n_epochs=min(-(-visits // self.problem.rows.n_rows), self.last_epoch),
             n_steps=0 if status is Status.OVERFLOW else self.solver.steps(self.state),
             state=None if status is Status.OVERFLOW else self.state,
+            intercept=self.last.intercept,
         )
 
 

@@ -16,6 +16,7 @@ from pegasos.certificate import certify_dual
 from pegasos.problem import Floats, Problem
 from pegasos.solvers.auto import Auto, AutoState
 from pegasos.solvers.driver import Review
+from pegasos.solvers.free_intercept import FreeIntercept, FreeState
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,16 @@ class Mapped(Auto):
         """The coefficients and the dual point."""
         _, alpha = super().point(problem, state)
         return _coefficients(problem, alpha), alpha
+
+
+@dataclass(frozen=True)
+class FreeMapped(FreeIntercept):
+    """The same with a free intercept."""
+
+    def review(self, problem: Problem, state: FreeState, tol: float | None) -> Review:
+        """The certificate of the dual point, with its coefficients."""
+        review = super().review(problem, state, tol)
+        return review._replace(weights=_coefficients(problem, review.alpha))
 
 
 def _coefficients(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:

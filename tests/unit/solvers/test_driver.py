@@ -85,8 +85,8 @@ def test_what_is_certified_when_time_ends_is_called_certified():
 def test_a_watcher_can_stop_at_an_epoch(solver):
     seen = []
 
-    def on_epoch(epoch, weights):
-        seen.append((epoch, weights().copy()))
+    def on_epoch(epoch, model):
+        seen.append((epoch, model().weights.copy()))
         return epoch == 3
 
     solution = run(hard_problem(), solver, NEVER, watcher=Watcher(on_epoch=on_epoch))
