@@ -25,10 +25,11 @@ static double dual_weights(const OwnedProblem& owned, GivenFloatArray alpha, Wei
   return loops().dual_weights(problem, buffer, weights.data());
 }
 
-static double loss_sum(const OwnedProblem& owned, GivenWeights weights) {
+static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights weights) {
   check_length(weights, owned.problem.rows.n_features);
   nb::gil_scoped_release release;
-  return loops().loss_sum(owned.problem, weights.data());
+  const Losses found = loops().losses(owned.problem, weights.data());
+  return {found.sum, found.least_margin};
 }
 
 static void scores(const OwnedRows& rows, GivenWeights weights, WeightArray out) {
@@ -51,7 +52,8 @@ static std::tuple<Index, Index, Index> inspect(const OwnedRows& rows, WeightArra
 void bind_objective(nb::module_& m) {
   m.def("dual_weights", dual_weights, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
         "Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).");
-  m.def("loss_sum", loss_sum, nb::arg("problem"), nb::arg("weights"), "The sum of the costs times the hinge losses.");
+  m.def("losses", losses, nb::arg("problem"), nb::arg("weights"),
+        "The sum of the costs times the hinge losses, and the least margin of the rows that cost anything.");
   m.def("scores", scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),
         "Writes the score of each row under each weight vector.");
   m.def("inspect", inspect, nb::arg("rows"), nb::arg("squared_norms"),

@@ -130,8 +130,10 @@ def dual_weights(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,),
     Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).
     """
 
-def loss_sum(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> float:
-    """The sum of the costs times the hinge losses."""
+def losses(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float]:
+    """
+    The sum of the costs times the hinge losses, and the least margin of the rows that cost anything.
+    """
 
 def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """Writes the score of each row under each weight vector."""

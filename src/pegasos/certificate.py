@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats, Losses, Problem
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class Certificate:
         ``gap / primal`` (0 when the objective is 0); of several problems the largest.
     weight_radius : float
         The exact solution lies within this distance of the weights: sqrt(2 gap / lam).
+    least_margin : float
+        The least sign_i score_i of a row that costs anything: 1 or more where no row costs anything.
+    squared_norm : float
+        |w|^2.
     parts : tuple of Certificate
         One for each binary problem when there are several.
 
@@ -45,6 +49,8 @@ class Certificate:
     gap: float
     relative_gap: float
     weight_radius: float
+    least_margin: float = math.nan
+    squared_norm: float = math.nan
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
@@ -93,18 +99,18 @@ def certify(problem: Problem, weights: npt.NDArray[np.float64], alpha: Floats) -
     """Certificate of any weights (the last one is the intercept's) with any dual point, clipped to its bounds."""
     rows = problem.rows
     with np.errstate(over="ignore", invalid="ignore"):
-        loss, square = rows.loss_and_square(problem, weights)
+        losses = rows.losses(problem, weights)
         own_weights, gain = rows.dual_weights(problem, alpha)
-        own_square = square if np.array_equal(own_weights, weights) else rows.square(own_weights)
-        return _certificate(problem, loss, square, gain, own_square)
+        own_square = losses.square if np.array_equal(own_weights, weights) else rows.square(own_weights)
+        return _certificate(problem, losses, gain, own_square)
 
 
 def certify_dual(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
     """Certificate of the dual point alone, and the weights w(alpha) that it belongs to."""
     with np.errstate(over="ignore", invalid="ignore"):
         weights, gain = problem.rows.dual_weights(problem, alpha)
-        loss, square = problem.rows.loss_and_square(problem, weights)
-        return _certificate(problem, loss, square, gain, square), weights
+        losses = problem.rows.losses(problem, weights)
+        return _certificate(problem, losses, gain, losses.square), weights
 
 
 def dual_point(problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
@@ -188,12 +194,14 @@ def combine(parts: list[Certificate]) -> Certificate:
         gap=math.fsum(part.gap for part in parts),
         relative_gap=max(part.relative_gap for part in parts),
         weight_radius=math.sqrt(math.fsum(part.weight_radius**2 for part in parts)),
+        least_margin=min(part.least_margin for part in parts),
+        squared_norm=math.fsum(part.squared_norm for part in parts),
         parts=tuple(parts),
     )
 
 
-def _certificate(problem: Problem, loss: float, square: float, gain: float, dual_square: float) -> Certificate:
-    primal = float(loss / problem.total + 0.5 * problem.lam * square)
+def _certificate(problem: Problem, losses: Losses, gain: float, dual_square: float) -> Certificate:
+    primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square)
     dual = float(gain / problem.total - 0.5 * problem.lam * dual_square)
     gap = primal - dual
     return Certificate(
@@ -202,4 +210,6 @@ def _certificate(problem: Problem, loss: float, square: float, gain: float, dual
         gap=gap,
         relative_gap=_relative(gap, primal),
         weight_radius=_radius(gap, primal, dual, problem.lam),
+        least_margin=losses.least_margin,
+        squared_norm=losses.square,
     )

@@ -20,7 +20,7 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel
 from pegasos.kernels.vector import Vectors, n_threads
-from pegasos.problem import Floats, Problem, Rows, inner
+from pegasos.problem import Floats, Losses, Problem, Rows, inner
 
 _columns_at_once = 512
 _room = 1 << 24  # values of columns that are not kept
@@ -115,10 +115,10 @@ class KernelRows:
         gain = inner(clipped, 1.0 - problem.sign * problem.offset)
         return self.coefficients(problem, clipped), gain
 
-    def loss_and_square(self, problem: Problem, weights: npt.NDArray[np.float64]) -> tuple[float, float]:
-        """The sum of the losses of these coefficients, and |w|^2."""
+    def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
+        """The sum of the losses of these coefficients, the least margin, and |w|^2."""
         scores = self.scores(weights)
-        return _core.loss_sum(problem.native, scores), inner(weights, scores[:-1])
+        return Losses(*_core.losses(problem.native, scores), inner(weights, scores[:-1]))
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,14 @@ from pegasos.errors import PegasosError
 
 Floats = npt.NDArray[np.floating[Any]]
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
+
+
+class Losses(NamedTuple):
+    """What weights cost: the sum of cost_i loss_i, the least sign_i score_i of a row that costs anything, |w|^2."""
+
+    total: float
+    least_margin: float
+    square: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +101,9 @@ class Rows:
         weights = np.empty(self.n_features + 1)
         return weights, _core.dual_weights(problem.native, alpha, weights)
 
-    def loss_and_square(self, problem: Problem, weights: npt.NDArray[np.float64]) -> tuple[float, float]:
-        """The sum of the losses of these weights, and |w|^2."""
-        return _core.loss_sum(problem.native, weights), self.square(weights)
+    def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
+        """The sum of the losses of these weights, the least margin, and |w|^2."""
+        return Losses(*_core.losses(problem.native, weights), self.square(weights))
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""
@@ -169,8 +177,8 @@ class RowsLike(Protocol):
     def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
         """Return w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
 
-    def loss_and_square(self, problem: Problem, weights: npt.NDArray[np.float64]) -> tuple[float, float]:
-        """Return the sum of the losses of these weights, and |w|^2."""
+    def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
+        """Return the sum of the losses of these weights, the least margin, and |w|^2."""
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """Return |w|^2."""

@@ -31,6 +31,10 @@ class Status(Enum):
     STOPPED = "A callback asked to stop; the model is the last one reached."
     EPOCHS = "max_iter epochs ended before the gap reached tol; raise max_iter, raise tol, or scale the features."
     TIME = "time_budget ended before the gap reached tol; give more time, raise tol, or scale the features."
+    INSEPARABLE = (
+        "The classes cannot be separated, as C=inf asks for: the dual proves that no margin is above 1e-5 of the "
+        "longest row. The model is the last one reached; give a finite C."
+    )
     INTERRUPTED = "The fit was interrupted; the model is the last one reached."
     OVERFLOW = "The numbers left the range of the machine; the model is the zero vector. Scale the features to about 1."
 

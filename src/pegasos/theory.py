@@ -7,6 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+least_margin = 1e-5  # of the largest norm: with a smaller margin, classes are taken for inseparable
+
 
 def lam_of_c(C: float, total: float) -> float:
     """The lam with the same minimiser as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight."""
@@ -17,6 +19,24 @@ def lam_of_c(C: float, total: float) -> float:
 def c_of_lam(lam: float, total: float) -> float:
     """The inverse of `lam_of_c`."""
     return 1.0 / (lam * total)
+
+
+def margin_bound(dual: float, lam: float) -> float:
+    """No weights of length 1 give every row a margin above this, when nothing costs less than ``dual``.
+
+    With a margin m, weights of length 1/m would have no loss and cost lam / (2 m^2).
+    """
+    return math.sqrt(lam / (2.0 * dual)) if dual > 0.0 else math.inf
+
+
+def hard_margin(largest_norm: float, total: float) -> tuple[float, float]:
+    """The lam of a hard margin, and the largest optimum that separable classes can have with it.
+
+    Where weights of length 1/m give every row a margin, the dual variables add up to lam total / m^2, and no bound of
+    1 is in their way with this lam, down to margins of 1e-5 of the largest norm. The weights cost lam / (2 m^2).
+    """
+    least = least_margin * largest_norm
+    return least**2 / total, 0.5 / total
 
 
 def suboptimality_bound(step: npt.ArrayLike, lam: float, largest_norm: float) -> npt.NDArray[np.float64]:

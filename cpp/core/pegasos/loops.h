@@ -17,7 +17,7 @@ struct Loops {
   void (*pegasos_advance)(const Problem&, const PegasosSettings&, const PegasosState&, Index n_steps);
   void (*dual_advance)(const Problem&, const DualState&, Index n_visits);
   double (*dual_weights)(const Problem&, const Buffer& alpha, double* weights);
-  double (*loss_sum)(const Problem&, const double* weights);
+  Losses (*losses)(const Problem&, const double* weights);
   void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores);
   Inspection (*inspect)(const Rows&, double* squared_norms);
   void (*chosen_scores)(const Problem&, const Chosen&, const double* weights, double* out);

@@ -13,4 +13,10 @@ struct Inspection {
   Index not_finite = -1;     // first row with NaN or infinity
 };
 
+// What weights cost: sum_i cost_i loss_i, and the least margin of the rows with a cost.
+struct Losses {
+  double sum;
+  double least_margin;
+};
+
 }  // namespace pegasos

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "objective.h"
 #include "rows.h"
@@ -39,13 +40,17 @@ inline double dual_weights(const Problem& problem, const Buffer& alpha, double* 
   });
 }
 
-// sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i))
-inline double loss_sum(const Problem& problem, const double* weights) {
+// sum_i cost_i max(0, 1 - margin_i), margin_i = sign_i (<w, x_i> + offset_i), and the least margin that costs anything.
+inline Losses losses(const Problem& problem, const double* weights) {
   return visit(problem.rows, [&]<class R>(const R& rows) {
-    return sum_in_blocks(rows.n_rows, [&](Index i) {
+    double least = std::numeric_limits<double>::infinity();
+    const double sum = sum_in_blocks(rows.n_rows, [&](Index i) {
       const double margin = double(problem.sign[i]) * (rows.dot(i, weights) + at(problem.offset, i));
-      return margin >= 1.0 ? 0.0 : at(problem.cost, i) * (1.0 - margin);  // NaN counts
+      const double cost = at(problem.cost, i);
+      if (margin < least && cost > 0.0) least = margin;
+      return margin >= 1.0 ? 0.0 : cost * (1.0 - margin);  // NaN counts
     });
+    return Losses{sum, least};
   });
 }
 

@@ -58,7 +58,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             classes = find_classes(y, weights)
             codes = encode(y, classes)
             totals = class_totals(codes, len(classes), weights)
-            terms = self._terms_of(classes, totals, float(totals.sum()))
+            terms = self._terms_of(classes, totals, float(totals.sum()), float(rows.squared_norms.max()))
             problems = self._scheme.problems(rows, codes, weights, terms, None)
             solver = self._solver(rows)
             seed = self._seed()
@@ -66,7 +66,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             solutions = solve_all(
                 problems,
                 solver,
-                Stop(self.tol, self.max_iter, self.time_budget),
+                Stop(self.tol, self.max_iter, self.time_budget, terms.largest_optimum),
                 seed=seed,
                 n_jobs=self._jobs(problems),
                 states=self._warm_states(solver, problems, seed),
@@ -134,10 +134,32 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         reach = lengths[:, None] * (radii * (1.0 + 1e-9) + rounding) + (1.0 + 1e-9) * self._intercept_reach
         return self._scheme.certified(scores, reach, len(self.classes_))
 
+    def margin(self, X: Any, y: Any, *, geometric: bool = False) -> npt.NDArray[np.float64]:
+        """How far each row is on the right side; negative where the prediction is wrong.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+        y : array of shape (n_rows,)
+            Their classes.
+        geometric : bool, default=False
+            False: the functional margin, y (<w, x> + b), for several classes the score of the right one above the
+            best other. True: the distance from the boundary, in the space of the features; that over |w|.
+        """
+        check_is_fitted(self, "classes_")
+        scores = self._scores(X)
+        y = np.asarray(y)
+        if y.shape != (len(scores),):
+            raise PegasosError(f"y must name the class of each of the {len(scores)} rows, got shape {y.shape}.")
+        codes = encode_known(y, self.classes_, None)
+        check.check_flag("geometric", geometric)
+        products = self._weight_products() if geometric else None
+        return self._scheme.margins(scores, codes, products, len(self.classes_))
+
     def _check_parameters(self) -> None:
         check.check_positive("lam", self.lam)
         if self.C is not None:
-            check.check_positive("C", self.C)
+            check.check_positive("C", self.C, or_infinite=True)
             if self.lam != default_lam:
                 raise PegasosError(f"give lam or C, not both: got lam={self.lam!r} and C={self.C!r}.")
         check.check_word("solver", self.solver, self._solvers)
@@ -182,13 +204,19 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _terms_of(self, classes: npt.NDArray[Any], totals: npt.NDArray[np.float64], total: float) -> Terms:
+    def _terms_of(
+        self, classes: npt.NDArray[Any], totals: npt.NDArray[np.float64], total: float, largest_square: float
+    ) -> Terms:
         """The terms of rows of this total weight; the totals of the classes say what balances them."""
         factors = class_factors(self.class_weight, classes, totals)
-        lam = float(self.lam) if self.C is None else theory.lam_of_c(float(self.C), total)
+        lam, limit = float(self.lam), np.inf
+        if self.C is not None:
+            lam = theory.lam_of_c(float(self.C), total)
+        if np.inf == self.C:
+            lam, limit = theory.hard_margin(np.sqrt(largest_square) or 1.0, total)
         if not 0.0 < lam < np.inf:
             raise PegasosError(f"C={self.C!r} makes lam = 1 / (C N) = {lam}, which is no positive number; change C.")
-        return Terms(lam, self._bias, self._is_free, factors, total, len(classes))
+        return Terms(lam, self._bias, self._is_free, factors, total, len(classes), limit)
 
     def _pegasos(self, n: int, dtype: npt.DTypeLike, *, at_most_all: bool = False) -> Pegasos:
         """A batch larger than the rows is refused, but in a stream, whose blocks may be of any size."""
@@ -211,7 +239,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = max(s.n_epochs for s in solutions)
         self.n_steps_ = sum(s.n_steps for s in solutions)
         status = worst_status(solutions)
+        self.margin_ = self._least_margins(self.certificate_)
         self.status_ = f"{status.value} {str(self.certificate_).capitalize()}."
+        if np.inf == self.C:
+            self.status_ += f" The geometric margin is {np.min(self.margin_):.6g}."
 
     def _write_pass(self, solutions: list[Solution], X: Any) -> None:
         self._write(solutions, add_traces(solutions), X)
@@ -244,6 +275,19 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
         """What a warm start or a stream goes on from."""
+        raise NotImplementedError
+
+    def _least_margins(self, certificate: Certificate) -> Any:
+        """The geometric margin of the rows of the fit, for each problem."""
+        parts = zip(certificate.parts, np.ravel(self.intercept_), strict=True)
+        # What carries the intercept is no part of |w|.
+        beside = 0.0 if self._bias == 0.0 else 1.0 / self._bias
+        squares = [(part.least_margin, part.squared_norm - (beside * float(b)) ** 2) for part, b in parts]
+        margins = [least / np.sqrt(square) if square > 0.0 else np.nan for least, square in squares]
+        return margins[0] if len(margins) == 1 else np.array(margins)
+
+    def _weight_products(self) -> npt.NDArray[np.float64]:
+        """<w_k, w_l> of the weights of all problems, without intercepts."""
         raise NotImplementedError
 
     def _points(self, problems: list[Problem], alphas: Any, X: Any) -> Any:

@@ -12,9 +12,9 @@ import numpy as np
 from pegasos.errors import PegasosError
 
 
-def check_positive(name: str, value: Any) -> None:
-    """A positive, finite number."""
-    if not _is_number(value) or not 0.0 < value < math.inf:
+def check_positive(name: str, value: Any, *, or_infinite: bool = False) -> None:
+    """A positive number, finite unless it may be infinite."""
+    if not _is_number(value) or not (0.0 < value < math.inf or (or_infinite and value == math.inf)):
         raise PegasosError(f"{name} must be a positive number, got {value!r}.")
 
 

@@ -39,6 +39,9 @@ class Scheme(Protocol):
     def certified(self, scores: Scores, reach: Scores, n_classes: int) -> npt.NDArray[np.bool_]:
         """Whether no scores within reach of these, problem by problem, decide for another class."""
 
+    def margins(self, scores: Scores, codes: npt.NDArray[np.intp], products: Scores | None, n_classes: int) -> Scores:
+        """Return by how much each row's class wins; divided by the length of the weights whose products are given."""
+
 
 class OneVsRest:
     """One problem a class, against the rest; two classes make one problem. They share rows and costs."""
@@ -82,6 +85,20 @@ class OneVsRest:
         rivals = scores + reach
         np.put_along_axis(rivals, winner, -np.inf, axis=1)
         return np.asarray(least > rivals.max(axis=1))
+
+    def margins(self, scores: Scores, codes: npt.NDArray[np.intp], products: Scores | None, n_classes: int) -> Scores:
+        """Against the other class, or against the best of the others."""
+        if n_classes == 2:
+            length = 1.0 if products is None else np.sqrt(products[0, 0])
+            return np.where(codes == 1, scores[:, 0], -scores[:, 0]) / length
+        ahead = np.take_along_axis(scores, codes[:, None], axis=1) - scores
+        if products is not None:
+            squares = np.diag(products)
+            between = np.sqrt(np.maximum(squares[:, None] + squares - 2.0 * products, 0.0))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ahead = ahead / between[codes]
+        np.put_along_axis(ahead, codes[:, None], np.inf, axis=1)
+        return np.asarray(ahead.min(axis=1))
 
 
 schemes: dict[str, Scheme] = {"ovr": OneVsRest()}

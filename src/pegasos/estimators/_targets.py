@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ class Terms:
     factors: Weights | None  # of the classes
     total: float
     n_classes: int
+    largest_optimum: float = math.inf  # above it, the classes cannot be separated as C=inf asks for
 
 
 def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:

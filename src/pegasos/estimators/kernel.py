@@ -101,6 +101,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         Strength of the regularisation.
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
+        ``inf`` asks for a hard margin: where the classes cannot be separated, the fit proves that and ends.
     gamma : "scale", "auto" or float, default="scale"
         Width of "rbf", "laplacian", "chi2", factor of "poly"; "scale" is ``1 / (n_features * X.var())``, "auto"
         ``1 / n_features``.
@@ -162,6 +163,9 @@ class KernelPegasosClassifier(CertifiedClassifier):
         Why the fit ended, and what is proved.
     alpha_ : array of shape (n_rows,) or (n_classes, n_rows)
         The dual point: 0 <= alpha_i <= cost_i.
+    margin_ : float, or array of shape (n_problems,)
+        The geometric margin of the rows of the fit: the least distance on the right side of the boundary, negative
+        where a row is on the wrong side.
     trace_ : Trace
         Columns step, epoch, seconds, primal, dual, gap: ``dict(est.trace_)``.
     n_iter_ : int
@@ -323,7 +327,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return self
         running = stream.totals + totals
         mean_weight = float(running.sum()) / (stream.n_rows + len(y))
-        terms = self._terms_of(known, running, len(y) * mean_weight)
+        terms = self._terms_of(known, running, len(y) * mean_weight, 0.0)
         rows = self._kernel_rows(kernel, items, self._bias)
         old = stream.n_support
         cost = costs_of(codes, weights, terms.factors)
@@ -499,6 +503,14 @@ class KernelPegasosClassifier(CertifiedClassifier):
         """The model before any row counted."""
         self.__dict__.update(self._stream.as_attributes(self._bias))
         self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
+
+    def _weight_products(self) -> npt.NDArray[np.float64]:
+        if isinstance(self.kernel_, Precomputed):
+            raise PegasosError("the geometric margin needs the kernel of the support vectors, which the model lacks.")
+        if not len(self.support_):
+            return np.zeros((len(self.dual_coef_), len(self.dual_coef_)))
+        scores = self._scores_of(self.kernel_.read(self.support_vectors_)) - self.intercept_
+        return np.asarray(self.dual_coef_ @ scores)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         if isinstance(self.kernel_, Precomputed):

@@ -36,6 +36,7 @@ class PegasosClassifier(CertifiedClassifier):
         Strength of the regularisation.
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
+        ``inf`` asks for a hard margin: where the classes cannot be separated, the fit proves that and ends.
     solver : {"auto", "pegasos", "dual"}, default="auto"
         "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "auto" begins with
         Pegasos where that is enough, goes on with dual ascent as soon as that closes the gap faster, and helps it with
@@ -87,6 +88,9 @@ class PegasosClassifier(CertifiedClassifier):
         The dual point: 0 <= alpha_i <= cost_i.
     support_ : array of int
         Rows with alpha above 0, for any class.
+    margin_ : float, or array of shape (n_problems,)
+        The geometric margin of the rows of the fit: the least distance on the right side of the boundary, negative
+        where a row is on the wrong side.
     trace_ : Trace
         Columns step, epoch, seconds, primal, dual, gap: ``dict(est.trace_)``.
     n_iter_ : int
@@ -212,7 +216,7 @@ class PegasosClassifier(CertifiedClassifier):
             return self
         running = self._stream.totals + totals
         mean_weight = float(running.sum()) / (self._stream.n_rows + rows.n_rows)
-        terms = self._terms_of(known, running, rows.n_rows * mean_weight)
+        terms = self._terms_of(known, running, rows.n_rows * mean_weight, 0.0)
         problems = self._scheme.problems(rows, codes, weights, terms, None)
         solver = self._pegasos(rows.n_rows, np.float64, at_most_all=True)
         solutions = self._stream.learn(problems, solver, totals, self.n_jobs)
@@ -270,6 +274,9 @@ class PegasosClassifier(CertifiedClassifier):
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         last = self.intercept_ / bias if bias > 0.0 else np.zeros(len(self.intercept_))
         return np.column_stack([self.coef_, last]).astype(np.float64)
+
+    def _weight_products(self) -> npt.NDArray[np.float64]:
+        return np.asarray(self.coef_ @ self.coef_.T, np.float64)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         return self._scores_of(read_rows(self, X, 1.0))

@@ -20,6 +20,7 @@ from pegasos.problem import Floats, Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
 _chunk_seconds = 0.05
+_final = (Status.OVERFLOW, Status.INSEPARABLE)  # whatever else was said before
 _rounding = 1e-14  # of the objective: below this a gap is noise
 
 
@@ -81,11 +82,12 @@ class FindsIntercept(Protocol):
 
 @dataclass(frozen=True)
 class Stop:
-    """When a run ends: at a relative gap, after epochs, after seconds."""
+    """When a run ends: at a relative gap, after epochs, after seconds, or when the optimum is proved too large."""
 
     tol: float | None = 1e-3
     max_iter: int = 1000
     time_budget: float | None = None
+    largest_optimum: float = np.inf
 
 
 @dataclass
@@ -159,6 +161,8 @@ class _Run:
             return Status.OVERFLOW
         self.last, self.reviewed_at = review, self.solver.visits(self.state)
         self.record(review.certificate)
+        if review.certificate.dual > self.stop.largest_optimum:
+            return Status.INSEPARABLE
         gap = review.certificate.relative_gap
         if self.stop.tol is None or gap > max(self.stop.tol, _rounding):
             return None
@@ -238,5 +242,5 @@ def run(
     if status is not Status.OVERFLOW:
         reached = whole.review()
         is_open = status in (Status.TIME, Status.ROUNDING)
-        status = reached if reached is Status.OVERFLOW or (is_open and reached) else status
+        status = reached if reached in _final or (is_open and reached) else status
     return whole.solution(status)
