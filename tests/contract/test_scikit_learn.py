@@ -14,7 +14,13 @@ RANDOM_ORDER = {
 }
 
 
+# One of the two data sets of this check has a class of a single row, which cannot be on both sides of a fold.
+FOLDS = dict.fromkeys(RANDOM_ORDER, "a class of one row has no probability")
+
+
 def expected_failures(estimator):
+    if estimator.probability:
+        return FOLDS
     by_rows = estimator.solver == "pegasos" and estimator.batch_size == 1
     return RANDOM_ORDER if by_rows else {}
 
@@ -24,11 +30,13 @@ def expected_failures(estimator):
         PegasosClassifier(solver="auto", tol=1e-12),
         PegasosClassifier(solver="dual", tol=1e-12),
         PegasosClassifier(regularize_intercept=False, tol=1e-10),
+        PegasosClassifier(probability=True, tol=1e-10),
         PegasosClassifier(solver="pegasos", batch_size="all"),
         PegasosClassifier(solver="pegasos"),
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
         KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),
+        KernelPegasosClassifier(probability=True, tol=1e-10, max_iter=200),
         KernelPegasosClassifier(kernel="linear", tol=1e-12, max_iter=100),
         KernelPegasosClassifier(kernel="poly", tol=1e-10, max_iter=100),
         KernelPegasosClassifier(solver="pegasos", batch_size="all", max_iter=200),

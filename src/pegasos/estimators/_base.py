@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos import theory
@@ -18,6 +19,7 @@ from pegasos.certificate import Certificate, balanced, certify, combine, interce
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, names_kept_on_failure
+from pegasos.estimators._probability import agreeing, cross_fitted, most_folds
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
 from pegasos.estimators._schemes import Scheme, schemes
 from pegasos.estimators._targets import (
@@ -43,6 +45,14 @@ def can_stream(model: Any) -> bool:
     """Whether the model may learn block by block."""
     if model.fit_intercept and not model.regularize_intercept:
         raise AttributeError("a stream knows no intercept that is not regularised; give regularize_intercept=True.")
+    if model.probability:
+        raise AttributeError("a stream keeps no rows to fit probabilities on; give probability=False.")
+    return True
+
+
+def _has_probabilities(model: Any) -> bool:
+    if not model.probability:
+        raise AttributeError("probabilities are fitted only with probability=True.")
     return True
 
 
@@ -66,14 +76,18 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             solutions = solve_all(
                 problems,
                 solver,
-                Stop(self.tol, self.max_iter, self.time_budget, terms.largest_optimum),
+                Stop(self.tol, self.max_iter, self._time_share, terms.largest_optimum),
                 seed=seed,
                 n_jobs=self._jobs(problems),
                 states=self._warm_states(solver, problems, seed),
                 watchers=[onlookers.watcher(k) for k in range(len(problems))],
             )
             solutions = self._finish(problems, solutions)
-            self.classes_, self._terms = classes, terms
+            calibration = None
+            if self.probability:
+                plan = {"rows": rows, "classes": classes, "scheme": self._scheme, "seed": seed}
+                calibration = cross_fitted(self, self._collection(rows), y, weights, **plan)
+            self.classes_, self._terms, self._calibration = classes, terms, calibration
             self._write(solutions, merge_traces(problems, solutions), X)
             self._intercept_reach = (
                 _intercept_reaches(problems, solutions) if terms.is_free else np.zeros(len(problems))
@@ -91,10 +105,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(scores > 0.0).astype(np.intp)])
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        decisions = self.decision_function(X)
+        return np.asarray(self.classes_[self._winners(decisions)])
 
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Recompute the certificate from the training data and the stored dual point, trusting no solver.
@@ -134,6 +146,31 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         reach = lengths[:, None] * (radii * (1.0 + 1e-9) + rounding) + (1.0 + 1e-9) * self._intercept_reach
         return self._scheme.certified(scores, reach, len(self.classes_))
 
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The probability of each class, of shape (n_rows, n_classes); the class predicted has the largest.
+
+        By Platt's method, on scores of rows that their model had not seen. Needs ``probability=True`` at the fit.
+        """
+        check_is_fitted(self, "classes_")
+        if self._calibration is None:
+            raise PegasosError("the model was fitted without probabilities; fit it with probability=True.")
+        scores, n_classes = self._scores(X), len(self.classes_)
+        found = self._scheme.probabilities(self._calibration.of_problems(scores), n_classes)
+        return agreeing(found, self._winners(self._scheme.decisions(scores, n_classes)))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def _winners(self, decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+        """The number of the class that is predicted."""
+        if decisions.ndim == 1:
+            return (decisions > 0.0).astype(np.intp)
+        return np.asarray(decisions.argmax(axis=1))
+
     def margin(self, X: Any, y: Any, *, geometric: bool = False) -> npt.NDArray[np.float64]:
         """How far each row is on the right side; negative where the prediction is wrong.
 
@@ -168,7 +205,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_word("sampling", self.sampling, ("shuffle", "uniform"))
         check.check_word("average", self.average, (None, "uniform", "tail"))
         check.check_word("multi_class", self.multi_class, tuple(schemes))
-        for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start"):
+        for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start", "probability"):
             check.check_flag(name, getattr(self, name))
         if self._is_free and self.solver == "pegasos":
             raise PegasosError(
@@ -200,6 +237,12 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _bias(self) -> float:
         """The value of the constant column that carries a regularised intercept."""
         return float(self.intercept_scaling) if self.fit_intercept and self.regularize_intercept else 0.0
+
+    @property
+    def _time_share(self) -> float | None:
+        """Of the fit of all rows: with probabilities, those of the folds take as much each."""
+        whole: float | None = self.time_budget
+        return whole / (most_folds + 1) if whole is not None and self.probability else whole
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -256,6 +299,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
         """The rows to train on, y as an array of the same length, and the weights."""
+        raise NotImplementedError
+
+    def _collection(self, rows: Any) -> Any:
+        """What was read, in a form that a fit takes."""
         raise NotImplementedError
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Any, Any]:

@@ -30,6 +30,12 @@ class Scheme(Protocol):
     ) -> list[Problem]:
         """Return the problems of rows with these class numbers; an offset for each, where there is a prior."""
 
+    def signs(self, codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
+        """Return the labels of each problem; 0 for a row that has no part in it."""
+
+    def probabilities(self, of_problems: Scores, n_classes: int) -> Scores:
+        """Return the probability of each class, from those of the positive sides of the problems."""
+
     def decisions(self, scores: Scores, n_classes: int) -> Scores:
         """Return the score of each class, of shape (n_rows, n_classes), from those of the problems.
 
@@ -71,6 +77,12 @@ class OneVsRest:
         """The labels of each problem."""
         positive = [1] if n_classes == 2 else range(n_classes)
         return [np.where(codes == k, np.int8(1), np.int8(-1)) for k in positive]
+
+    def probabilities(self, of_problems: Scores, n_classes: int) -> Scores:
+        """Of two classes, that and the rest; of more, in proportion."""
+        if n_classes == 2:
+            return np.column_stack([1.0 - of_problems[:, 0], of_problems[:, 0]])
+        return np.asarray(of_problems / of_problems.sum(axis=1, keepdims=True))
 
     def decisions(self, scores: Scores, n_classes: int) -> Scores:
         """The scores themselves."""

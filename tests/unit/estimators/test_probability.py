@@ -1,0 +1,152 @@
+"""Probabilities: Platt's sigmoids, several classes coupled, and no contradiction of the prediction."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics import brier_score_loss
+from sklearn.svm import LinearSVC
+
+from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError
+from pegasos.estimators._probability import _fit_sigmoid, agreeing
+from pegasos.kernels import Spectrum
+
+X, Y = load_iris(return_X_y=True)
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(2, 6)), elements=st.floats(0.0, 1.0)),
+    st.integers(0, 2**16),
+)
+def test_the_predicted_class_is_the_likeliest_whatever_the_probabilities_were(raw, seed):
+    raw = raw + 1e-9
+    probabilities = raw / raw.sum(axis=1, keepdims=True)
+    winners = np.random.default_rng(seed).integers(0, raw.shape[1], len(raw))
+    mixed = agreeing(probabilities, winners)
+    assert (mixed.argmax(axis=1) == winners).all()
+    np.testing.assert_allclose(mixed.sum(axis=1), 1.0, atol=1e-12)
+    assert (mixed >= 0.0).all()
+    others = np.ones_like(mixed, np.bool_)
+    np.put_along_axis(others, winners[:, None], False, axis=1)
+    settled = (
+        np.where(others, probabilities, -1.0).max(axis=1)
+        < np.take_along_axis(probabilities, winners[:, None], axis=1).ravel()
+    )
+    np.testing.assert_array_equal(mixed[settled], probabilities[settled])
+
+
+@given(st.integers(0, 10_000), st.integers(2, 4), st.floats(0.0, 0.4))
+def test_probabilities_never_contradict_the_prediction(seed, n_classes, noise):
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(60, 3))
+    y = np.where(random.random(60) < noise, random.integers(0, n_classes, 60), np.arange(60) % n_classes)
+    rows[:, 0] += y
+    model = PegasosClassifier(lam=1e-2, probability=True, random_state=seed).fit(rows, y)
+    new = random.normal(scale=3.0, size=(200, 3))
+    found = model.predict_proba(new)
+    np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(new))
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(new)), found)
+
+
+def test_the_sigmoid_has_the_least_log_loss():
+    random = np.random.default_rng(0)
+    scores = random.normal(size=400)
+    positive = random.random(400) < 1.0 / (1.0 + np.exp(-(2.0 * scores - 0.5)))
+    weights = random.uniform(0.0, 2.0, 400)
+    slope, shift = _fit_sigmoid(scores, positive, weights)
+    n_positive, n_negative = weights[positive].sum(), weights[~positive].sum()
+    targets = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+
+    def loss(a, b):
+        p = 1.0 / (1.0 + np.exp(-(a * scores + b)))
+        return -weights @ (targets * np.log(p) + (1 - targets) * np.log(1 - p))
+
+    best = loss(slope, shift)
+    for step in (1e-3, -1e-3):
+        assert loss(slope + step, shift) > best
+        assert loss(slope, shift + step) > best
+    assert slope == pytest.approx(2.0, abs=0.5)
+
+
+def test_a_weight_of_two_in_the_sigmoid_is_a_row_twice():
+    random = np.random.default_rng(1)
+    scores = random.normal(size=50)
+    positive = scores + random.normal(size=50) > 0
+    weights = random.integers(1, 4, 50)
+    once = _fit_sigmoid(scores, positive, weights.astype(float))
+    twice = _fit_sigmoid(np.repeat(scores, weights), np.repeat(positive, weights), None)
+    np.testing.assert_allclose(once, twice, rtol=1e-6)
+
+
+def test_perfectly_separated_scores_have_a_finite_sigmoid():
+    slope, shift = _fit_sigmoid(np.r_[np.full(10, -1.0), np.full(10, 1.0)], np.arange(20) >= 10, None)
+    assert np.isfinite([slope, shift]).all()
+    assert slope > 0.0
+
+
+def test_the_brier_score_is_that_of_scikit_learns_calibration():
+    rows, y = make_classification(2000, 20, n_informative=5, weights=[0.75], flip_y=0.1, random_state=0)
+    train, test = np.arange(1000), np.arange(1000, 2000)
+    ours = PegasosClassifier(C=0.1, probability=True, random_state=0).fit(rows[train], y[train])
+    theirs = CalibratedClassifierCV(LinearSVC(C=0.1, loss="hinge", max_iter=1_000_000), ensemble=False)
+    theirs.fit(rows[train], y[train])
+    mine = brier_score_loss(y[test], ours.predict_proba(rows[test])[:, 1])
+    assert mine <= brier_score_loss(y[test], theirs.predict_proba(rows[test])[:, 1]) + 0.003
+
+
+@pytest.mark.parametrize("make", [PegasosClassifier, KernelPegasosClassifier])
+def test_three_classes_are_told_apart(make):
+    model = make(lam=1e-3, probability=True, random_state=0, max_iter=5000).fit(X, Y)
+    found = model.predict_proba(X)
+    assert found.shape == (150, 3)
+    assert np.log(found[np.arange(150), Y]).mean() > -0.5 if make is KernelPegasosClassifier else True
+    again = make(lam=1e-3, probability=True, random_state=0, max_iter=5000).fit(X, Y)
+    np.testing.assert_array_equal(again.predict_proba(X), found)
+
+
+def test_strings_sparse_rows_and_kernel_matrices_have_probabilities():
+    random = np.random.default_rng(0)
+    words = ["".join(random.choice(list("abc"), 8)) for _ in range(80)]
+    y = np.array(["many" if word.count("a") > 2 else "few" for word in words])
+    on_words = KernelPegasosClassifier(Spectrum(1), lam=1e-2, probability=True, random_state=0).fit(words, y)
+    assert (on_words.classes_[on_words.predict_proba(words).argmax(axis=1)] == on_words.predict(words)).all()
+    gram = Spectrum(1).block(words, words)
+    on_gram = KernelPegasosClassifier("precomputed", lam=1e-2, probability=True, random_state=0).fit(gram, y)
+    np.testing.assert_allclose(on_gram.predict_proba(gram), on_words.predict_proba(words), atol=0.05)
+    sparse = PegasosClassifier(lam=1e-2, probability=True, random_state=0).fit(sp.csr_array(X), Y == 1)
+    dense = PegasosClassifier(lam=1e-2, probability=True, random_state=0).fit(X, Y == 1)
+    np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-2)
+
+
+def test_rows_without_weight_have_no_say_in_probabilities():
+    random = np.random.default_rng(0)
+    weights = np.r_[random.uniform(0.5, 2.0, 150), np.zeros(30)]
+    rows, y = np.r_[X, random.normal(size=(30, 4))], np.r_[Y == 1, random.random(30) < 0.5]
+    model = PegasosClassifier(lam=1e-2, probability=True, random_state=0).fit(rows, y, weights)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_bad_calls_get_a_sentence():
+    with pytest.raises(PegasosError, match="needs rows for two folds at least, but class True has only 1"):
+        PegasosClassifier(probability=True).fit(X[:20], np.arange(20) < 1)
+    model = PegasosClassifier(lam=1e-2).fit(X, Y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(PegasosError, match="fitted without probabilities"):
+        model.set_params(probability=True).predict_proba(X)
+    with pytest.raises(PegasosError, match="probability must be True or False"):
+        PegasosClassifier(probability="yes").fit(X, Y)
+    assert not hasattr(PegasosClassifier(probability=True), "partial_fit")
+
+
+def test_a_failed_calibration_leaves_the_last_good_model():
+    model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, Y)
+    before = model.coef_.copy()
+    with pytest.raises(PegasosError, match="folds"):
+        model.set_params(probability=True).fit(X[:60], np.r_[np.zeros(59), 1.0])
+    np.testing.assert_array_equal(model.coef_, before)
+    assert model.predict(X).shape == (150,)
