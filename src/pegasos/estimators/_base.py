@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, names_kept_on_failure
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
-from pegasos.estimators._schemes import Scheme, schemes
+from pegasos.estimators._schemes import Members, Scheme, losses_of_zero, schemes, sizes
 from pegasos.estimators._targets import (
     Terms,
     class_factors,
@@ -48,25 +49,27 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             rows, y, weights = self._read_training_rows(X, y, sample_weight)
             classes = find_classes(y, weights)
             codes = encode(y, classes)
-            totals = class_totals(codes, len(classes), weights)
-            terms = self._terms_of(classes, totals, float(totals.sum()))
+            totals, counts = (class_totals(codes, len(classes), each) for each in (weights, None))
+            terms = self._terms_of(classes, totals, counts, float(totals.sum()))
+            members = self._scheme.members(codes, len(classes))
             problems = self._scheme.problems(rows, codes, weights, terms, None)
-            solver = self._solver(rows)
+            solvers = [self._solver(rows, n) for n in sizes(members, rows.n_rows)]
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
             solutions = solve_all(
                 problems,
-                solver,
+                solvers,
                 Stop(self.tol, self.max_iter, self.time_budget),
                 seed=seed,
                 n_jobs=self._jobs(problems),
-                states=self._warm_states(solver, problems, seed),
+                states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
                 watchers=[onlookers.watcher(k) for k in range(len(problems))],
+                settle=self._settle,
             )
             solutions = self._finish(problems, solutions)
             self.classes_, self._terms = classes, terms
-            self._write(solutions, merge_traces(problems, solutions), X)
-            self._remember(solutions, rows.n_rows, totals, seed)
+            self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
+            self._remember(solutions, rows.n_rows, terms, seed)
             onlookers.end()
             if worst_status(solutions) not in _satisfied:
                 warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
@@ -94,16 +97,25 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "certificate_")
         rows, y = self._read_rows_again(X, y)
-        alphas = np.atleast_2d(self.alpha_)
-        if rows.n_rows != alphas.shape[1]:
-            raise PegasosError(
-                f"alpha_ belongs to the {alphas.shape[1]} rows of the last fit, got {rows.n_rows} rows; "
-                "certify needs the same rows in the same order."
-            )
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
+        members = self._scheme.members(codes, len(self.classes_))
+        alphas = self._alphas()
+        if [len(alpha) for alpha in alphas] != sizes(members, rows.n_rows):
+            # Of pairs, each row is in one less than there are classes.
+            is_shared = isinstance(members[0], slice)
+            n_fitted = len(alphas[0]) if is_shared else sum(map(len, alphas)) // (len(self.classes_) - 1)
+            raise PegasosError(
+                f"alpha_ belongs to the {n_fitted} rows of the last fit, got {rows.n_rows} rows; "
+                "certify needs the same rows in the same order."
+            )
         problems = self._scheme.problems(rows, codes, weights, self._terms, None)
-        return combine([certify(*each) for each in self._points(problems, alphas, X)])
+        is_present = self._scheme.is_present(class_totals(codes, len(self.classes_), weights))
+        points = self._points(problems, members, alphas, X)
+        before = self.certificate_.parts
+        return combine(
+            [certify(*each) if here else old for each, here, old in zip(points, is_present, before, strict=True)]
+        )
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -160,13 +172,20 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _terms_of(self, classes: npt.NDArray[Any], totals: npt.NDArray[np.float64], total: float) -> Terms:
-        """The terms of rows of this total weight; the totals of the classes say what balances them."""
+    def _terms_of(
+        self,
+        classes: npt.NDArray[Any],
+        totals: npt.NDArray[np.float64],
+        counts: npt.NDArray[np.float64],
+        total: float,
+    ) -> Terms:
+        """The terms of rows of this total weight; the totals and counts of the classes so far say what balances."""
         factors = class_factors(self.class_weight, classes, totals)
         lam = float(self.lam) if self.C is None else theory.lam_of_c(float(self.C), total)
         if not 0.0 < lam < np.inf:
             raise PegasosError(f"C={self.C!r} makes lam = 1 / (C N) = {lam}, which is no positive number; change C.")
-        return Terms(lam, self._bias, factors, total, len(classes))
+        C = None if self.C is None else float(self.C)
+        return Terms(lam, self._bias, factors, total, len(classes), C, totals, counts)
 
     def _pegasos(self, n: int, dtype: npt.DTypeLike, *, at_most_all: bool = False) -> Pegasos:
         """A batch larger than the rows is refused, but in a stream, whose blocks may be of any size."""
@@ -179,11 +198,12 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         average: Any = self.average
         return Pegasos(size, sampling, bool(self.projection), average, dtype)
 
-    def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
+    def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         """Every fitted attribute, in one place."""
-        self.__dict__.update(self._weights_as_attributes(np.stack([s.weights for s in solutions]), X))
-        alphas = np.stack([s.alpha for s in solutions])
-        self.alpha_ = alphas[0] if len(solutions) == 1 else alphas
+        self.__dict__.update(self._weights_as_attributes(self._stacked(solutions, members, X), X))
+        alphas = [s.alpha for s in solutions]
+        shared = np.stack(alphas) if isinstance(members[0], slice) else alphas
+        self.alpha_ = alphas[0] if len(alphas) == 1 else shared
         self.certificate_ = combine([s.certificate for s in solutions])
         self.trace_ = trace
         self.n_iter_ = max(s.n_epochs for s in solutions)
@@ -191,10 +211,19 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         status = worst_status(solutions)
         self.status_ = f"{status.value} {str(self.certificate_).capitalize()}."
 
-    def _write_pass(self, solutions: list[Solution], X: Any) -> None:
-        self._write(solutions, add_traces(solutions), X)
+    def _write_pass(self, solutions: list[Solution], X: Any, members: list[Members]) -> None:
+        self._write(solutions, add_traces(solutions), X, members)
 
-    def _jobs(self, problems: list[Problem]) -> int | None:
+    def _stacked(self, solutions: list[Solution], members: list[Members], X: Any) -> npt.NDArray[np.float64]:
+        """The weights of the problems, one row each."""
+        return np.stack([s.weights for s in solutions])
+
+    def _alphas(self) -> list[npt.NDArray[np.float64]]:
+        """The dual points of the last fit, one a problem."""
+        alphas: Any = getattr(self, "alpha_", [])
+        return alphas if isinstance(alphas, list) else list(np.atleast_2d(alphas))
+
+    def _jobs(self, problems: Sequence[Problem]) -> int | None:
         """Threads for the problems."""
         jobs: int | None = self.n_jobs
         return jobs
@@ -209,24 +238,33 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """The same rows for a fitted model."""
         raise NotImplementedError
 
-    def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
+    def _settle(self, problem: Problem, solution: Solution) -> Solution:
+        """What is done to a solution while its problem is at hand."""
+        return solution
+
+    def _finish(self, problems: Sequence[Problem], solutions: list[Solution]) -> list[Solution]:
         """What is done to the solutions before they become a model."""
         return solutions
 
-    def _solver(self, rows: Any) -> Solver:
+    def _solver(self, rows: Any, n: int) -> Solver:
+        """The solver of a problem about n of the rows."""
         raise NotImplementedError
 
-    def _warm_states(self, solver: Solver, problems: list[Problem], seed: int) -> list[Any]:
+    def _warm_states(
+        self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int
+    ) -> list[Any]:
         """Where the last fit ended, as far as it fits these rows; None: begin anew."""
         raise NotImplementedError
 
-    def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
+    def _remember(self, solutions: list[Solution], n_rows: int, terms: Terms, seed: int) -> None:
         """What a warm start or a stream goes on from."""
         raise NotImplementedError
 
-    def _points(self, problems: list[Problem], alphas: npt.NDArray[np.float64], X: Any) -> Any:
+    def _points(
+        self, problems: Sequence[Problem], members: list[Members], alphas: list[npt.NDArray[np.float64]], X: Any
+    ) -> Any:
         """Each problem with its weights and its dual point."""
-        return zip(problems, self._weights(problems[0].rows.bias), alphas, strict=True)
+        return zip(problems, self._weights(self._terms.bias), alphas, strict=True)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         """The weights of the fitted model, one row a problem, for rows whose constant column has this value."""

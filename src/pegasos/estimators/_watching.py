@@ -36,12 +36,13 @@ class Onlookers:
         if getattr(estimator, "_skl_callbacks", None):
             epochs = estimator.max_iter
             many = n_problems > 1
+            noun = estimator._scheme.noun
             self.root = estimator._init_callback_context(
                 max_subtasks=n_problems if many else epochs, sequential_subtasks=not many
             )
             self.root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             self.tasks = [
-                self.root.subcontext(task_name=f"class {k}", task_id=k, max_subtasks=epochs) if many else self.root
+                self.root.subcontext(task_name=f"{noun} {k}", task_id=k, max_subtasks=epochs) if many else self.root
                 for k in range(n_problems)
             ]
 
@@ -51,7 +52,7 @@ class Onlookers:
         if self.tasks[k] is not None:
             watcher.on_epoch = self._epoch_hook(self.tasks[k], single=len(self.tasks) == 1)
         if self.estimator.verbose:
-            label = f"class {k}  " if len(self.tasks) > 1 else ""
+            label = f"{self.estimator._scheme.noun} {k}  " if len(self.tasks) > 1 else ""
             watcher.on_review = lambda row: print(label + _line(row), flush=True)
         return watcher
 
