@@ -20,7 +20,7 @@ using GivenWeights = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 // The views together with the arrays they look into.
 struct OwnedRows {
   Rows rows;
-  InputArray values, indices, starts;
+  InputArray values, indices, starts, numbers;
 };
 
 struct OwnedProblem {

@@ -74,6 +74,7 @@ static void csr_products(const OwnedRows& owned, MatrixArray transposed, MatrixA
   const Rows& rows = owned.rows;
   const Block vectors = block_of(transposed), block = block_of(out);
   const Index width = loops().products_width(rows.scalar);
+  require(!rows.numbers, "products need all rows, not a view.");
   require(rows.layout == Layout::csr && vectors.scalar == rows.scalar && block.scalar == rows.scalar,
           "products need CSR rows and vectors of one type.");
   require(vectors.n_rows == rows.n_features && vectors.n_columns == width && vectors.stride == width,

@@ -42,6 +42,7 @@ static void scores(const OwnedRows& rows, GivenWeights weights, WeightArray out)
 }
 
 static std::tuple<Index, Index, Index> inspect(const OwnedRows& rows, WeightArray squared_norms) {
+  if (rows.rows.numbers) throw std::invalid_argument("a view is of rows that were inspected.");
   if (squared_norms.ndim() != 1 || Index(squared_norms.shape(0)) != rows.rows.n_rows)
     throw std::invalid_argument("squared_norms must have one entry a row.");
   nb::gil_scoped_release release;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -29,7 +30,7 @@ static OwnedRows whole_rows(Layout layout, InputArray values, double bias) {
   require(contiguous, "dense rows must be C-contiguous.");
   const Rows rows{
       layout, scalar_of(values.dtype(), "dense rows"), IndexType::int32, values.data(), nullptr, nullptr, n, d, bias};
-  return {rows, std::move(values), {}, {}};
+  return {rows, std::move(values), {}, {}, {}};
 }
 
 static OwnedRows dense_rows(InputArray values, double bias) {
@@ -43,7 +44,7 @@ static OwnedRows gram_rows(InputArray values) {
 
 // Rows of which only the scores are known: a loop may test them, but not move along them.
 static OwnedRows scored_rows(Index n) {
-  return {{Layout::gram, Scalar::float64, IndexType::int32, nullptr, nullptr, nullptr, n, n, 0.0}, {}, {}, {}};
+  return {{Layout::gram, Scalar::float64, IndexType::int32, nullptr, nullptr, nullptr, n, n, 0.0}, {}, {}, {}, {}};
 }
 
 static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray starts, Index n_features, double bias) {
@@ -69,7 +70,26 @@ static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray star
                   n,
                   n_features,
                   bias};
-  return {rows, std::move(values), std::move(indices), std::move(starts)};
+  return {rows, std::move(values), std::move(indices), std::move(starts), {}};
+}
+
+// The rows of these numbers among all that `owned` looks into, be it a view itself.
+static OwnedRows view_rows(const OwnedRows& owned, InputArray numbers) {
+  require(owned.rows.layout != Layout::gram, "a kernel matrix has no views.");
+  require(numbers.ndim() == 1 && numbers.dtype() == nb::dtype<RowNumber>() &&
+              (numbers.shape(0) <= 1 || numbers.stride(0) == 1),
+          "the row numbers of a view must be a contiguous uint32 vector.");
+  const bool sparse = owned.rows.layout == Layout::csr;
+  const Index whole = sparse ? Index(owned.starts.shape(0)) - 1 : Index(owned.values.shape(0));
+  require(whole <= Index(~RowNumber(0)), "a view is of at most 4294967295 rows.");
+  const RowNumber* begin = static_cast<const RowNumber*>(numbers.data());
+  const RowNumber* end = begin + numbers.shape(0);
+  require(std::all_of(begin, end, [&](RowNumber i) { return Index(i) < whole; }), "a row of a view is out of bounds.");
+  OwnedRows view = owned;
+  view.rows.n_rows = Index(numbers.shape(0));
+  view.rows.numbers = begin;
+  view.numbers = std::move(numbers);
+  return view;
 }
 
 static Column column_of(const InputArray& array, Index n, const char* name) {
@@ -96,7 +116,7 @@ static OwnedProblem make_problem(const OwnedRows& rows, InputArray sign, InputAr
 }
 
 void bind_problem(nb::module_& m) {
-  nb::class_<OwnedRows>(m, "Rows", "A view of the user's rows, dense or CSR; nothing is copied.")
+  nb::class_<OwnedRows>(m, "Rows", "The user's rows, dense or CSR, or some of them; nothing is copied.")
       .def_prop_ro("n_rows", [](const OwnedRows& r) { return r.rows.n_rows; })
       .def_prop_ro("n_features", [](const OwnedRows& r) { return r.rows.n_features; });
   m.def("dense_rows", dense_rows, nb::arg("values"), nb::arg("bias"));
@@ -104,6 +124,8 @@ void bind_problem(nb::module_& m) {
   m.def("scored_rows", scored_rows, nb::arg("n_rows"));
   m.def("csr_rows", csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("starts"), nb::arg("n_features"),
         nb::arg("bias"));
+  m.def("view_rows", view_rows, nb::arg("rows"), nb::arg("numbers"),
+        "A view of some of the rows, by their numbers among all that `rows` looks into.");
   nb::class_<OwnedProblem>(m, "Problem", "The problem as the loops see it.");
   m.def("make_problem", make_problem, nb::arg("rows"), nb::arg("sign"), nb::arg("cost"), nb::arg("offset"),
         nb::arg("lam"), nb::arg("total"));

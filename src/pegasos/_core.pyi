@@ -10,7 +10,7 @@ def instruction_set() -> str:
     """The instruction set the loops run on: 'avx512', 'avx2' or 'baseline'."""
 
 class Rows:
-    """A view of the user's rows, dense or CSR; nothing is copied."""
+    """The user's rows, dense or CSR, or some of them; nothing is copied."""
 
     @property
     def n_rows(self) -> int: ...
@@ -25,6 +25,11 @@ def gram_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)]) ->
 def scored_rows(n_rows: int) -> Rows: ...
 
 def csr_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)], indices: Annotated[NDArray, dict(device='cpu', writable=False)], starts: Annotated[NDArray, dict(device='cpu', writable=False)], n_features: int, bias: float) -> Rows: ...
+
+def view_rows(rows: Rows, numbers: Annotated[NDArray, dict(device='cpu', writable=False)]) -> Rows:
+    """
+    A view of some of the rows, by their numbers among all that `rows` looks into.
+    """
 
 class Problem:
     """The problem as the loops see it."""

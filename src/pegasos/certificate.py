@@ -49,8 +49,8 @@ class Certificate:
     gap: float
     relative_gap: float
     weight_radius: float
-    least_margin: float = math.nan
-    squared_norm: float = math.nan
+    least_margin: float = math.inf
+    squared_norm: float = 0.0
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:

@@ -47,6 +47,8 @@ class KernelRows:
     squared_norms : array of shape (n_rows,)
         K(x_i, x_i) + bias^2.
     dtype : type of the columns
+    cache_bytes : float
+        What the table may take.
     table : array of shape (n_slots, n_rows)
         A column of the kernel matrix in each slot up to `n_kept`, its entries in the order of `order`. First come,
         first kept: where not all fit, a loop over them would find nothing in a cache of those used last.
@@ -60,6 +62,7 @@ class KernelRows:
     bias: float
     squared_norms: npt.NDArray[np.float64]
     dtype: np.dtype[Any]
+    cache_bytes: float
     table: Floats
     slot_of: Numbers
     order: Numbers
@@ -75,7 +78,6 @@ class KernelRows:
     @classmethod
     def of(cls, kernel: Kernel, items: Items, bias: float, *, cache_bytes: float, double: bool) -> KernelRows:
         """Room for as many columns as fit, two blocks at least."""
-        n = len(items)
         squared_norms = kernel.evaluate_diagonal(items) + bias * bias
         if not np.isfinite(squared_norms).all():
             row = int(np.flatnonzero(~np.isfinite(squared_norms))[0])
@@ -89,10 +91,30 @@ class KernelRows:
         # No value exceeds the largest of the diagonal.
         wide = double or float(squared_norms.max(initial=0.0)) > _largest_single
         dtype = np.dtype(np.float64) if wide else kernel.result_type(items, items)
+        return cls._empty(kernel, items, bias, squared_norms, dtype=dtype, cache_bytes=cache_bytes)
+
+    @classmethod
+    def _empty(
+        cls,
+        kernel: Kernel,
+        items: Items,
+        bias: float,
+        squared_norms: npt.NDArray[np.float64],
+        *,
+        dtype: np.dtype[Any],
+        cache_bytes: float,
+    ) -> KernelRows:
+        """No column is known yet."""
+        n = len(items)
         n_slots = int(min(n, max(cache_bytes // (max(n, 1) * dtype.itemsize), 2 * _columns_at_once)))
         none = np.full(n, -1, np.intp)
         table = _untouched(n_slots, n, dtype)
-        return cls(kernel, items, bias, squared_norms, dtype, table, none, *_arrangement(items, n_slots))
+        return cls(kernel, items, bias, squared_norms, dtype, cache_bytes, table, none, *_arrangement(items, n_slots))
+
+    def view(self, indices: Numbers) -> KernelRows:
+        """Some of the rows, with a table of their own that may take as much memory."""
+        items, squared_norms = self.items.take(indices), self.squared_norms[indices]
+        return self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
 
     @property
     def n_rows(self) -> int:

@@ -7,7 +7,7 @@ Sample weights, class weights, transfer and the intercept are values of its fiel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -42,12 +42,15 @@ class Rows:
     squared_norms : array of shape (n_rows,)
         |x_i|^2 with the constant column.
     native : _core.Rows
+    numbers : uint32 array of shape (n_rows,), or None for all rows of `values`
+        Of a view: which rows of `values` these are.
     """
 
     values: Matrix
     bias: float
     squared_norms: npt.NDArray[np.float64]
     native: _core.Rows
+    numbers: npt.NDArray[np.uint32] | None = None
 
     @classmethod
     def of(cls, values: Matrix, bias: float) -> Rows:
@@ -69,31 +72,43 @@ class Rows:
             return cls.of(values, bias)
         return cls(values, bias, squared_norms, native)
 
+    def view(self, indices: npt.NDArray[Any]) -> Rows:
+        """Some of the rows, or of a view's, in place: every loop does with them what it does with a copy."""
+        # A problem counts its rows in 32 bits.
+        numbers = indices.astype(np.uint32) if self.numbers is None else self.numbers[indices]
+        native = _core.view_rows(self.native, numbers)
+        return Rows(self.values, self.bias, self.squared_norms[indices], native, numbers)
+
     def take(self, indices: npt.NDArray[Any]) -> Rows:
         """A copy of some of the rows, which need no second look."""
-        values = self.values[indices]
+        values = self.values[indices if self.numbers is None else self.numbers[indices]]
         return Rows(values, self.bias, self.squared_norms[indices], _native_rows(values, self.bias))
 
     def part(self, begin: int, end: int) -> Rows:
         """A view of the rows begin..end of a dense array."""
+        if self.numbers is not None:
+            return self.view(np.arange(begin, end))
         values = self.values[begin:end]
         return Rows(values, self.bias, self.squared_norms[begin:end], _native_rows(values, self.bias))
 
     def with_bias(self, bias: float) -> Rows:
         """The same rows with another value of the constant column."""
         squared_norms = self.squared_norms + (bias * bias - self.bias * self.bias)
-        return Rows(self.values, bias, squared_norms, _native_rows(self.values, bias))
+        rows = Rows(self.values, bias, squared_norms, _native_rows(self.values, bias))
+        if self.numbers is None:
+            return rows
+        return replace(rows, native=_core.view_rows(rows.native, self.numbers), numbers=self.numbers)
 
     def of_type(self, dtype: npt.DTypeLike) -> Rows:
         """The same rows with values of another type; themselves if they have it."""
         if self.dtype == dtype:
             return self
-        values = self.values.astype(dtype)
+        values = self.own_values.astype(dtype)
         return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias))
 
     def dense(self) -> Rows:
         """The same rows as a dense array."""
-        values = np.ascontiguousarray(self.values.toarray())
+        values = np.ascontiguousarray(self.own_values.toarray())
         return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias))
 
     def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
@@ -114,6 +129,20 @@ class Rows:
         scores = np.empty((self.n_rows, 1))
         _core.scores(self.native, weights[None], scores)
         return scores[:, 0]
+
+    @property
+    def own_values(self) -> Matrix:
+        """The values of these rows alone: of a view a copy."""
+        return self.values if self.numbers is None else self.values[self.numbers]
+
+    @property
+    def n_stored(self) -> int:
+        """How many values these rows have in memory."""
+        if not sp.issparse(self.values):
+            return self.n_rows * self.n_features
+        if self.numbers is None:
+            return int(self.values.nnz)
+        return int(np.diff(self.values.indptr)[self.numbers].sum())
 
     @property
     def n_rows(self) -> int:
@@ -173,6 +202,9 @@ class RowsLike(Protocol):
     @property
     def n_features(self) -> int:
         """Number of weights, without that of the constant column."""
+
+    def view(self, indices: npt.NDArray[Any]) -> RowsLike:
+        """Return some of the rows."""
 
     def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
         """Return w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""

@@ -113,6 +113,7 @@ class Solution:
     n_steps: int
     state: Any
     intercept: float = 0.0  # beside the one that the weights speak of
+    intercept_reach: float = 0.0  # how far that of an exact solution may be
 
     def followed_by(self, other: Solution) -> Solution:
         """The solution of a run that went on from the end of this one."""

@@ -10,8 +10,15 @@ import numpy.typing as npt
 least_margin = 1e-5  # of the largest norm: with a smaller margin, classes are taken for inseparable
 
 
-def lam_of_c(C: float, total: float) -> float:
-    """The lam with the same minimiser as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight."""
+def lam_of_c(C: float, total: float, largest_norm: float = 1.0) -> float:
+    """The lam with the same minimiser as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight.
+
+    An infinite C asks for a hard margin. Where weights of length 1/m give every row a margin, the dual variables add up
+    to lam total / m^2, and no bound of 1 is in their way with the lam of this function, down to margins of 1e-5 of the
+    largest norm. Those weights cost lam / (2 m^2), at most 1 / (2 total): a larger optimum proves that there are none.
+    """
+    if math.isinf(C):
+        return (least_margin * (largest_norm or 1.0)) ** 2 / total
     product = C * total
     return 1.0 / product if product > 0.0 else math.inf
 
@@ -27,16 +34,6 @@ def margin_bound(dual: float, lam: float) -> float:
     With a margin m, weights of length 1/m would have no loss and cost lam / (2 m^2).
     """
     return math.sqrt(lam / (2.0 * dual)) if dual > 0.0 else math.inf
-
-
-def hard_margin(largest_norm: float, total: float) -> tuple[float, float]:
-    """The lam of a hard margin, and the largest optimum that separable classes can have with it.
-
-    Where weights of length 1/m give every row a margin, the dual variables add up to lam total / m^2, and no bound of
-    1 is in their way with this lam, down to margins of 1e-5 of the largest norm. The weights cost lam / (2 m^2).
-    """
-    least = least_margin * largest_norm
-    return least**2 / total, 0.5 / total
 
 
 def suboptimality_bound(step: npt.ArrayLike, lam: float, largest_norm: float) -> npt.NDArray[np.float64]:

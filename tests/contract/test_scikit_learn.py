@@ -33,6 +33,8 @@ def expected_failures(estimator):
         PegasosClassifier(probability=True, tol=1e-10),
         PegasosClassifier(solver="pegasos", batch_size="all"),
         PegasosClassifier(solver="pegasos"),
+        PegasosClassifier(multi_class="ovo", tol=1e-12),
+        PegasosClassifier(multi_class="ovo", solver="pegasos", batch_size="all"),
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
         KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),
@@ -40,6 +42,7 @@ def expected_failures(estimator):
         KernelPegasosClassifier(kernel="linear", tol=1e-12, max_iter=100),
         KernelPegasosClassifier(kernel="poly", tol=1e-10, max_iter=100),
         KernelPegasosClassifier(solver="pegasos", batch_size="all", max_iter=200),
+        KernelPegasosClassifier(multi_class="ovo", tol=1e-12, max_iter=100),
     ],
     expected_failed_checks=expected_failures,
 )

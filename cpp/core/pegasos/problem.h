@@ -10,7 +10,8 @@
 
 namespace pegasos {
 
-// Rows of either layout. `indices` and `starts` belong to CSR; both have the type `index`.
+// Rows of either layout. `indices` and `starts` belong to CSR; both have the type `index`. With `numbers`, a view: row
+// i is row numbers[i] of what the pointers show, and n_rows counts the view's.
 struct Rows {
   Layout layout;
   Scalar scalar;
@@ -21,6 +22,7 @@ struct Rows {
   Index n_rows;
   Index n_features;
   double bias;
+  const RowNumber* numbers = nullptr;
 };
 
 // A column with one value a row; stride 0 repeats a single value without any memory. Row i: at(column, i).

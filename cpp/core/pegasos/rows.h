@@ -6,6 +6,9 @@
 //   prefetch(i)        ask for the row's memory; needs what prefetch_start(i) asked for earlier
 //
 // `w` always has n_features + 1 entries, the last one for the constant column.
+//
+// A view numbers some of the rows anew: one number is read a row, none a value. It is no type of its own: the same
+// machine code serves both, so that a view gives the bits of a copy.
 #pragma once
 
 #include "problem.h"
@@ -14,6 +17,13 @@
 namespace pegasos::PEGASOS_ISA {
 
 inline double at(const Column& column, Index i) { return column.data[i * column.stride]; }
+
+// Which row of the memory row i is.
+struct Numbers {
+  const RowNumber* data;  // null: all rows, as they are
+
+  [[gnu::always_inline]] Index operator[](Index i) const { return data ? Index(data[i]) : i; }
+};
 
 // Brings memory nearer. Always inline: GCC takes a function that only prefetches for one without effect, and drops the
 // call.
@@ -42,8 +52,9 @@ struct DenseRows {
   Index n_rows;
   Index n_features;
   double bias;
+  Numbers numbers;
 
-  const T* row(Index i) const { return values + i * n_features; }
+  const T* row(Index i) const { return values + numbers[i] * n_features; }
 
   template <class W>
   W dot(Index i, const W* w) const {
@@ -68,9 +79,11 @@ struct CsrRows {
   Index n_rows;
   Index n_features;
   double bias;
+  Numbers numbers;
 
   template <class W>
-  W dot(Index i, const W* w) const {
+  W dot(Index row, const W* w) const {
+    const Index i = numbers[row];
     W a = 0, b = 0, c = 0, d = W(bias) * w[n_features];
     Index k = starts[i];
     const Index end = starts[i + 1];
@@ -84,7 +97,8 @@ struct CsrRows {
     return (a + b) + (c + d);
   }
   template <class W>
-  void add(Index i, W a, W* w) const {
+  void add(Index row, W a, W* w) const {
+    const Index i = numbers[row];
     const Index end = starts[i + 1];
     Index k = starts[i];
     for (; k + 4 <= end; k += 4) {  // the columns of a row differ, so four may be read before they are written
@@ -98,16 +112,18 @@ struct CsrRows {
     for (; k < end; ++k) w[indices[k]] += a * W(values[k]);
     w[n_features] += a * W(bias);
   }
-  double squared_norm(Index i) const {
+  double squared_norm(Index row) const {
+    const Index i = numbers[row];
     return simd::squared_norm(values + starts[i], Index(starts[i + 1]) - Index(starts[i])) + bias * bias;
   }
-  [[gnu::always_inline]] void prefetch(Index i) const {
+  [[gnu::always_inline]] void prefetch(Index row) const {
+    const Index i = numbers[row];
     const Index begin = starts[i];
     const Index count = Index(starts[i + 1]) - begin;
     prefetch_some_lines(values + begin, count * Index(sizeof(T)));
     prefetch_some_lines(indices + begin, count * Index(sizeof(I)));
   }
-  [[gnu::always_inline]] void prefetch_start(Index i) const { __builtin_prefetch(starts + i, 0, 2); }
+  [[gnu::always_inline]] void prefetch_start(Index i) const { __builtin_prefetch(starts + numbers[i], 0, 2); }
 };
 
 // A kernel matrix K in the place of rows: what an algorithm takes for the weights are the scores of the rows
@@ -133,10 +149,10 @@ auto visit(const Rows& r, F&& f) {
     const T* values = static_cast<const T*>(r.values);
     auto csr = [&]<class I>(I) {
       return f(CsrRows<T, I>{values, static_cast<const I*>(r.indices), static_cast<const I*>(r.starts), r.n_rows,
-                             r.n_features, r.bias});
+                             r.n_features, r.bias, Numbers{r.numbers}});
     };
-    if (r.layout == Layout::dense) return f(DenseRows<T>{values, r.n_rows, r.n_features, r.bias});
-    if (r.layout == Layout::gram) return f(GramRows<T>{{values, r.n_rows, r.n_features, 0.0}});
+    if (r.layout == Layout::dense) return f(DenseRows<T>{values, r.n_rows, r.n_features, r.bias, Numbers{r.numbers}});
+    if (r.layout == Layout::gram) return f(GramRows<T>{{values, r.n_rows, r.n_features, 0.0, Numbers{}}});
     return r.index == IndexType::int32 ? csr(std::int32_t{}) : csr(std::int64_t{});
   };
   return r.scalar == Scalar::float32 ? typed(float{}) : typed(double{});

@@ -21,7 +21,7 @@ from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, names_kept_on_failure
 from pegasos.estimators._probability import agreeing, cross_fitted, most_folds
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
-from pegasos.estimators._schemes import Scheme, schemes
+from pegasos.estimators._schemes import Members, Scheme, losses_of_zero, schemes, sizes
 from pegasos.estimators._targets import (
     Terms,
     class_factors,
@@ -67,20 +67,23 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             rows, y, weights = self._read_training_rows(X, y, sample_weight)
             classes = find_classes(y, weights)
             codes = encode(y, classes)
-            totals = class_totals(codes, len(classes), weights)
-            terms = self._terms_of(classes, totals, float(totals.sum()), float(rows.squared_norms.max()))
+            totals, counts = (class_totals(codes, len(classes), each) for each in (weights, None))
+            largest_norm = float(np.sqrt(rows.squared_norms.max()))
+            terms = self._terms_of(classes, totals, counts, total=float(totals.sum()), largest_norm=largest_norm)
+            members = self._scheme.members(codes, len(classes))
             problems = self._scheme.problems(rows, codes, weights, terms, None)
-            solver = self._solver(rows)
+            solvers = [self._solver(rows, n) for n in sizes(members, rows.n_rows)]
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
             solutions = solve_all(
                 problems,
-                solver,
-                Stop(self.tol, self.max_iter, self._time_share, terms.largest_optimum),
+                solvers,
+                Stop(self.tol, self.max_iter, self._time_share, terms.is_hard),
                 seed=seed,
                 n_jobs=self._jobs(problems),
-                states=self._warm_states(solver, problems, seed),
+                states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
                 watchers=[onlookers.watcher(k) for k in range(len(problems))],
+                settle=self._settle,
             )
             solutions = self._finish(problems, solutions)
             calibration = None
@@ -88,11 +91,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 plan = {"rows": rows, "classes": classes, "scheme": self._scheme, "seed": seed}
                 calibration = cross_fitted(self, self._collection(rows), y, weights, **plan)
             self.classes_, self._terms, self._calibration = classes, terms, calibration
-            self._write(solutions, merge_traces(problems, solutions), X)
-            self._intercept_reach = (
-                _intercept_reaches(problems, solutions) if terms.is_free else np.zeros(len(problems))
-            )
-            self._remember(solutions, rows.n_rows, totals, seed)
+            self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
+            self._remember(solutions, rows.n_rows, terms, seed)
             onlookers.end()
             if worst_status(solutions) not in _satisfied:
                 warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
@@ -118,20 +118,29 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "certificate_")
         rows, y = self._read_rows_again(X, y)
-        alphas: Any = np.atleast_2d(self.alpha_)
-        if rows.n_rows != alphas.shape[1]:
-            raise PegasosError(
-                f"alpha_ belongs to the {alphas.shape[1]} rows of the last fit, got {rows.n_rows} rows; "
-                "certify needs the same rows in the same order."
-            )
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
+        members = self._scheme.members(codes, len(self.classes_))
+        alphas = self._alphas()
+        if [len(alpha) for alpha in alphas] != sizes(members, rows.n_rows):
+            # Of pairs, each row is in one less than there are classes.
+            is_shared = isinstance(members[0], slice)
+            n_fitted = len(alphas[0]) if is_shared else sum(map(len, alphas)) // (len(self.classes_) - 1)
+            raise PegasosError(
+                f"alpha_ belongs to the {n_fitted} rows of the last fit, got {rows.n_rows} rows; "
+                "certify needs the same rows in the same order."
+            )
         problems = self._scheme.problems(rows, codes, weights, self._terms, None)
-        if self._terms.is_free:
-            pairs = zip(problems, np.ravel(self.intercept_), strict=True)
-            problems = [replace(problem, offset=problem.offset + intercept) for problem, intercept in pairs]
-            alphas = [balanced(problem, alpha) for problem, alpha in zip(problems, alphas, strict=True)]
-        return combine([certify(*each) for each in self._points(problems, alphas, X)])
+        is_present = self._scheme.is_present(class_totals(codes, len(self.classes_), weights))
+        points = zip(self._points(problems, members, alphas, X), is_present, self.certificate_.parts, strict=True)
+        parts = [self._certified_anew(k, *point) if here else before for k, (point, here, before) in enumerate(points)]
+        return combine(parts)
+
+    def _certified_anew(self, k: int, problem: Problem, weights: npt.NDArray[np.float64], alpha: Any) -> Certificate:
+        if not self._terms.is_free:
+            return certify(problem, weights, alpha)
+        shifted = replace(problem, offset=problem.offset + np.ravel(self.intercept_)[k])
+        return certify(shifted, weights, balanced(problem, alpha))
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -248,18 +257,32 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _terms_of(
-        self, classes: npt.NDArray[Any], totals: npt.NDArray[np.float64], total: float, largest_square: float
+        self,
+        classes: npt.NDArray[Any],
+        totals: npt.NDArray[np.float64],
+        counts: npt.NDArray[np.float64],
+        *,
+        total: float,
+        largest_norm: float,
     ) -> Terms:
-        """The terms of rows of this total weight; the totals of the classes say what balances them."""
+        """The terms of rows of this total weight; the totals and counts of the classes so far say what balances."""
         factors = class_factors(self.class_weight, classes, totals)
-        lam, limit = float(self.lam), np.inf
-        if self.C is not None:
-            lam = theory.lam_of_c(float(self.C), total)
-        if np.inf == self.C:
-            lam, limit = theory.hard_margin(np.sqrt(largest_square) or 1.0, total)
+        C = None if self.C is None else float(self.C)
+        lam = float(self.lam) if C is None else theory.lam_of_c(C, total, largest_norm)
         if not 0.0 < lam < np.inf:
             raise PegasosError(f"C={self.C!r} makes lam = 1 / (C N) = {lam}, which is no positive number; change C.")
-        return Terms(lam, self._bias, self._is_free, factors, total, len(classes), limit)
+        return Terms(
+            lam,
+            self._bias,
+            self._is_free,
+            factors,
+            total,
+            len(classes),
+            C=C,
+            largest_norm=largest_norm,
+            totals=totals,
+            counts=counts,
+        )
 
     def _pegasos(self, n: int, dtype: npt.DTypeLike, *, at_most_all: bool = False) -> Pegasos:
         """A batch larger than the rows is refused, but in a stream, whose blocks may be of any size."""
@@ -272,11 +295,13 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         average: Any = self.average
         return Pegasos(size, sampling, bool(self.projection), average, dtype)
 
-    def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
+    def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         """Every fitted attribute, in one place."""
-        self.__dict__.update(self._as_attributes(solutions, X))
-        alphas = np.stack([s.alpha for s in solutions])
-        self.alpha_ = alphas[0] if len(solutions) == 1 else alphas
+        self.__dict__.update(self._as_attributes(solutions, members, X))
+        self._intercept_reach = np.array([s.intercept_reach for s in solutions])
+        alphas = [s.alpha for s in solutions]
+        shared = np.stack(alphas) if isinstance(members[0], slice) else alphas
+        self.alpha_ = alphas[0] if len(alphas) == 1 else shared
         self.certificate_ = combine([s.certificate for s in solutions])
         self.trace_ = trace
         self.n_iter_ = max(s.n_epochs for s in solutions)
@@ -287,10 +312,19 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if np.inf == self.C:
             self.status_ += f" The geometric margin is {np.min(self.margin_):.6g}."
 
-    def _write_pass(self, solutions: list[Solution], X: Any) -> None:
-        self._write(solutions, add_traces(solutions), X)
+    def _write_pass(self, solutions: list[Solution], X: Any, members: list[Members]) -> None:
+        self._write(solutions, add_traces(solutions), X, members)
 
-    def _jobs(self, problems: list[Problem]) -> int | None:
+    def _stacked(self, models: Sequence[Model | Solution], members: list[Members], X: Any) -> npt.NDArray[np.float64]:
+        """The weights of the problems, one row each."""
+        return np.stack([model.weights for model in models])
+
+    def _alphas(self) -> list[npt.NDArray[np.float64]]:
+        """The dual points of the last fit, one a problem."""
+        alphas: Any = getattr(self, "alpha_", [])
+        return alphas if isinstance(alphas, list) else list(np.atleast_2d(alphas))
+
+    def _jobs(self, problems: Sequence[Problem]) -> int | None:
         """Threads for the problems."""
         jobs: int | None = self.n_jobs
         return jobs
@@ -309,18 +343,28 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """The same rows for a fitted model."""
         raise NotImplementedError
 
-    def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
+    def _settle(self, problem: Problem, solution: Solution) -> Solution:
+        """What is done to a solution while its problem is at hand: with a free intercept, find how far it may be."""
+        if not self._is_free:
+            return solution
+        reach = intercept_reach(problem, solution.alpha, solution.intercept, solution.certificate.weight_radius)
+        return replace(solution, intercept_reach=reach)
+
+    def _finish(self, problems: Sequence[Problem], solutions: list[Solution]) -> list[Solution]:
         """What is done to the solutions before they become a model."""
         return solutions
 
-    def _solver(self, rows: Any) -> Solver:
+    def _solver(self, rows: Any, n: int) -> Solver:
+        """The solver of a problem about n of the rows."""
         raise NotImplementedError
 
-    def _warm_states(self, solver: Solver, problems: list[Problem], seed: int) -> list[Any]:
+    def _warm_states(
+        self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int
+    ) -> list[Any]:
         """Where the last fit ended, as far as it fits these rows; None: begin anew."""
         raise NotImplementedError
 
-    def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
+    def _remember(self, solutions: list[Solution], n_rows: int, terms: Terms, seed: int) -> None:
         """What a warm start or a stream goes on from."""
         raise NotImplementedError
 
@@ -337,17 +381,19 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """<w_k, w_l> of the weights of all problems, without intercepts."""
         raise NotImplementedError
 
-    def _points(self, problems: list[Problem], alphas: Any, X: Any) -> Any:
+    def _points(
+        self, problems: Sequence[Problem], members: list[Members], alphas: list[npt.NDArray[np.float64]], X: Any
+    ) -> Any:
         """Each problem with its weights and its dual point."""
-        return zip(problems, self._weights(problems[0].rows.bias), alphas, strict=True)
+        return zip(problems, self._weights(self._terms.bias), alphas, strict=True)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         """The weights of the fitted model, one row a problem, for rows whose constant column has this value."""
         raise NotImplementedError
 
-    def _as_attributes(self, models: Sequence[Model | Solution], X: Any) -> dict[str, Any]:
+    def _as_attributes(self, models: Sequence[Model | Solution], members: list[Members], X: Any) -> dict[str, Any]:
         """What `predict` needs, from the model of each problem."""
-        attributes = self._weights_as_attributes(np.stack([model.weights for model in models]), X)
+        attributes = self._weights_as_attributes(self._stacked(models, members, X), X)
         attributes["intercept_"] = attributes["intercept_"] + np.array([model.intercept for model in models])
         return attributes
 
@@ -361,9 +407,3 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
         """Scores, the length |x| of each row, and the rounding of each problem's scores at length 1."""
         raise NotImplementedError
-
-
-def _intercept_reaches(problems: list[Problem], solutions: list[Solution]) -> npt.NDArray[np.float64]:
-    """How far the intercept of an exact solution may be from ours."""
-    each = zip(problems, solutions, strict=True)
-    return np.array([intercept_reach(p, s.alpha, s.intercept, s.certificate.weight_radius) for p, s in each])

@@ -6,6 +6,7 @@ training. JMLR 13, 2012: removal, with the projection on the nearest of those th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +38,7 @@ def keep_within(rows: KernelRows, coefficients: npt.NDArray[np.float64], max_sup
     return within
 
 
-def reduced(problems: list[Problem], solutions: list[Solution], max_support: int | None) -> list[Solution]:
+def reduced(problems: Sequence[Problem], solutions: list[Solution], max_support: int | None) -> list[Solution]:
     """Solutions within the budget, certified anew when that changed them."""
     rows = problems[0].rows
     if max_support is None or not isinstance(rows, KernelRows):

@@ -22,15 +22,19 @@ from pegasos.solvers.driver import Solver, Stop, Watcher, run
 
 def solve_all(
     problems: Sequence[Problem],
-    solver: Solver,
+    solvers: Sequence[Solver],
     stop: Stop,
     *,
     seed: int,
     n_jobs: int | None,
     states: Sequence[Any],
     watchers: Sequence[Watcher],
+    settle: Callable[[Problem, Solution], Solution] = lambda problem, solution: solution,
 ) -> list[Solution]:
-    """One solution for each problem, in order; a time budget is shared fairly."""
+    """One solution for each problem, in order; a time budget is shared fairly.
+
+    ``settle`` is what is done to a solution while its problem is at hand; a problem may go when it is solved.
+    """
     n_threads = min(len(problems), effective_n_jobs(n_jobs))
     begun = perf_counter()
     deadline = None if stop.time_budget is None else begun + stop.time_budget
@@ -40,7 +44,9 @@ def solve_all(
         if deadline is not None:
             waiting = -(-(len(problems) - k) // n_threads)
             mine = replace(stop, time_budget=max(0.0, deadline - perf_counter()) / waiting)
-        return run(problems[k], solver, mine, seed=seed, state=states[k], watcher=watchers[k], begun=begun)
+        problem = problems[k]
+        solution = run(problem, solvers[k], mine, seed=seed, state=states[k], watcher=watchers[k], begun=begun)
+        return settle(problem, solution)
 
     if len(problems) == 1:
         return [solve(0)]
@@ -78,21 +84,17 @@ def worst_status(solutions: Sequence[Solution]) -> Status:
     raise AssertionError("no solution")
 
 
-def merge_traces(problems: Sequence[Problem], solutions: Sequence[Solution]) -> Trace:
-    """The problems' traces on one clock: sums of the latest rows, that of the zero vector at first."""
+def merge_traces(losses: Sequence[float], solutions: Sequence[Solution]) -> Trace:
+    """The problems' traces on one clock: sums of the latest rows; at first the losses, those of the zero vector."""
     if len(solutions) == 1:
         return solutions[0].trace
     events = [(row.seconds, k, row) for k, solution in enumerate(solutions) for row in solution.trace.rows]
-    latest = [TraceRow(0, 0.0, 0.0, _loss_of_zero(p), 0.0, _loss_of_zero(p)) for p in problems]
+    latest = [TraceRow(0, 0.0, 0.0, loss, 0.0, loss) for loss in losses]
     merged = Trace(of_problems=tuple(solution.trace for solution in solutions))
     for _, k, row in sorted(events, key=lambda event: event[:2]):
         latest[k] = row
         merged.rows.append(_sum(latest))
     return merged
-
-
-def _loss_of_zero(problem: Problem) -> float:
-    return problem.lam * problem.radius**2
 
 
 def add_traces(solutions: Sequence[Solution]) -> Trace:

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from pegasos.certificate import certify, stretched
+from pegasos.certificate import Certificate, certify, stretched
 from pegasos.errors import PegasosError
+from pegasos.estimators._targets import Terms
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.pegasos import Pegasos, PegasosState
@@ -26,47 +27,65 @@ class Stream:
 
     n_rows: int
     totals: npt.NDArray[np.float64]  # sample weight of each class
+    counts: npt.NDArray[np.float64]  # rows of each class
     weights: list[npt.NDArray[np.float64]]  # of each problem; what a state begins with
     steps: list[int]
     states: list[PegasosState | None]  # None: not begun
     seed: int
     traces: list[Trace]  # a row for each block
+    certificates: list[Certificate]  # of the last block that told each problem anything
 
     @classmethod
     def begin(cls, n_problems: int, n_features: int, n_classes: int, seed: int) -> Stream:
         """Before the first block."""
-        weights = [np.zeros(n_features + 1) for _ in range(n_problems)]
-        return cls(0, np.zeros(n_classes), weights, [0] * n_problems, [None] * n_problems, seed, _no_traces(n_problems))
+        return cls(
+            0,
+            np.zeros(n_classes),
+            np.zeros(n_classes),
+            [np.zeros(n_features + 1) for _ in range(n_problems)],
+            [0] * n_problems,
+            [None] * n_problems,
+            seed,
+            _no_traces(n_problems),
+            [Certificate(0.0, 0.0, 0.0, 0.0, 0.0)] * n_problems,
+        )
 
     @classmethod
-    def after(cls, solutions: Sequence[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> Stream:
+    def after(cls, solutions: Sequence[Solution], n_rows: int, terms: Terms, seed: int) -> Stream:
         """After a fit: its weights and step counts go on."""
         return cls(
             n_rows,
-            totals,
+            terms.totals,
+            terms.counts,
             [solution.weights for solution in solutions],
             [solution.n_steps for solution in solutions],
             [solution.state if isinstance(solution.state, PegasosState) else None for solution in solutions],
             seed,
             _no_traces(len(solutions)),
+            [solution.certificate for solution in solutions],
         )
 
     def learn(
-        self, problems: Sequence[Problem], solver: Pegasos, totals: npt.NDArray[np.float64], n_jobs: int | None
+        self, problems: Sequence[Problem], solvers: Sequence[Pegasos], is_present: Sequence[bool], n_jobs: int | None
     ) -> list[Solution]:
-        """One pass over the block, for each problem; nothing changes here until all of them have succeeded."""
+        """One pass over the block, for each problem that it tells anything.
+
+        Nothing changes here until all of them have succeeded.
+        """
         n_blocks = len(self.traces[0])
         # The tail begins anew after blocks 1, 2, 4, 8, ...
-        restart = solver.average == "tail" and n_blocks > 0 and (n_blocks & (n_blocks - 1)) == 0
+        restart = solvers[0].average == "tail" and n_blocks > 0 and (n_blocks & (n_blocks - 1)) == 0
         begun = perf_counter()
 
         def pass_over(k: int) -> Solution:
-            state = self.states[k]
+            problem, solver, state = problems[k], solvers[k], self.states[k]
+            if not is_present[k]:
+                return self._unchanged(k, problem.rows.n_rows, begun)
             if solver.goes_on(state):
-                state = solver.move_to(problems[k], state, restart_average=restart)
+                state = solver.move_to(problem, state, restart_average=restart)
             else:
-                state = solver.enter(problems[k], self.weights[k], step=self.steps[k], seed=self.seed)
-            return _pass(problems[k], solver, state, self.traces[k], begun)
+                state = solver.enter(problem, self.weights[k], step=self.steps[k], seed=self.seed)
+            return _pass(problem, solver, state, self.traces[k], begun)
 
         n_threads = min(len(problems), effective_n_jobs(n_jobs))
         if n_threads == 1:
@@ -74,13 +93,33 @@ class Stream:
         else:
             with ThreadPoolExecutor(n_threads) as pool:
                 solutions = list(pool.map(pass_over, range(len(problems))))
-        self.n_rows += problems[0].rows.n_rows
-        self.totals = self.totals + totals
         self.states = [solution.state for solution in solutions]
         self.weights = [solution.weights for solution in solutions]
         self.steps = [solution.n_steps for solution in solutions]
         self.traces = [solution.trace for solution in solutions]
+        self.certificates = [solution.certificate for solution in solutions]
         return solutions
+
+    def _unchanged(self, k: int, n_rows: int, begun: float) -> Solution:
+        """The problem as it was, with the proof that it had: no row of the block counts for it."""
+        proof, trace = self.certificates[k], self.traces[k]
+        row = _next_row(trace, self.steps[k], 0.0, begun, proof)
+        return Solution(
+            weights=self.weights[k],
+            alpha=np.zeros(n_rows),
+            status=Status.PASSED,
+            certificate=proof,
+            trace=Trace([*trace.rows, row]),
+            n_epochs=len(trace) + 1,
+            n_steps=self.steps[k],
+            state=self.states[k],
+        )
+
+
+def _next_row(trace: Trace, step: int, epochs: float, begun: float, proof: Certificate) -> TraceRow:
+    before = trace.rows[-1] if trace.rows else TraceRow(0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    seconds = before.seconds + perf_counter() - begun
+    return TraceRow(step, before.epoch + epochs, seconds, proof.primal, proof.dual, proof.gap)
 
 
 def _no_traces(n_problems: int) -> list[Trace]:
@@ -97,10 +136,7 @@ def _pass(problem: Problem, solver: Pegasos, state: PegasosState, trace: Trace, 
     certificate = certify(problem, weights, alpha)
     if not certificate.is_finite:
         raise PegasosError("the numbers left the range of the machine in this block; scale the features to about 1.")
-    before = trace.rows[-1] if trace.rows else TraceRow(0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    seconds = before.seconds + perf_counter() - begun
-    numbers = (certificate.primal, certificate.dual, certificate.gap)
-    row = TraceRow(state.counters.step, before.epoch + 1.0, seconds, *numbers)
+    row = _next_row(trace, state.counters.step, 1.0, begun, certificate)
     return Solution(
         weights=weights,
         alpha=np.minimum(np.maximum(alpha, 0.0), problem.cost),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
+from pegasos import theory
 from pegasos.errors import PegasosError
 from pegasos.problem import constant
 
@@ -26,7 +28,21 @@ class Terms:
     factors: Weights | None  # of the classes
     total: float
     n_classes: int
-    largest_optimum: float = math.inf  # above it, the classes cannot be separated as C=inf asks for
+    C: float | None  # where that sets lam
+    largest_norm: float
+    totals: Weights  # sample weight of each class, in all rows so far
+    counts: Weights  # rows of each class, so far
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether the classes must be separated."""
+        return math.inf == self.C
+
+    def of_classes(self, classes: Sequence[int], n_rows: int) -> tuple[float, float]:
+        """The lam and the total of so many rows of some of the classes, as if these were all there are."""
+        chosen = list(classes)
+        total = float(n_rows * self.totals[chosen].sum() / max(self.counts[chosen].sum(), 1.0))
+        return (self.lam if self.C is None else theory.lam_of_c(self.C, total, self.largest_norm)), total
 
 
 def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:

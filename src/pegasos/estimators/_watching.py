@@ -33,12 +33,13 @@ class Onlookers:
         if getattr(estimator, "_skl_callbacks", None):
             epochs = estimator.max_iter
             many = n_problems > 1
+            noun = estimator._scheme.noun
             self.root = estimator._init_callback_context(
                 max_subtasks=n_problems if many else epochs, sequential_subtasks=not many
             )
             self.root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             self.tasks = [
-                self.root.subcontext(task_name=f"class {k}", task_id=k, max_subtasks=epochs) if many else self.root
+                self.root.subcontext(task_name=f"{noun} {k}", task_id=k, max_subtasks=epochs) if many else self.root
                 for k in range(n_problems)
             ]
 
@@ -48,7 +49,7 @@ class Onlookers:
         if self.tasks[k] is not None:
             watcher.on_epoch = self._epoch_hook(self.tasks[k], single=len(self.tasks) == 1)
         if self.estimator.verbose:
-            label = f"class {k}  " if len(self.tasks) > 1 else ""
+            label = f"{self.estimator._scheme.noun} {k}  " if len(self.tasks) > 1 else ""
             watcher.on_review = lambda row: print(label + _line(row), flush=True)
         return watcher
 
@@ -62,7 +63,7 @@ class Onlookers:
 
     def _attributes(self, model: Model) -> dict[str, Any]:
         """What a model needs to predict in the middle of a fit."""
-        return {"classes_": self.classes, **self.estimator._as_attributes([model], self.X)}
+        return {"classes_": self.classes, **self.estimator._as_attributes([model], [slice(None)], self.X)}
 
     def _epoch_hook(self, task: Any, single: bool) -> Callable[[int, Callable[[], Model]], bool]:
         def hook(epoch: int, model: Callable[[], Model]) -> bool:

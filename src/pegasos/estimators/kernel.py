@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples
 
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
@@ -31,7 +34,7 @@ from pegasos.estimators._items import (
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
 from pegasos.estimators._reductions import solve_all
-from pegasos.estimators._schemes import OneVsRest
+from pegasos.estimators._schemes import Members, OneVsRest, Pairs
 from pegasos.estimators._targets import (
     Terms,
     check_classes,
@@ -48,7 +51,7 @@ from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.decomposition import Decomposition
-from pegasos.solvers.driver import Solver, Stop, Watcher
+from pegasos.solvers.driver import Model, Solver, Stop, Watcher
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
 from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
@@ -66,7 +69,9 @@ def _is_precomputed(model: Any) -> bool:
 
 
 def _can_stream(model: Any) -> bool:
-    """A precomputed matrix knows only the rows of one fit."""
+    """A precomputed matrix knows only the rows of one fit; the pairs of a stream would have to share support."""
+    if model.multi_class == "ovo":
+        raise AttributeError("a stream of a kernel machine is not offered with multi_class='ovo'; use 'ovr'.")
     return can_stream(model) and not _is_precomputed(model)
 
 
@@ -82,6 +87,12 @@ def _with_support(
         terms.lam,
         terms.total,
     )
+
+
+def _warm_state(solver: Any, problem: Problem, alpha: Any, state: KernelPegasosState | None, seed: int) -> Any:
+    if not isinstance(solver, KernelPegasos):
+        return solver.enter(problem, alpha, seed)
+    return None if state is None else solver.resume(problem, state)
 
 
 class KernelPegasosClassifier(CertifiedClassifier):
@@ -122,8 +133,10 @@ class KernelPegasosClassifier(CertifiedClassifier):
         solver "pegasos" and in a stream it must be True.
     intercept_scaling : float, default=1.0
         A larger value regularises the intercept less.
-    multi_class : {"ovr"}, default="ovr"
-        More than two classes: one problem a class, against the rest; they share the kernel matrix.
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        More than two classes: one problem a class, against the rest, which share the kernel matrix; or one for each
+        pair of classes, over the rows of those two, each with a table of its own. ``lam`` means what it means for two
+        classes alone, ``C`` what it means in LIBSVM. Streams and ``max_support`` need "ovr".
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
     tol : float or None, default=1e-3
@@ -143,8 +156,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
     warm_start : bool, default=False
         Begin the next fit on the same rows where the last one ended.
     n_jobs : int, optional
-        Threads for the problems of several classes, when the kernel matrix fits into the cache. The result does not
-        depend on it.
+        Threads for the problems of several classes, when the kernel matrix fits into the cache; with "ovo" as many as
+        have room there for the matrices of their pairs. The result does not depend on it.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
         1: a line for each certificate.
@@ -154,9 +167,10 @@ class KernelPegasosClassifier(CertifiedClassifier):
     support_ : array of int
         Training rows that have a say, for any class.
     support_vectors_ : those rows, in the form they came in
-    dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
-        ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``.
-    intercept_ : array of shape (1,) or (n_classes,)
+    dual_coef_ : array of shape (1, n_support) or (n_classes, n_support); with "ovo" (n_pairs, n_support)
+        ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``. Pairs in the order (0, 1), (0, 2), ...,
+        (1, 2), ...; a score is positive for the second class of a pair, as for two classes.
+    intercept_ : array of shape (1,) or (n_classes,); with "ovo" (n_pairs,)
     kernel_ : Kernel
         The kernel used, its parameters settled.
     classes_ : array of shape (n_classes,)
@@ -164,8 +178,9 @@ class KernelPegasosClassifier(CertifiedClassifier):
         primal, dual, gap, relative_gap, weight_radius, and one part for each binary problem.
     status_ : str
         Why the fit ended, and what is proved.
-    alpha_ : array of shape (n_rows,) or (n_classes, n_rows)
-        The dual point: 0 <= alpha_i <= cost_i.
+    alpha_ : array of shape (n_rows,) or (n_classes, n_rows); with "ovo" a list of n_pairs arrays
+        The dual point: 0 <= alpha_i <= cost_i. That of a pair has an entry for each row of its two classes, in the
+        order of the rows.
     margin_ : float, or array of shape (n_problems,)
         The geometric margin of the rows of the fit: the least distance on the right side of the boundary, negative
         where a row is on the wrong side.
@@ -319,7 +334,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
             weights = check_weights(sample_weight, len(y))
         known = check_classes(classes, None if first else self.classes_)
         codes = encode_known(y, known, weights)
-        totals = class_totals(codes, len(known), weights)
+        totals, counts = (class_totals(codes, len(known), each) for each in (weights, None))
         n_problems = self._scheme.n_problems(len(known))
         nothing = _safe_indexing(X, np.arange(0))
         stream = KernelStream.begin(n_problems, len(known), self._seed(), nothing) if first else self._stream
@@ -332,7 +347,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return self
         running = stream.totals + totals
         mean_weight = float(running.sum()) / (stream.n_rows + len(y))
-        terms = self._terms_of(known, running, len(y) * mean_weight, 0.0)
+        terms = self._terms_of(known, running, counts, total=len(y) * mean_weight, largest_norm=0.0)
         rows = self._kernel_rows(kernel, items, self._bias)
         old = stream.n_support
         cost = costs_of(codes, weights, terms.factors)
@@ -341,7 +356,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         solutions = stream.learn(problems, solver, self.max_support, together, begun)
         stream.n_rows, stream.totals = stream.n_rows + len(y), running
         self._terms, self._states = terms, []
-        self._write_pass([of_block(solution, old) for solution in solutions], X)
+        members = self._scheme.members(codes, len(known))
+        self._write_pass([of_block(solution, old) for solution in solutions], X, members)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -355,6 +371,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
         check.check_positive("cache_size", self.cache_size)
         if self.max_support is not None:
             check.check_count("max_support", self.max_support)
+            if self.multi_class == "ovo":
+                raise PegasosError(
+                    f"max_support={self.max_support!r} is not offered with multi_class='ovo', whose pairs share their "
+                    "support vectors; use multi_class='ovr'."
+                )
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any
@@ -398,82 +419,116 @@ class KernelPegasosClassifier(CertifiedClassifier):
         fine = double or (self.tol is not None and self.tol < 1e-5)
         return KernelRows.of(kernel, items, bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
 
-    def _solver(self, rows: KernelRows | Rows) -> Solver:
+    def _solver(self, rows: KernelRows | Rows, n: int) -> Solver:
         if isinstance(rows, Rows):
-            linear = self._pegasos(rows.n_rows, np.float64), DualAscent(np.float64), self.tol
+            linear = self._pegasos(n, np.float64), DualAscent(np.float64), self.tol
             return FreeMapped(Auto(*linear), self.tol) if self._is_free else Mapped(*linear)
         if self.solver == "pegasos":
-            return KernelPegasos(self._pegasos(rows.n_rows, np.float64))
+            return KernelPegasos(self._pegasos(n, np.float64))
         return FreeIntercept(Decomposition(self.tol), self.tol) if self._is_free else Decomposition(self.tol)
 
-    def _jobs(self, problems: list[Problem]) -> int | None:
-        rows = problems[0].rows
+    def _jobs(self, problems: Sequence[Problem]) -> int | None:
+        rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
         if not isinstance(rows, KernelRows) or len(problems) == 1:
             return super()._jobs(problems)
+        if isinstance(problems, Pairs):
+            return self._jobs_of_pairs(problems, rows)
         if not rows.holds_all or not isinstance(rows.kernel, VectorKernel):
             return 1  # the table is written to: one problem at a time
         rows.load(np.arange(rows.n_rows))
         return super()._jobs(problems)
 
-    def _warm_states(self, solver: Any, problems: list[Problem], seed: int) -> list[Any]:
-        alphas = np.atleast_2d(getattr(self, "alpha_", np.empty(0)))
-        if not self.warm_start or alphas.shape != (len(problems), problems[0].rows.n_rows):
-            return [None] * len(problems)
-        if not isinstance(solver, KernelPegasos):
-            return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
-        states = self._states or [None] * len(problems)
-        pairs = zip(problems, states, strict=True)
-        return [None if state is None else solver.resume(problem, state) for problem, state in pairs]
+    def _jobs_of_pairs(self, pairs: Pairs, rows: KernelRows) -> int:
+        """As many at a time as have room for their tables together."""
+        if not isinstance(rows.kernel, VectorKernel | Precomputed):
+            return 1
+        largest = max(len(mine) for mine in pairs.members) ** 2 * rows.dtype.itemsize
+        at_once: int = min(effective_n_jobs(self.n_jobs), int(rows.cache_bytes // largest))
+        return max(1, at_once)
 
-    def _finish(self, problems: list[Problem], solutions: list[Solution]) -> list[Solution]:
-        rows = problems[0].rows
-        if isinstance(rows, KernelRows) and self.tol is not None and rows.dtype == np.float32:
-            limits = [_doubtful * self.tol * solution.certificate.primal for solution in solutions]
-            each = zip(problems, solutions, limits, strict=True)
-            doubtful = [k for k, (p, s, limit) in enumerate(each) if rows.rounding_exceeds(p, s.weights, limit)]
-            if doubtful:
-                problems, solutions = self._in_double(rows, problems, solutions, doubtful)
+    def _warm_states(
+        self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int
+    ) -> list[Any]:
+        alphas, states = self._alphas(), getattr(self, "_states", None) or [None] * len(problems)
+        if not self.warm_start or [len(alpha) for alpha in alphas] != n_rows:
+            return [None] * len(problems)
+        return [
+            _warm_state(solver, problem, alpha, state, seed)
+            for solver, problem, alpha, state in zip(solvers, problems, alphas, states, strict=True)
+        ]
+
+    def _settle(self, problem: Problem, solution: Solution) -> Solution:
+        """A pair is done with, in double where it must be, before its rows and their table go."""
+        solution = super()._settle(problem, solution)
+        if self.multi_class != "ovo":
+            return solution
+        if not isinstance(solution.state, KernelPegasosState):  # it may hold on to the table
+            solution = replace(solution, state=None)
+        if self._is_doubtful(problem, solution):
+            solution = replace(self._in_double([problem], [solution], [0])[1][0], state=None)
+        return solution
+
+    def _is_doubtful(self, problem: Problem, solution: Solution) -> bool:
+        """Whether the gap hangs on the rounding of kernel values in single precision."""
+        rows = problem.rows
+        if not isinstance(rows, KernelRows) or self.tol is None or rows.dtype != np.float32:
+            return False
+        return rows.rounding_exceeds(problem, solution.weights, _doubtful * self.tol * solution.certificate.primal)
+
+    def _finish(self, problems: Sequence[Problem], solutions: list[Solution]) -> list[Solution]:
+        if self.multi_class == "ovo":
+            return solutions
+        each = zip(problems, solutions, strict=True)
+        doubtful = [k for k, (problem, solution) in enumerate(each) if self._is_doubtful(problem, solution)]
+        if doubtful:
+            problems, solutions = self._in_double(problems, solutions, doubtful)
         return reduced(problems, solutions, self.max_support)
 
     def _in_double(
-        self, rows: KernelRows, problems: list[Problem], solutions: list[Solution], doubtful: list[int]
+        self, problems: Sequence[Problem], solutions: list[Solution], doubtful: list[int]
     ) -> tuple[list[Problem], list[Solution]]:
         """Go on from there with kernel values in double: single precision cannot prove the gap of these problems."""
+        rows = problems[0].rows
+        assert isinstance(rows, KernelRows)
         rows.release()
         again = self._kernel_rows(rows.kernel, rows.items, rows.bias, double=True)
         problems = [replace(problem, rows=again) for problem in problems]
         mine = [problems[k] for k in doubtful]
-        solver: Any = self._solver(again)
+        solver: Any = self._solver(again, again.n_rows)
         states = [solver.enter(problems[k], solutions[k].alpha, 0) for k in doubtful]
         spent = max(solution.trace.rows[-1].seconds for solution in solutions)
         left = None if self.time_budget is None else max(0.0, self.time_budget - spent)
         found = solve_all(
             mine,
-            solver,
-            Stop(self.tol, self.max_iter, left),
+            [solver] * len(mine),
+            Stop(self.tol, self.max_iter, left, np.inf == self.C),
             seed=0,
             n_jobs=self._jobs(mine),
             states=states,
             watchers=[Watcher() for _ in mine],
+            settle=super()._settle,
         )
         solutions = solutions.copy()
         for k, solution in zip(doubtful, found, strict=True):
             solutions[k] = solutions[k].followed_by(solution)
         return problems, solutions
 
-    def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
+    def _remember(self, solutions: list[Solution], n_rows: int, terms: Terms, seed: int) -> None:
         states = [solution.state for solution in solutions]
         self._states = [state if isinstance(state, KernelPegasosState) else None for state in states]
         self._n_training = n_rows
         steps = [solution.n_steps for solution in solutions]
         traces = [Trace() for _ in solutions]
         self._stream = KernelStream(
-            n_rows, totals, seed, steps, self.support_vectors_, self.dual_coef_, None, 0, traces
+            n_rows, terms.totals, seed, steps, self.support_vectors_, self.dual_coef_, None, 0, traces
         )
 
-    def _points(self, problems: list[Problem], alphas: Any, X: Any) -> Any:
+    def _points(
+        self, problems: Sequence[Problem], members: list[Members], alphas: list[npt.NDArray[np.float64]], X: Any
+    ) -> Any:
         if not self._stream.traces[0].rows:
-            return super()._points(problems, alphas, X)
+            own = [weights[mine] for weights, mine in zip(self._weights(self._terms.bias), members, strict=True)]
+            return zip(problems, own, alphas, strict=True)
         # A stream: its weights belong to the support vectors, which may be of any block.
         block = as_collection(self, self.kernel_, X, reset=False)
         items = self.kernel_.read(joined(self.support_vectors_, block))
@@ -489,9 +544,18 @@ class KernelPegasosClassifier(CertifiedClassifier):
         ]
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
-        weights = np.zeros((len(self.dual_coef_), np.atleast_2d(self.alpha_).shape[1]))
+        weights = np.zeros((len(self.dual_coef_), self._n_training))
         weights[:, self.support_] = self.dual_coef_
         return weights
+
+    def _stacked(self, models: Sequence[Model | Solution], members: list[Members], X: Any) -> npt.NDArray[np.float64]:
+        """The coefficients of all rows, for each problem."""
+        if isinstance(members[0], slice):
+            return super()._stacked(models, members, X)
+        coefficients = np.zeros((len(models), _num_samples(X)))
+        for row, mine, model in zip(coefficients, members, models, strict=True):
+            row[mine] = model.weights
+        return coefficients
 
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         if not hasattr(self, "_training"):  # a pass: the model is that of the whole stream

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from pegasos import _core
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
+from pegasos.estimators._schemes import Members, numbers, sizes
 from pegasos.estimators._stream import Stream
-from pegasos.estimators._targets import check_classes, class_totals, encode_known
+from pegasos.estimators._targets import Terms, check_classes, class_totals, encode_known
 from pegasos.estimators._watching import with_callbacks
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution, Trace
@@ -56,8 +58,10 @@ class PegasosClassifier(CertifiedClassifier):
         solver "pegasos" and in a stream it must be True.
     intercept_scaling : float, default=1.0
         A larger value regularises the intercept less.
-    multi_class : {"ovr"}, default="ovr"
-        More than two classes: one problem a class, against the rest, in parallel threads.
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        More than two classes: one problem a class, against the rest, or one for each pair of classes, over the rows of
+        those two; in parallel threads. ``lam`` means what it means for two classes alone, ``C`` what it means in
+        LIBSVM.
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
     tol : float or None, default=1e-3
@@ -80,15 +84,18 @@ class PegasosClassifier(CertifiedClassifier):
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
-    intercept_ : array of shape (1,) or (n_classes,)
+    coef_ : array of shape (1, n_features) or (n_classes, n_features); with "ovo" (n_pairs, n_features)
+        Pairs in the order (0, 1), (0, 2), ..., (1, 2), ...; a score is positive for the second class of a pair, as for
+        two classes.
+    intercept_ : array of shape (1,) or (n_classes,); with "ovo" (n_pairs,)
     classes_ : array of shape (n_classes,)
     certificate_ : Certificate
         primal, dual, gap, relative_gap, weight_radius, and one part for each binary problem.
     status_ : str
         Why the fit ended, and what is proved.
-    alpha_ : array of shape (n_rows,) or (n_classes, n_rows)
-        The dual point: 0 <= alpha_i <= cost_i.
+    alpha_ : array of shape (n_rows,) or (n_classes, n_rows); with "ovo" a list of n_pairs arrays
+        The dual point: 0 <= alpha_i <= cost_i. That of a pair has an entry for each row of its two classes, in the
+        order of the rows: n_classes - 1 numbers a row in all.
     support_ : array of int
         Rows with alpha above 0, for any class.
     margin_ : float, or array of shape (n_problems,)
@@ -214,19 +221,23 @@ class PegasosClassifier(CertifiedClassifier):
             n_problems = self._scheme.n_problems(len(known))
             self._stream = Stream.begin(n_problems, rows.n_features, len(known), self._seed())
             self.classes_ = known
-        totals = class_totals(codes, len(self.classes_), weights)
+        totals, counts = (class_totals(codes, len(known), each) for each in (weights, None))
         if totals.sum() == 0.0:
             if not hasattr(self, "coef_"):
                 self._write_zero(X)
             return self
-        running = self._stream.totals + totals
-        mean_weight = float(running.sum()) / (self._stream.n_rows + rows.n_rows)
-        terms = self._terms_of(known, running, rows.n_rows * mean_weight, 0.0)
+        stream = self._stream
+        running, n_seen = stream.totals + totals, stream.n_rows + rows.n_rows
+        mean_weight = float(running.sum()) / n_seen
+        so_far = stream.counts + counts
+        terms = self._terms_of(known, running, so_far, total=rows.n_rows * mean_weight, largest_norm=0.0)
+        members = self._scheme.members(codes, len(known))
         problems = self._scheme.problems(rows, codes, weights, terms, None)
-        solver = self._pegasos(rows.n_rows, np.float64, at_most_all=True)
-        solutions = self._stream.learn(problems, solver, totals, self.n_jobs)
+        solvers = [self._pegasos(n, np.float64, at_most_all=True) for n in sizes(members, rows.n_rows)]
+        solutions = stream.learn(problems, solvers, self._scheme.is_present(totals), self.n_jobs)
+        stream.n_rows, stream.totals, stream.counts = n_seen, running, terms.counts
         self._terms = terms
-        self._write_pass(solutions, X)
+        self._write_pass(solutions, X, members)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -248,36 +259,37 @@ class PegasosClassifier(CertifiedClassifier):
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
         return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
 
-    def _solver(self, rows: Rows) -> Solver:
+    def _solver(self, rows: Rows, n: int) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
         fine = self.tol is not None and self.tol < 1e-5
         narrow = rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":
-            return self._pegasos(rows.n_rows, np.float64)
+            return self._pegasos(n, np.float64)
         ascent = DualAscent(dtype)
-        solver = ascent if self.solver == "dual" else Auto(self._pegasos(rows.n_rows, dtype), ascent, self.tol)
+        solver = ascent if self.solver == "dual" else Auto(self._pegasos(n, dtype), ascent, self.tol)
         return FreeIntercept(solver, self.tol) if self._is_free else solver
 
-    def _warm_states(self, solver: Any, problems: list[Problem], seed: int) -> list[Any]:
-        stream = getattr(self, "_stream", None)
-        n, d = problems[0].rows.n_rows, problems[0].rows.n_features
+    def _warm_states(
+        self, solvers: Sequence[Any], problems: Sequence[Problem], n_rows: list[int], seed: int
+    ) -> list[Any]:
+        stream, nothing = getattr(self, "_stream", None), [None] * len(problems)
+        d = problems[0].rows.n_features
         if not self.warm_start or stream is None or [len(w) for w in stream.weights] != [d + 1] * len(problems):
-            return [None] * len(problems)
-        if isinstance(solver, Pegasos):
-            return [
-                solver.resume(problem, state, weights, step=step, seed=seed)
-                for problem, state, weights, step in zip(
-                    problems, stream.states, stream.weights, stream.steps, strict=True
-                )
-            ]
-        alphas = np.atleast_2d(getattr(self, "alpha_", np.empty(0)))
-        if alphas.shape[1] != n or isinstance(solver, Pegasos):
-            return [None] * len(problems)
-        return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
+            return nothing
+        alphas = self._alphas()
+        fits = [len(alpha) for alpha in alphas] == n_rows
+        states: list[Any] = nothing
+        for k, solver in enumerate(solvers):
+            if isinstance(solver, Pegasos):
+                point = stream.states[k], stream.weights[k]
+                states[k] = solver.resume(problems[k], *point, step=stream.steps[k], seed=seed)
+            elif fits:
+                states[k] = solver.enter(problems[k], alphas[k], seed)
+        return states
 
-    def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
-        self._stream = Stream.after(solutions, n_rows, totals, seed)
+    def _remember(self, solutions: list[Solution], n_rows: int, terms: Terms, seed: int) -> None:
+        self._stream = Stream.after(solutions, n_rows, terms, seed)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         last = self.intercept_ / bias if bias > 0.0 else np.zeros(len(self.intercept_))
@@ -310,6 +322,7 @@ class PegasosClassifier(CertifiedClassifier):
         self.__dict__.update(self._weights_as_attributes(np.stack(self._stream.weights), X))
         self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
 
-    def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
-        super()._write(solutions, trace, X)
-        self.support_ = np.flatnonzero((np.atleast_2d(self.alpha_) > 0.0).any(axis=0))
+    def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
+        super()._write(solutions, trace, X, members)
+        each = zip(members, (solution.alpha for solution in solutions), strict=True)
+        self.support_ = np.unique(np.concatenate([numbers(mine, len(alpha))[alpha > 0.0] for mine, alpha in each]))

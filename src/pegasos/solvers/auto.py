@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from pegasos.certificate import certify
 from pegasos.problem import Floats, Problem, Rows
@@ -222,9 +221,7 @@ class Auto:
 def _work_of_an_epoch(problem: Problem) -> float:
     """In multiply-adds, of dual ascent; a visit has a price of its own."""
     assert isinstance(problem.rows, Rows)
-    values = problem.rows.values
-    stored = values.nnz if sp.issparse(values) else values.size
-    return 2.0 * float(stored) + 50.0 * problem.rows.n_rows
+    return 2.0 * problem.rows.n_stored + 50.0 * problem.rows.n_rows
 
 
 def _epochs_to_go(gaps: list[float], tol: float) -> float:

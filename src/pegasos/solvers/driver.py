@@ -82,12 +82,12 @@ class FindsIntercept(Protocol):
 
 @dataclass(frozen=True)
 class Stop:
-    """When a run ends: at a relative gap, after epochs, after seconds, or when the optimum is proved too large."""
+    """When a run ends: at a relative gap, after epochs, after seconds, or where a hard margin proves impossible."""
 
     tol: float | None = 1e-3
     max_iter: int = 1000
     time_budget: float | None = None
-    largest_optimum: float = np.inf
+    is_hard: bool = False  # whether the optimum must not exceed 1 / (2 total)
 
 
 @dataclass
@@ -161,7 +161,7 @@ class _Run:
             return Status.OVERFLOW
         self.last, self.reviewed_at = review, self.solver.visits(self.state)
         self.record(review.certificate)
-        if review.certificate.dual > self.stop.largest_optimum:
+        if self.stop.is_hard and review.certificate.dual > 0.5 / self.problem.total:
             return Status.INSEPARABLE
         gap = review.certificate.relative_gap
         if self.stop.tol is None or gap > max(self.stop.tol, _rounding):

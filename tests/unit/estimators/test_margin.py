@@ -121,3 +121,31 @@ def test_bad_calls_get_a_sentence():
     assert len(precomputed.margin(gram, SETOSA)) == 150
     with pytest.raises(PegasosError, match="needs the kernel of the support vectors"):
         precomputed.margin(gram, SETOSA, geometric=True)
+
+
+def test_one_against_one_has_the_least_margin_of_its_pairs():
+    model = PegasosClassifier(lam=1e-2, multi_class="ovo", random_state=0).fit(X, Y)
+    scores = X @ model.coef_.T + model.intercept_
+    signs = {0: (-1, -1, 0), 1: (1, 0, -1), 2: (0, 1, 1)}
+    for geometric in (False, True):
+        lengths = np.linalg.norm(model.coef_, axis=1) if geometric else np.ones(3)
+        expected = [
+            min(sign * score / length for sign, score, length in zip(signs[k], row, lengths, strict=True) if sign)
+            for k, row in zip(Y, scores, strict=True)
+        ]
+        np.testing.assert_allclose(model.margin(X, Y, geometric=geometric), expected)
+    assert model.margin_.shape == (3,)
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_pairs_may_have_a_hard_margin_and_a_free_intercept(make):
+    kernel = {"kernel": "linear"} if make is KernelPegasosClassifier else {}
+    shape = {"multi_class": "ovo", "C": np.inf, "regularize_intercept": False, "max_iter": 5000, "random_state": 0}
+    with pytest.warns(GapWarning, match="cannot be separated"):
+        model = make(**shape, **kernel).fit(X, Y)
+    assert model.margin_[0] > 0.0
+    assert model.margin_[1] > 0.0
+    assert not model.margin_[2] > 0.0  # versicolor and virginica overlap
+    theirs = SVC(kernel="linear", C=1e10).fit(X[Y < 2], Y[Y < 2])
+    assert model.margin_[0] == pytest.approx(1.0 / np.linalg.norm(theirs.coef_), rel=1e-2)
+    assert model.certified(X).shape == (150,)

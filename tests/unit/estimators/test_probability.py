@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError
 from pegasos.estimators._probability import _fit_sigmoid, agreeing
+from pegasos.estimators._schemes import OneVsOne, pairs_of
 from pegasos.kernels import Spectrum
 
 X, Y = load_iris(return_X_y=True)
@@ -150,3 +151,27 @@ def test_a_failed_calibration_leaves_the_last_good_model():
         model.set_params(probability=True).fit(X[:60], np.r_[np.zeros(59), 1.0])
     np.testing.assert_array_equal(model.coef_, before)
     assert model.predict(X).shape == (150,)
+
+
+def test_pairs_are_coupled_to_the_probabilities_that_agree_best():
+    scheme = OneVsOne()
+    random = np.random.default_rng(0)
+    truth = random.dirichlet(np.ones(4), 50)
+    of_second = np.column_stack([truth[:, j] / (truth[:, i] + truth[:, j]) for i, j in pairs_of(4)])
+    np.testing.assert_allclose(scheme.probabilities(of_second, 4), truth, atol=1e-6)
+    noisy = np.clip(of_second + random.normal(scale=0.05, size=of_second.shape), 0.01, 0.99)
+    found = scheme.probabilities(noisy, 4)
+
+    def misfit(p):
+        pairs = enumerate(pairs_of(4))
+        return sum((noisy[:, k] * p[:, i] - (1.0 - noisy[:, k]) * p[:, j]) ** 2 for k, (i, j) in pairs)
+
+    for other in (random.dirichlet(np.ones(4), 50), 0.99 * found + 0.01 * random.dirichlet(np.ones(4), 50)):
+        assert (misfit(found) <= misfit(other) + 1e-12).all()
+
+
+@pytest.mark.parametrize("make", [PegasosClassifier, KernelPegasosClassifier])
+def test_one_against_one_has_probabilities_that_agree_with_its_votes(make):
+    model = make(lam=1e-2, probability=True, multi_class="ovo", random_state=0).fit(X, Y)
+    new = np.random.default_rng(0).normal(4.0, 3.0, size=(300, 4))
+    np.testing.assert_array_equal(model.classes_[model.predict_proba(new).argmax(axis=1)], model.predict(new))
