@@ -127,7 +127,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_word("solver", self.solver, self._solvers)
         if self.batch_size != "all":
             check.check_count("batch_size", self.batch_size)
-        check.check_word("sampling", self.sampling, ("shuffle", "uniform"))
+        check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced"))
         check.check_word("average", self.average, (None, "uniform", "tail"))
         check.check_word("multi_class", self.multi_class, tuple(schemes))
         for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start"):
@@ -175,7 +175,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             size = min(size, n)
         if size > n:
             raise PegasosError(f"batch_size={size} exceeds the {n} rows; use batch_size='all' for all of them.")
-        sampling: Any = "sequential" if size == n and self.sampling == "shuffle" else self.sampling
+        # All rows at once are all rows: there is nothing to shuffle, and both signs are there as often as they are.
+        sampling: Any = "sequential" if size == n and self.sampling != "uniform" else self.sampling
         average: Any = self.average
         return Pegasos(size, sampling, bool(self.projection), average, dtype)
 

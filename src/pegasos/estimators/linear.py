@@ -40,8 +40,10 @@ class PegasosClassifier(CertifiedClassifier):
         an interior point where it crawls.
     batch_size : int or "all", default=1
         Rows of a Pegasos step; "all" is the deterministic sub-gradient method.
-    sampling : {"shuffle", "uniform"}, default="shuffle"
-        Pegasos visits the rows by shuffled epochs, or draws them uniformly at random as in the paper.
+    sampling : {"shuffle", "uniform", "balanced"}, default="shuffle"
+        Pegasos visits the rows by shuffled epochs, draws them uniformly at random as in the paper, or draws the two
+        sides of each problem in turn, however rare one of them is. The objective is the same: a row that is drawn too
+        often counts for less.
     projection : bool, default=False
         Keep the Pegasos iterates within the ball that is known to hold the optimum.
     average : {None, "uniform", "tail"}, default=None
