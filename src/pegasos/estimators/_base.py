@@ -50,7 +50,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             codes = encode(y, classes)
             totals = class_totals(codes, len(classes), weights)
             terms = self._terms_of(classes, totals, float(totals.sum()))
-            problems = self._scheme.problems(rows, codes, weights, terms, None)
+            self._prior = None if self.prior is None else self._read_prior(classes, rows)
+            problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
             solver = self._solver(rows)
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
@@ -102,7 +103,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
-        problems = self._scheme.problems(rows, codes, weights, self._terms, None)
+        problems = self._scheme.problems(rows, codes, weights, self._terms, self._offsets(X, rows))
         return combine([certify(*each) for each in self._points(problems, alphas, X)])
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
@@ -117,6 +118,12 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         # A little more than the bound, for the rounding of the scores themselves.
         reach = lengths[:, None] * (radii * (1.0 + 1e-9) + rounding)
         return self._scheme.certified(scores, reach, len(self.classes_))
+
+    def __sklearn_clone__(self) -> Any:
+        """A clone keeps its prior as it is, fitted: that is what the prior is for."""
+        clone = super().__sklearn_clone__()
+        clone.prior = self.prior
+        return clone
 
     def _check_parameters(self) -> None:
         check.check_positive("lam", self.lam)
@@ -148,6 +155,14 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         if self.C is not None:
             raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+
+    def _prior_of_stream(self, classes: npt.NDArray[Any], rows: Any, *, first: bool) -> Any:
+        """The prior, which is read once: what has been learnt since is the difference to it."""
+        if first:
+            return None if self.prior is None else self._read_prior(classes, rows)
+        if self.prior is not (None if self._prior is None else self._prior.source):
+            raise PegasosError("prior must not change in the middle of a stream; call fit, or begin with a new model.")
+        return self._prior
 
     @property
     def _scheme(self) -> Scheme:
@@ -204,6 +219,14 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
         """The rows to train on, y as an array of the same length, and the weights."""
+        raise NotImplementedError
+
+    def _read_prior(self, classes: npt.NDArray[Any], rows: Any) -> Any:
+        """The prior for these classes and features."""
+        raise NotImplementedError
+
+    def _offsets(self, X: Any, rows: Any) -> list[npt.NDArray[np.float64]] | None:
+        """The scores of the prior, for each problem; None when there is none."""
         raise NotImplementedError
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Any, Any]:

@@ -30,6 +30,12 @@ class Scheme(Protocol):
     ) -> list[Problem]:
         """Return the problems of rows with these class numbers; an offset for each, where there is a prior."""
 
+    def of_classes(self, scores: Scores) -> Scores:
+        """Return the scores of the problems, one column each, from those of the classes: a prior's.
+
+        For two classes there is one column: of the second against the first.
+        """
+
     def decisions(self, scores: Scores, n_classes: int) -> Scores:
         """Return the score of each class, of shape (n_rows, n_classes), from those of the problems.
 
@@ -68,6 +74,10 @@ class OneVsRest:
         """The labels of each problem."""
         positive = [1] if n_classes == 2 else range(n_classes)
         return [np.where(codes == k, np.int8(1), np.int8(-1)) for k in positive]
+
+    def of_classes(self, scores: Scores) -> Scores:
+        """The scores themselves."""
+        return scores
 
     def decisions(self, scores: Scores, n_classes: int) -> Scores:
         """The scores themselves."""

@@ -30,6 +30,7 @@ from pegasos.estimators._items import (
     words,
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
+from pegasos.estimators._prior import ScoredPrior
 from pegasos.estimators._reductions import solve_all
 from pegasos.estimators._schemes import OneVsRest
 from pegasos.estimators._targets import (
@@ -44,7 +45,7 @@ from pegasos.gram import KernelRows, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.kernels.vector import VectorKernel
-from pegasos.problem import Problem, Rows
+from pegasos.problem import Problem, Rows, constant
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Solver, Stop, Watcher
@@ -65,14 +66,20 @@ def _can_stream(model: Any) -> bool:
 
 
 def _with_support(
-    rows: KernelRows, n_support: int, sign: npt.NDArray[np.int8], cost: npt.NDArray[np.float64], terms: Terms
+    rows: KernelRows,
+    n_support: int,
+    sign: npt.NDArray[np.int8],
+    cost: npt.NDArray[np.float64],
+    terms: Terms,
+    *,
+    offset: npt.NDArray[np.float64],
 ) -> Problem:
     """The problem of a block behind support vectors that cost nothing: they only carry their part of the weights."""
     return Problem(
         rows,
         np.concatenate([np.ones(n_support, np.int8), sign]),
         np.concatenate([np.zeros(n_support), cost]),
-        np.zeros(rows.n_rows),
+        np.concatenate([np.zeros(n_support), offset]),
         terms.lam,
         terms.total,
     )
@@ -117,6 +124,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
         More than two classes: one problem a class, against the rest; they share the kernel matrix.
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
+    prior : fitted classifier, (coef, intercept) or None, default=None
+        What was learnt before, from other data: any fitted model with ``decision_function`` and ``classes_``. Its
+        scores are added to those that are learnt here, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is
+        regularised, ``lam/2 |v|^2``: a large ``lam`` leaves the prior as it is, a small one lets the data overrule it.
+        The model keeps the prior, uncopied, and asks it whenever it predicts. Classes are matched by label. In a stream it
+        is that of the first call.
     tol : float or None, default=1e-3
         The relative duality gap at which the fit ends. None: run ``max_iter`` epochs.
     max_iter : int, default=1000
@@ -143,7 +156,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         Training rows that have a say, for any class.
     support_vectors_ : those rows, in the form they came in
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
-        ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``.
+        ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``, plus the score of the prior, if there is one.
     intercept_ : array of shape (1,) or (n_classes,)
     kernel_ : Kernel
         The kernel used, its parameters settled.
@@ -197,6 +210,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     """
 
     kernel_: Kernel
+    _prior: ScoredPrior | None
     _states: list[Any]
     _stream: KernelStream
     _solvers = ("auto", "pegasos", "decomposition")
@@ -220,6 +234,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         intercept_scaling: float = 1.0,
         multi_class: str = "ovr",
         class_weight: Any = None,
+        prior: Any = None,
         tol: float | None = 1e-3,
         max_iter: int = 1000,
         time_budget: float | None = None,
@@ -246,6 +261,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         self.intercept_scaling = intercept_scaling
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
@@ -293,6 +309,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         """
         self._check_stream_parameters()
         begun = perf_counter()
+        given = X
         first = not hasattr(self, "_stream")
         if first:
             kernel, X, y, weights = self._read(X, y, sample_weight)
@@ -303,6 +320,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         known = check_classes(classes, None if first else self.classes_)
         codes = encode_known(y, known, weights)
         totals = class_totals(codes, len(known), weights)
+        self._prior = self._prior_of_stream(known, None, first=first)
+        offsets = self._offsets(given, None)
         n_problems = self._scheme.n_problems(len(known))
         nothing = _safe_indexing(X, np.arange(0))
         stream = KernelStream.begin(n_problems, len(known), self._seed(), nothing) if first else self._stream
@@ -319,7 +338,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
         rows = self._kernel_rows(kernel, items, self._bias)
         old = stream.n_support
         cost = costs_of(codes, weights, terms.factors)
-        problems = [_with_support(rows, old, sign, cost, terms) for sign in OneVsRest().signs(codes, len(known))]
+        signs = OneVsRest().signs(codes, len(known))
+        if offsets is None:
+            offsets = [constant(0.0, len(y))] * len(signs)
+        pairs = zip(signs, offsets, strict=True)
+        problems = [_with_support(rows, old, sign, cost, terms, offset=offset) for sign, offset in pairs]
         solver = KernelPegasos(self._pegasos(len(y), np.float64, at_most_all=True))
         solutions = stream.learn(problems, solver, self.max_support, together, begun)
         stream.n_rows, stream.totals = stream.n_rows + len(y), running
@@ -367,6 +390,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if through_map and kernel.has_features:
             return Rows.of(kernel.map(items)[0], self._bias), y, weights
         return self._kernel_rows(kernel, items, self._bias), y, weights
+
+    def _read_prior(self, classes: npt.NDArray[Any], rows: Any) -> ScoredPrior:
+        return ScoredPrior.read(self.prior, classes, self._scheme, getattr(self, "feature_names_in_", None))
+
+    def _offsets(self, X: Any, rows: Any) -> list[npt.NDArray[np.float64]] | None:
+        return None if self._prior is None else list(np.ascontiguousarray(self._prior.scores(X).T))
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[KernelRows, Any]:
         items = read_items(self, self.kernel_, X, reset=False)
@@ -458,7 +487,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         old = len(self.support_)
         return [
             (
-                _with_support(rows, old, problem.sign, problem.cost, self._terms),
+                _with_support(rows, old, problem.sign, problem.cost, self._terms, offset=problem.offset),
                 np.concatenate([coefficients, np.zeros(problem.rows.n_rows)]),
                 np.concatenate([np.zeros(old), alpha]),
             )
@@ -472,7 +501,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         if not hasattr(self, "_training"):  # a pass: the model is that of the whole stream
-            return self._stream.as_attributes(self._bias)
+            return {"_prior": self._prior, **self._stream.as_attributes(self._bias)}
         kernel, collection = self._training
         support = np.flatnonzero(np.any(weights, axis=0))
         is_known = not isinstance(kernel, Precomputed)
@@ -482,14 +511,19 @@ class KernelPegasosClassifier(CertifiedClassifier):
             "support_vectors_": _safe_indexing(collection, support) if is_known else np.empty((0, 0)),
             "dual_coef_": weights[:, support],
             "intercept_": self._bias**2 * weights.sum(axis=1),
+            "_prior": self._prior,
         }
 
     def _write_zero(self) -> None:
         """The model before any row counted."""
         self.__dict__.update(self._stream.as_attributes(self._bias))
-        self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
+        self.status_ = "No row had a weight above 0 so far; the model is the prior, or the zero vector."
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        own = self._own_scores(X)
+        return own if self._prior is None else own + self._prior.scores(X)
+
+    def _own_scores(self, X: Any) -> npt.NDArray[np.float64]:
         if isinstance(self.kernel_, Precomputed):
             X = as_collection(self, self.kernel_, X, reset=False)
             block = self.kernel_.read_against(X, self._n_training, self.support_)
@@ -517,12 +551,15 @@ class KernelPegasosClassifier(CertifiedClassifier):
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
         if isinstance(self.kernel_, Precomputed):
             raise PegasosError("certified needs k(x, x) of new rows, which a precomputed matrix does not hold.")
-        X = as_collection(self, self.kernel_, X, reset=False)
+        given, X = X, as_collection(self, self.kernel_, X, reset=False)
         # In double: what is certified must not hang on the rounding of a score.
         items = self.kernel_.read(X.astype(np.float64) if is_matrix(self.kernel_, X) else X)
         lengths = self._lengths(items)
         reach = self._lengths(self.kernel_.read(self.support_vectors_)) if len(self.support_) else np.zeros(0)
-        return self._scores_of(items), lengths, _rounding * (np.abs(self.dual_coef_) @ reach)
+        scores = self._scores_of(items)
+        if self._prior is not None:
+            scores += self._prior.scores(given)
+        return scores, lengths, _rounding * (np.abs(self.dual_coef_) @ reach)
 
     def _lengths(self, items: Items) -> npt.NDArray[np.float64]:
         return np.sqrt(self.kernel_.evaluate_diagonal(items) + self._terms.bias**2)
