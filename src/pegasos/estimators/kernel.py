@@ -128,8 +128,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         What was learnt before, from other data: any fitted model with ``decision_function`` and ``classes_``. Its
         scores are added to those that are learnt here, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is
         regularised, ``lam/2 |v|^2``: a large ``lam`` leaves the prior as it is, a small one lets the data overrule it.
-        The model keeps the prior, uncopied, and asks it whenever it predicts. Classes are matched by label. In a stream it
-        is that of the first call.
+        The model keeps the prior, uncopied, and asks it whenever it predicts. Classes are matched by label. In a
+        stream it is that of the first call.
     tol : float or None, default=1e-3
         The relative duality gap at which the fit ends. None: run ``max_iter`` epochs.
     max_iter : int, default=1000

@@ -76,25 +76,17 @@ def test_weights_of_classes_and_rows_multiply_in_a_stream(make):
 
 @pytest.mark.parametrize("make", [PegasosClassifier, KernelPegasosClassifier])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_balanced_draw_learns_the_rare_class_within_an_epoch(make, n_classes):
-    reached = {}
-    for sampling in ("shuffle", "balanced"):
-        scores = []
-        for seed in range(5):
-            X, y = rare(400, 0.03, seed, n_classes)
-            model = make(
-                lam=1e-3,
-                solver="pegasos",
-                sampling=sampling,
-                class_weight="balanced",
-                tol=None,
-                max_iter=1,
-                random_state=0,
-            ).fit(X, y)
-            scores.append(balanced_accuracy_score(y, model.predict(X)))
-        reached[sampling] = np.mean(scores)
-    assert reached["balanced"] > reached["shuffle"] - 0.01
-    assert reached["balanced"] > 0.85
+def test_after_one_epoch_balanced_draws_are_nearer_to_the_optimum(make, n_classes):
+    reached = {"shuffle": [], "balanced": []}
+    for seed in range(5):
+        X, y = rare(400, 0.03, seed, n_classes)
+        settings = {"lam": 1e-3, "solver": "pegasos", "class_weight": "balanced", "tol": None, "max_iter": 1}
+        for sampling, primals in reached.items():
+            model = make(sampling=sampling, random_state=0, **settings).fit(X, y)
+            primals.append(model.certificate_.primal)
+            if sampling == "balanced":
+                assert balanced_accuracy_score(y, model.predict(X)) > 0.75
+    assert np.mean(reached["balanced"]) < 0.8 * np.mean(reached["shuffle"])
 
 
 @pytest.mark.parametrize("solver", ["auto", "pegasos", "dual"])
