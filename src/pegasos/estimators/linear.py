@@ -250,7 +250,8 @@ class PegasosClassifier(CertifiedClassifier):
 
     def _solver(self, rows: Rows) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
-        fine = self.tol is not None and self.tol < 1e-5
+        # Next to a good prior the losses can be smaller than what single precision leaves of a score.
+        fine = self._prior is not None or (self.tol is not None and self.tol < 1e-5)
         narrow = rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":

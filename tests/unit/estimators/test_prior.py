@@ -300,3 +300,12 @@ def test_a_prior_that_fails_leaves_the_last_good_model():
         model.set_params(prior=(np.ones(3), 0.0)).fit(X, Y)
     np.testing.assert_array_equal(model.decision_function(NEW), before)
     model.certify(X, Y)
+
+
+def test_losses_smaller_than_the_rounding_of_single_precision_are_proved():
+    rows = np.abs(X[:3]).astype(np.float32)
+    labels = np.array(["ham", "spam", "spam"])
+    prior = LinearSVC(C=100.0, random_state=0).fit(rows, labels)
+    model = PegasosClassifier(lam=1e-4, prior=(0.9 * prior.coef_, prior.intercept_), random_state=0).fit(rows, labels)
+    assert model.certificate_.primal < 1e-5
+    assert model.certificate_.relative_gap <= 1e-3
