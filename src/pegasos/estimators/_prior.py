@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.extmath import safe_sparse_dot
@@ -128,10 +129,12 @@ def _name(prior: Any) -> str:
 
 
 def _check_fitted(prior: Any) -> None:
+    if isinstance(prior, type):
+        raise PegasosError(f"prior must be a fitted model, got the class {prior.__name__}; give an instance, fitted.")
     try:
-        if hasattr(prior, "fit"):
+        if isinstance(prior, BaseEstimator):
             check_is_fitted(prior)
-    except (NotFittedError, TypeError) as error:
+    except NotFittedError as error:
         raise PegasosError(f"prior is {_name(prior)} that is not fitted; fit it first.") from error
 
 

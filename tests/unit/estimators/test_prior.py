@@ -55,6 +55,27 @@ def test_every_fitted_linear_classifier_can_be_a_prior(make, y, name):
         np.testing.assert_allclose(model.coef_, np.atleast_2d(prior.coef_), atol=1e-4)
 
 
+class Stranger:
+    """A classifier that is no child of scikit-learn's."""
+
+    def fit(self, rows, y):
+        self.classes_ = np.unique(y)
+        self.coef_, self.intercept_ = np.array([[1.0, -2.0, 0.0, 3.0]]), 0.5
+        return self
+
+    def decision_function(self, rows):
+        return rows @ self.coef_[0] + self.intercept_
+
+
+@pytest.mark.parametrize("make", MAKES)
+def test_a_prior_need_not_come_from_scikit_learn(make):
+    prior = Stranger().fit(X, Y)
+    model = make(prior=prior, **STUCK).fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(NEW), prior.decision_function(NEW), atol=1e-4)
+    with pytest.raises(PegasosError, match="got a Stranger" if make is PegasosClassifier else "does not"):
+        make(prior=Stranger()).fit(X, Y)
+
+
 @pytest.mark.parametrize("make", MAKES)
 def test_coefficients_may_be_sparse_narrow_or_a_pair(make):
     prior = SGDClassifier(random_state=0).fit(X, Y)
@@ -257,6 +278,7 @@ def test_a_callback_sees_models_with_their_prior(make):
     ("prior", "sentence"),
     [
         (LinearSVC(), "prior is a LinearSVC that is not fitted; fit it first"),
+        (LinearSVC, "got the class LinearSVC; give an instance"),
         ("theirs", "got 'theirs'"),
         (LinearSVC().fit(X, np.where(Y == "spam", 1, 0)), r"does not know class 'ham' of y; it knows \[0, 1\]"),
         (LinearSVC().fit(X, np.where(Y == "spam", "spam", "eggs")), "does not know class 'ham' of y"),
