@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.certificate import certify
+from pegasos.certificate import certify, within_bounds
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 
@@ -154,6 +154,7 @@ class Pegasos:
     def review(self, problem: Problem, state: PegasosState, tol: float | None) -> Review:
         """The iterate, or the average, with its certificate."""
         weights, alpha = self.point(problem, state)
+        alpha = within_bounds(problem, alpha)
         return Review(certify(problem, weights, alpha), weights, alpha)
 
     def point(self, problem: Problem, state: PegasosState) -> tuple[npt.NDArray[np.float64], Floats]:

@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from pegasos.certificate import certify
+from pegasos.certificate import certify, dual_point, stretched, within_bounds
 from pegasos.kernels import Linear
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
@@ -81,6 +81,29 @@ def test_whole_rounds_of_both_signs_leave_a_feasible_dual_point(batch_size):
         assert solver.visits(state) == 24 * rounds
         assert (alpha <= problem.cost * (1 + 1e-12)).all()
         assert (alpha > 0.9 * problem.cost).any()
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_the_bound_is_of_use_in_the_middle_of_a_round_too(kind):
+    """After one epoch the rows of the larger side are ahead: clipped, they would leave weights of the other side."""
+    rng = np.random.default_rng(2)
+    sign = signs(190, 10)
+    X = rng.normal(size=(200, 3)) + 0.5 * sign[:, None]
+    columns = {"cost": np.where(sign > 0, 10.0, 0.53), "lam": 0.01, "bias": 1.0}
+    problem = problem_of(X, sign, **columns) if kind == "linear" else kernel_problem_of(Linear(), X, sign, **columns)
+    settings = Pegasos(sampling="balanced")
+    solver = settings if kind == "linear" else KernelPegasos(settings)
+    state = solver.start(problem, 0)
+    solver.advance_to(problem, state, 200)
+    _, alpha = solver.point(problem, state)
+    assert (alpha > 1.5 * problem.cost).any()
+    clipped, review = dual_point(problem, alpha)[1], solver.review(problem, state, None)
+    assert review.certificate.dual > max(0.0, clipped)
+    assert review.certificate.dual == pytest.approx(dual_point(problem, review.alpha)[1], rel=1e-12)
+    assert (review.alpha <= problem.cost * (1 + 1e-9)).all()
+    assert dual_point(problem, stretched(problem, alpha))[1] >= review.certificate.dual * (1 - 1e-9)
+    feasible = 0.5 * problem.cost
+    assert within_bounds(problem, feasible) is feasible
 
 
 @pytest.mark.parametrize("kind", ["linear", "kernel"])
