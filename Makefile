@@ -19,8 +19,8 @@ help:
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
-	@echo "make experiments-imbalance  rare classes: costs, and balanced draws; needs PEGASOS_DATA"
-	@echo "make experiments-transfer   one user's spam filter from another's; needs PEGASOS_DATA"
+	@echo "make experiments-imbalance rare classes: costs, and balanced draws; needs PEGASOS_DATA"
+	@echo "make experiments-transfer  one user's spam filter from another's; needs PEGASOS_DATA"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

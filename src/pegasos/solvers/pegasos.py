@@ -43,7 +43,7 @@ class Pegasos:
     ----------
     batch_size : number of rows of a step
     sampling : "shuffle" (epochs in random order), "uniform" (the paper), "balanced" (the two signs in turn, each in
-        random order; a row counts for as much as it is drawn too seldom), or "sequential"
+        random order; a row counts the more, the more seldom it is drawn), or "sequential"
     projection : keep |w| within the problem's radius
     average : None for the last iterate, "uniform" for the mean of all, "tail" for the mean since the last
         epoch that is a power of two

@@ -59,7 +59,7 @@ def test_the_signs_come_in_turn_and_each_row_as_often_as_the_others_of_its_sign(
 
 
 @pytest.mark.parametrize(("n_negative", "n_positive"), [(12, 3), (5, 0)])
-def test_a_row_counts_for_as_much_as_it_is_drawn_too_seldom(n_negative, n_positive):
+def test_a_row_counts_the_more_the_more_seldom_it_is_drawn(n_negative, n_positive):
     sign = signs(n_negative, n_positive)
     rows, gains = visits_of(sign, 4, 30)
     n = len(sign)
