@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sms_spam", "spambase"])
 def test_with_fifty_labels_transfer_beats_the_source_and_the_target_alone(name):
     X, spam, places = transfer.mails(name)
