@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels experiments-kernels experiments-fashion clean
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels experiments-kernels experiments-fashion experiments-imbalance \
+	experiments-transfer clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +19,8 @@ help:
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
+	@echo "make experiments-imbalance rare classes: costs, and balanced draws; needs PEGASOS_DATA"
+	@echo "make experiments-transfer  one user's spam filter from another's; needs PEGASOS_DATA"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -81,6 +84,12 @@ experiments-kernels: $(VENV)/.installed
 
 experiments-fashion: $(VENV)/.demo
 	$(BIN)/python -m experiments.fashion_pairs
+
+experiments-imbalance: $(VENV)/.installed
+	$(BIN)/python -m experiments.imbalance
+
+experiments-transfer: $(VENV)/.demo
+	$(BIN)/python -m experiments.transfer
 
 clean:
 	rm -rf $(VENV) build dist

@@ -15,7 +15,8 @@ static Sampling sampling_of(std::string_view word) {
   if (word == "shuffle") return Sampling::shuffle;
   if (word == "uniform") return Sampling::uniform;
   if (word == "sequential") return Sampling::sequential;
-  throw std::invalid_argument("sampling must be 'shuffle', 'uniform' or 'sequential'.");
+  if (word == "balanced") return Sampling::balanced;
+  throw std::invalid_argument("sampling must be 'shuffle', 'uniform', 'balanced' or 'sequential'.");
 }
 
 // Counters are plain numbers: their bytes are their state.
@@ -42,8 +43,11 @@ static void pegasos_advance(const OwnedProblem& owned, PegasosCounters& counters
   const Index n = problem.rows.n_rows, d = problem.rows.n_features;
   const bool average = weight_sums.has_value() && alpha_sums.has_value();
   const PegasosSettings settings{Index(batch.shape(0)), sampling_of(sampling), project, average, radius};
-  if (settings.sampling == Sampling::shuffle && Index(order.shape(0)) != n)
+  const bool balanced = settings.sampling == Sampling::balanced;
+  if ((balanced || settings.sampling == Sampling::shuffle) && Index(order.shape(0)) != n)
     throw std::invalid_argument("order must have one entry a row.");
+  if (counters.position < 0 || (!balanced && counters.position > n))
+    throw std::invalid_argument("position must be that of a row.");
   const Buffer none{nullptr, Scalar::float64};
   const PegasosState state{buffer_of(weights, d + 1, "weights"),
                            buffer_of(alphas, n, "alphas"),

@@ -12,7 +12,7 @@ import pegasos
 from pegasos import demo
 
 README = Path(__file__).parents[2] / "README.md"
-GUIDE = README.parent / "docs" / "kernels.md"
+GUIDES = {"kernels.md": 50, "imbalance.md": 8, "transfer.md": 8}  # and how many examples they have at least
 MODULES = [module.name for module in pkgutil.walk_packages(pegasos.__path__, "pegasos.") if "_core" not in module.name]
 
 
@@ -37,10 +37,12 @@ def test_the_example_of_a_kernel_in_the_readme_is_certified():
     assert names["model"].certificate_.relative_gap <= 1e-3
 
 
-def test_the_examples_of_the_guide_to_kernels_run():
-    code = "\n".join(re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf8"), re.DOTALL))
-    example = doctest.DocTestParser().get_doctest(code, {}, GUIDE.name, str(GUIDE), 0)
-    assert len(example.examples) > 50
+@pytest.mark.parametrize(("name", "n_examples"), GUIDES.items())
+def test_the_examples_of_the_guides_run(name, n_examples):
+    guide = README.parent / "docs" / name
+    code = "\n".join(re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf8"), re.DOTALL))
+    example = doctest.DocTestParser().get_doctest(code, {}, name, str(guide), 0)
+    assert len(example.examples) > n_examples
     assert doctest.DocTestRunner().run(example).failed == 0
 
 

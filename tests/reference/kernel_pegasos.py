@@ -3,16 +3,19 @@
 With n rows, K their kernel matrix and w = n/(total lam t) sum_j count_j sign_j phi(x_j), step t + 1 draws a batch of k
 rows, finds those that violate under w (sign_i (<w, phi(x_i)> + offset_i) < 1), and adds to their counts
 
-    count_i <- count_i + cost_i / k                   for each violator i, as often as it was drawn
+    count_i <- count_i + weight_i cost_i / k          for each violator i, as often as it was drawn
     counts  <- scaled down to |w| <= radius           when projecting
 
 The dual point is alpha_i = n count_i / t. The published algorithm has costs of 1, k = 1 and total = n.
+The weights are 1, but for rows drawn by their signs in turn: tests.reference.pegasos.
 """
 
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+
+from tests.reference.pegasos import draw_in_turn, sides_of, weights_of
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,12 @@ class PlainKernelProblem:
         return np.sqrt(loss_of_zero / (self.lam * self.total))
 
 
-def draw_rows(sampling, n_rows, seed):
+def draw_rows(sampling, n_rows, seed, sign=None):
     """The rows in the order in which they are visited, without end."""
+    if sampling == "balanced":
+        sides = sides_of(sign)
+        generators = [np.random.default_rng([seed, k]) for k in range(len(sides))]
+        yield from draw_in_turn(sides, [_permuter(list(s), g) for s, g in zip(sides, generators, strict=True)])
     random = np.random.default_rng(seed)
     while True:
         if sampling == "uniform":
@@ -68,11 +75,21 @@ def draw_rows(sampling, n_rows, seed):
             yield from random.permutation(n_rows) if sampling == "shuffle" else range(n_rows)
 
 
+def _permuter(rows, random):
+    """Every permutation is one of the rows in their first order."""
+
+    def permute(side):
+        side[:] = random.permutation(rows).tolist()
+
+    return permute
+
+
 class KernelPegasos:
     """The counts after t steps, and the sum of the dual points before it."""
 
-    def __init__(self, problem, rows, *, batch_size=1, projection=False, average="uniform"):
+    def __init__(self, problem, rows, *, batch_size=1, projection=False, average="uniform", sampling="shuffle"):
         self.problem = problem
+        self.push = problem.cost * weights_of(sampling, problem.sign)
         self.rows = iter(rows)
         self.batch_size = batch_size
         self.projection = projection
@@ -105,7 +122,7 @@ class KernelPegasos:
         self.closest = min(self.closest, np.abs(margin - 1.0).min())
 
         self.t += 1
-        np.add.at(self.counts, violators, p.cost[violators] / self.batch_size)  # a row may be drawn twice
+        np.add.at(self.counts, violators, self.push[violators] / self.batch_size)  # a row may be drawn twice
         if self.projection:
             coefficients = p.coefficients_of(self.alpha)
             norm = np.sqrt(coefficients @ p.K @ coefficients)

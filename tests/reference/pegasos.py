@@ -3,9 +3,12 @@
 Step t draws a batch A of k rows, finds those that violate (sign_i (<w, x_i> + offset_i) < 1), and with
 eta = 1/(lam t) sets
 
-    w     <- (1 - 1/t) w     + eta/k (n/total) sum_violators cost_i sign_i x_i
-    alpha <- (1 - 1/t) alpha + n/(t k) cost_i                     for each violator i
+    w     <- (1 - 1/t) w     + eta/k (n/total) sum_violators weight_i cost_i sign_i x_i
+    alpha <- (1 - 1/t) alpha + n/(t k) weight_i cost_i            for each violator i
     w, alpha <- both scaled down to |w| <= radius                 when projecting
+
+The weights are 1; where the two signs are drawn in turn, 1/n over the probability 1/(2 n_c) of a row, of whose sign
+there are n_c.
 """
 
 from itertools import islice
@@ -15,9 +18,11 @@ import numpy as np
 from tests.reference.random import Random
 
 
-def draw_rows(sampling, n_rows, seed):
+def draw_rows(sampling, n_rows, seed, sign=None):
     """The rows in the order in which they are visited, without end; an epoch may end within a batch."""
     random = Random(seed)
+    if sampling == "balanced":
+        yield from draw_in_turn(sides_of(sign), [random.shuffle] * 2)
     order = list(range(n_rows))
     while True:
         if sampling == "uniform":
@@ -28,6 +33,30 @@ def draw_rows(sampling, n_rows, seed):
             yield from order
 
 
+def sides_of(sign):
+    """The negative rows and the positive ones, if there are any."""
+    sides = [np.flatnonzero(sign < 0).tolist(), np.flatnonzero(sign > 0).tolist()]
+    return [side for side in sides if side]
+
+
+def draw_in_turn(sides, shuffles):
+    """One row of each side in turn, a side shuffled whenever it is used up."""
+    left = [[] for _ in sides]
+    while True:
+        for side, rest, shuffle in zip(sides, left, shuffles, strict=False):
+            if not rest:
+                shuffle(side)
+                rest.extend(side)
+            yield rest.pop(0)
+
+
+def weights_of(sampling, sign):
+    """1/n over the probability of drawing each row."""
+    if sampling != "balanced" or len(sides_of(sign)) == 1:
+        return np.ones(len(sign))
+    return np.array([2.0 * np.mean(sign == own) for own in sign])
+
+
 class Pegasos:
     """The iterate w after t steps, its dual point alpha, and the sums of the iterates before it."""
 
@@ -36,7 +65,8 @@ class Pegasos:
         self.batch_size = batch_size
         self.projection = projection
         self.average = average
-        self.rows = draw_rows(sampling, problem.n_rows, seed)
+        self.rows = draw_rows(sampling, problem.n_rows, seed, problem.sign)
+        self.push = problem.cost * weights_of(sampling, problem.sign)
         self.t = 0
         self.w = np.zeros(problem.X.shape[1])
         self.alpha = np.zeros(problem.n_rows)
@@ -62,8 +92,8 @@ class Pegasos:
 
         self.w *= 1.0 - 1.0 / self.t
         self.alpha *= 1.0 - 1.0 / self.t
-        self.w += eta / k * (n / p.total) * (p.cost[violators] * p.sign[violators]) @ p.X[violators]
-        np.add.at(self.alpha, violators, n / (self.t * k) * p.cost[violators])  # a row may be drawn twice
+        self.w += eta / k * (n / p.total) * (self.push[violators] * p.sign[violators]) @ p.X[violators]
+        np.add.at(self.alpha, violators, n / (self.t * k) * self.push[violators])  # a row may be drawn twice
         if self.projection:
             self._project()
 

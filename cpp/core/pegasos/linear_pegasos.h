@@ -5,9 +5,12 @@
 // Step t draws a batch A of k rows, finds those that violate (sign_i (score_i + offset_i) < 1), and with
 // eta = 1/(lam t) sets
 //
-//   w     <- (1 - 1/t) w     + eta/k (n/total) sum_violators cost_i sign_i x_i
-//   alpha <- (1 - 1/t) alpha + n/(t k) cost_i                     for each violator i
+//   w     <- (1 - 1/t) w     + eta/k (n/total) sum_violators weight_i cost_i sign_i x_i
+//   alpha <- (1 - 1/t) alpha + n/(t k) weight_i cost_i            for each violator i
 //   w, alpha <- both scaled down to |w| <= radius                 when projecting
+//
+// where weight_i = 1/n over the probability of drawing i: 1, or 2 n_c / n when the two signs are drawn equally often
+// and n_c rows have the sign of i. The expected step is then that of P, however rows are drawn.
 //
 // so that w = 1/(lam total) sum_i alpha_i sign_i x_i at every step: Pegasos carries a dual point along.
 //
@@ -47,7 +50,7 @@ struct PegasosState {
   Buffer alphas;       // n_rows, same type
   Buffer weight_sums;  // n_features + 1, or empty when not averaging
   Buffer alpha_sums;   // n_rows, or empty when not averaging
-  RowNumber* order;    // n_rows when shuffling
+  RowNumber* order;    // n_rows when shuffling; negative rows first when balanced
   RowNumber* batch;    // batch_size: room for the violators of one step
   PegasosCounters* counters;
 };

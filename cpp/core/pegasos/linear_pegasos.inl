@@ -65,8 +65,8 @@ struct Pegasos {
     now.scale_sum = 0.0;
   }
 
-  void add(RowNumber i) {
-    const double n = double(rows.n_rows);
+  void add(RowNumber i, double weight) {
+    const double n = double(rows.n_rows) * weight;
     const double gain = n / (double(now.step) * double(settings.batch_size)) * at(problem.cost, i) / now.scale;
     const double push = gain * double(problem.sign[i]) / (problem.lam * problem.total);
     if (settings.project) now.squared_norm += push * (2.0 * double(rows.dot(i, weights)) + push * rows.squared_norm(i));
@@ -90,7 +90,7 @@ struct Pegasos {
     if (settings.average && now.scale_sum > 64.0 * now.scale * double(now.averaged)) fold_average();
     const Index n_violators = draw(sampler);
     shrink();
-    for (Index k = 0; k < n_violators; ++k) add(batch[k]);
+    for (Index k = 0; k < n_violators; ++k) add(batch[k], sampler.weight(problem.sign[batch[k]] < 0));
     if (settings.project) project();
   }
 };
@@ -109,6 +109,8 @@ inline void pegasos_advance(const Problem& problem, const PegasosSettings& setti
                           static_cast<W*>(state.alpha_sums.data),
                           state.batch};
     Sampler sampler{settings.sampling, state.order, rows.n_rows, now.position, Random{now.random}};
+    if (settings.sampling == Sampling::balanced)
+      sampler.n_first = size_of_first_group(state.order, problem.sign, rows.n_rows);
     for (Index k = 0; k < n_steps; ++k) pegasos.step(sampler);
     now.position = sampler.position;
     now.random = sampler.random.state;

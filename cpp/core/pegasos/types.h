@@ -17,6 +17,6 @@ using RowNumber = std::uint32_t;  // a row inside an order: half the memory of I
 enum class Scalar { float32, float64 };
 enum class Layout { dense, csr, gram };
 enum class IndexType { int32, int64 };
-enum class Sampling { sequential, shuffle, uniform };
+enum class Sampling { sequential, shuffle, uniform, balanced };
 
 }  // namespace pegasos

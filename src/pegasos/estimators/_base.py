@@ -70,8 +70,9 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             totals, counts = (class_totals(codes, len(classes), each) for each in (weights, None))
             largest_norm = float(np.sqrt(rows.squared_norms.max()))
             terms = self._terms_of(classes, totals, counts, total=float(totals.sum()), largest_norm=largest_norm)
+            self._prior = None if self.prior is None else self._read_prior(classes, rows)
             members = self._scheme.members(codes, len(classes))
-            problems = self._scheme.problems(rows, codes, weights, terms, None)
+            problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
             solvers = [self._solver(rows, n) for n in sizes(members, rows.n_rows)]
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
@@ -89,7 +90,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             calibration = None
             if self.probability:
                 plan = {"rows": rows, "classes": classes, "scheme": self._scheme, "seed": seed}
-                calibration = cross_fitted(self, self._collection(rows), y, weights, **plan)
+                calibration = cross_fitted(self, self._collection(X, rows), y, weights, **plan)
             self.classes_, self._terms, self._calibration = classes, terms, calibration
             self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
             self._remember(solutions, rows.n_rows, terms, seed)
@@ -130,7 +131,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"alpha_ belongs to the {n_fitted} rows of the last fit, got {rows.n_rows} rows; "
                 "certify needs the same rows in the same order."
             )
-        problems = self._scheme.problems(rows, codes, weights, self._terms, None)
+        problems = self._scheme.problems(rows, codes, weights, self._terms, self._offsets(X, rows))
         is_present = self._scheme.is_present(class_totals(codes, len(self.classes_), weights))
         points = zip(self._points(problems, members, alphas, X), is_present, self.certificate_.parts, strict=True)
         parts = [self._certified_anew(k, *point) if here else before for k, (point, here, before) in enumerate(points)]
@@ -139,7 +140,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _certified_anew(self, k: int, problem: Problem, weights: npt.NDArray[np.float64], alpha: Any) -> Certificate:
         if not self._terms.is_free:
             return certify(problem, weights, alpha)
-        shifted = replace(problem, offset=problem.offset + np.ravel(self.intercept_)[k])
+        shifted = replace(problem, offset=problem.offset + self._free_intercepts[k])
         return certify(shifted, weights, balanced(problem, alpha))
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
@@ -202,16 +203,24 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         products = self._weight_products() if geometric else None
         return self._scheme.margins(scores, codes, products, len(self.classes_))
 
+    def __sklearn_clone__(self) -> Any:
+        """A clone keeps its prior as it is, fitted: that is what the prior is for."""
+        clone = super().__sklearn_clone__()
+        clone.prior = self.prior
+        return clone
+
     def _check_parameters(self) -> None:
         check.check_positive("lam", self.lam)
         if self.C is not None:
             check.check_positive("C", self.C, or_infinite=True)
+            if np.inf == self.C and self.prior is not None:
+                raise PegasosError("C=inf knows no prior: weights that must separate the classes cannot stay near it.")
             if self.lam != default_lam:
                 raise PegasosError(f"give lam or C, not both: got lam={self.lam!r} and C={self.C!r}.")
         check.check_word("solver", self.solver, self._solvers)
         if self.batch_size != "all":
             check.check_count("batch_size", self.batch_size)
-        check.check_word("sampling", self.sampling, ("shuffle", "uniform"))
+        check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced"))
         check.check_word("average", self.average, (None, "uniform", "tail"))
         check.check_word("multi_class", self.multi_class, tuple(schemes))
         for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start", "probability"):
@@ -232,6 +241,14 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         if self.C is not None:
             raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+
+    def _prior_of_stream(self, classes: npt.NDArray[Any], rows: Any, *, first: bool) -> Any:
+        """The prior, which is read once: what has been learnt since is the difference to it."""
+        if first:
+            return None if self.prior is None else self._read_prior(classes, rows)
+        if self.prior is not (None if self._prior is None else self._prior.source):
+            raise PegasosError("prior must not change in the middle of a stream; call fit, or begin with a new model.")
+        return self._prior
 
     @property
     def _scheme(self) -> Scheme:
@@ -291,13 +308,15 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             size = min(size, n)
         if size > n:
             raise PegasosError(f"batch_size={size} exceeds the {n} rows; use batch_size='all' for all of them.")
-        sampling: Any = "sequential" if size == n and self.sampling == "shuffle" else self.sampling
+        # All rows at once are all rows: there is nothing to shuffle, and both signs are there as often as they are.
+        sampling: Any = "sequential" if size == n and self.sampling != "uniform" else self.sampling
         average: Any = self.average
         return Pegasos(size, sampling, bool(self.projection), average, dtype)
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         """Every fitted attribute, in one place."""
         self.__dict__.update(self._as_attributes(solutions, members, X))
+        self._free_intercepts = np.array([s.intercept for s in solutions])
         self._intercept_reach = np.array([s.intercept_reach for s in solutions])
         alphas = [s.alpha for s in solutions]
         shared = np.stack(alphas) if isinstance(members[0], slice) else alphas
@@ -335,8 +354,16 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """The rows to train on, y as an array of the same length, and the weights."""
         raise NotImplementedError
 
-    def _collection(self, rows: Any) -> Any:
+    def _collection(self, X: Any, rows: Any) -> Any:
         """What was read, in a form that a fit takes."""
+        raise NotImplementedError
+
+    def _read_prior(self, classes: npt.NDArray[Any], rows: Any) -> Any:
+        """The prior for these classes and features."""
+        raise NotImplementedError
+
+    def _offsets(self, X: Any, rows: Any) -> list[npt.NDArray[np.float64]] | None:
+        """The scores of the prior, for each problem; None when there is none."""
         raise NotImplementedError
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -370,12 +397,14 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _least_margins(self, certificate: Certificate) -> Any:
         """The geometric margin of the rows of the fit, for each problem."""
-        parts = zip(certificate.parts, np.ravel(self.intercept_), strict=True)
-        # What carries the intercept is no part of |w|.
-        beside = 0.0 if self._bias == 0.0 else 1.0 / self._bias
-        squares = [(part.least_margin, part.squared_norm - (beside * float(b)) ** 2) for part, b in parts]
-        margins = [least / np.sqrt(square) if square > 0.0 else np.nan for least, square in squares]
-        return margins[0] if len(margins) == 1 else np.array(margins)
+        least = np.array([part.least_margin for part in certificate.parts])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            margins = least / self._weight_lengths(certificate)
+        return float(margins[0]) if len(margins) == 1 else margins
+
+    def _weight_lengths(self, certificate: Certificate) -> npt.NDArray[np.float64]:
+        """|w| of each problem, without what carries the intercept; NaN where it is not known."""
+        raise NotImplementedError
 
     def _weight_products(self) -> npt.NDArray[np.float64]:
         """<w_k, w_l> of the weights of all problems, without intercepts."""

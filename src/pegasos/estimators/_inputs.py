@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from pegasos.errors import PegasosError
 from pegasos.problem import Rows
 
-_names = ("n_features_in_", "feature_names_in_")
+_names = ("n_features_in_", "feature_names_in_", "_prior")
 
 # Types that float32 holds exactly; everything else that is not a float becomes float64.
 _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
@@ -31,7 +31,7 @@ def read_rows_and_target(estimator: Any, X: Any, y: Any, bias: float, *, reset: 
 
 @contextmanager
 def names_kept_on_failure(estimator: Any) -> Iterator[None]:
-    """What a failed fit learnt of its columns is forgotten, so that the last good model goes on predicting."""
+    """What a failed fit learnt of columns and prior is forgotten, so that the last good model goes on predicting."""
     kept = {name: getattr(estimator, name) for name in _names if hasattr(estimator, name)}
     try:
         yield

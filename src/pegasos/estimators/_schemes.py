@@ -60,6 +60,12 @@ class Scheme(Protocol):
     def probabilities(self, of_problems: Scores, n_classes: int) -> Scores:
         """Return the probability of each class, from those of the positive sides of the problems."""
 
+    def of_classes(self, scores: Scores) -> Scores:
+        """Return the scores of the problems, one column each, from those of the classes: a prior's.
+
+        For two classes there is one column: of the second against the first.
+        """
+
     def decisions(self, scores: Scores, n_classes: int) -> Scores:
         """Return the score of each class, of shape (n_rows, n_classes), from those of the problems.
 
@@ -117,6 +123,10 @@ class OneVsRest:
         if n_classes == 2:
             return np.column_stack([1.0 - of_problems[:, 0], of_problems[:, 0]])
         return np.asarray(of_problems / of_problems.sum(axis=1, keepdims=True))
+
+    def of_classes(self, scores: Scores) -> Scores:
+        """The scores themselves."""
+        return scores
 
     def decisions(self, scores: Scores, n_classes: int) -> Scores:
         """The scores themselves."""
@@ -244,6 +254,12 @@ class OneVsOne(OneVsRest):
         for begin in range(0, len(found), _rows_at_once):
             found[begin : begin + _rows_at_once] = _coupled(of_problems[begin : begin + _rows_at_once], n_classes)
         return found
+
+    def of_classes(self, scores: Scores) -> Scores:
+        """Half the difference of the two: the score itself where the one is the negative of the other."""
+        if scores.shape[1] == 1:
+            return scores
+        return np.column_stack([0.5 * (scores[:, j] - scores[:, i]) for i, j in pairs_of(scores.shape[1])])
 
     def margins(self, scores: Scores, codes: npt.NDArray[np.intp], products: Scores | None, n_classes: int) -> Scores:
         """The least of the pairs that the class has a part in."""

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
+from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
@@ -33,6 +34,7 @@ from pegasos.estimators._items import (
     words,
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
+from pegasos.estimators._prior import ScoredPrior
 from pegasos.estimators._reductions import solve_all
 from pegasos.estimators._schemes import Members, OneVsRest, Pairs
 from pegasos.estimators._targets import (
@@ -47,7 +49,7 @@ from pegasos.gram import KernelRows, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.kernels.vector import VectorKernel
-from pegasos.problem import Problem, Rows
+from pegasos.problem import Problem, Rows, constant
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.decomposition import Decomposition
@@ -76,14 +78,20 @@ def _can_stream(model: Any) -> bool:
 
 
 def _with_support(
-    rows: KernelRows, n_support: int, sign: npt.NDArray[np.int8], cost: npt.NDArray[np.float64], terms: Terms
+    rows: KernelRows,
+    n_support: int,
+    sign: npt.NDArray[np.int8],
+    cost: npt.NDArray[np.float64],
+    terms: Terms,
+    *,
+    offset: npt.NDArray[np.float64],
 ) -> Problem:
     """The problem of a block behind support vectors that cost nothing: they only carry their part of the weights."""
     return Problem(
         rows,
         np.concatenate([np.ones(n_support, np.int8), sign]),
         np.concatenate([np.zeros(n_support), cost]),
-        np.zeros(rows.n_rows),
+        np.concatenate([np.zeros(n_support), offset]),
         terms.lam,
         terms.total,
     )
@@ -139,6 +147,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
         classes alone, ``C`` what it means in LIBSVM. Streams and ``max_support`` need "ovr".
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
+    prior : fitted classifier, (coef, intercept) or None, default=None
+        What was learnt before, from other data: any fitted model with ``decision_function`` and ``classes_``. Its
+        scores are added to those that are learnt here, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is
+        regularised, ``lam/2 |v|^2``: a large ``lam`` leaves the prior as it is, a small one lets the data overrule it.
+        The model keeps the prior, uncopied, and asks it whenever it predicts. Classes are matched by label. In a
+        stream it is that of the first call.
     tol : float or None, default=1e-3
         The relative duality gap at which the fit ends. None: run ``max_iter`` epochs.
     max_iter : int, default=1000
@@ -168,8 +182,9 @@ class KernelPegasosClassifier(CertifiedClassifier):
         Training rows that have a say, for any class.
     support_vectors_ : those rows, in the form they came in
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support); with "ovo" (n_pairs, n_support)
-        ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``. Pairs in the order (0, 1), (0, 2), ...,
-        (1, 2), ...; a score is positive for the second class of a pair, as for two classes.
+        ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``, plus the score of the prior, if there is one.
+        Pairs in the order (0, 1), (0, 2), ..., (1, 2), ...; a score is positive for the second class of a pair, as for
+        two classes.
     intercept_ : array of shape (1,) or (n_classes,); with "ovo" (n_pairs,)
     kernel_ : Kernel
         The kernel used, its parameters settled.
@@ -227,6 +242,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     """
 
     kernel_: Kernel
+    _prior: ScoredPrior | None
     _states: list[Any]
     _stream: KernelStream
     _solvers = ("auto", "pegasos", "decomposition")
@@ -250,6 +266,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         intercept_scaling: float = 1.0,
         multi_class: str = "ovr",
         class_weight: Any = None,
+        prior: Any = None,
         tol: float | None = 1e-3,
         max_iter: int = 1000,
         time_budget: float | None = None,
@@ -277,6 +294,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         self.intercept_scaling = intercept_scaling
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
@@ -325,6 +343,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         """
         self._check_stream_parameters()
         begun = perf_counter()
+        given = X
         first = not hasattr(self, "_stream")
         if first:
             kernel, X, y, weights = self._read(X, y, sample_weight)
@@ -335,6 +354,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         known = check_classes(classes, None if first else self.classes_)
         codes = encode_known(y, known, weights)
         totals, counts = (class_totals(codes, len(known), each) for each in (weights, None))
+        self._prior = self._prior_of_stream(known, None, first=first)
+        offsets = self._offsets(given, None)
         n_problems = self._scheme.n_problems(len(known))
         nothing = _safe_indexing(X, np.arange(0))
         stream = KernelStream.begin(n_problems, len(known), self._seed(), nothing) if first else self._stream
@@ -351,7 +372,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
         rows = self._kernel_rows(kernel, items, self._bias)
         old = stream.n_support
         cost = costs_of(codes, weights, terms.factors)
-        problems = [_with_support(rows, old, sign, cost, terms) for sign in OneVsRest().signs(codes, len(known))]
+        signs = OneVsRest().signs(codes, len(known))
+        if offsets is None:
+            offsets = [constant(0.0, len(y))] * len(signs)
+        pairs = zip(signs, offsets, strict=True)
+        problems = [_with_support(rows, old, sign, cost, terms, offset=offset) for sign, offset in pairs]
         solver = KernelPegasos(self._pegasos(len(y), np.float64, at_most_all=True))
         solutions = stream.learn(problems, solver, self.max_support, together, begun)
         stream.n_rows, stream.totals = stream.n_rows + len(y), running
@@ -408,8 +433,14 @@ class KernelPegasosClassifier(CertifiedClassifier):
         bias = natural_bias(kernel.evaluate_diagonal(items)) if self._is_free else self._bias
         return self._kernel_rows(kernel, items, bias), y, weights
 
-    def _collection(self, rows: KernelRows | Rows) -> Any:
-        return self._training[1]
+    def _collection(self, X: Any, rows: KernelRows | Rows) -> Any:
+        return X if hasattr(self, "feature_names_in_") else self._training[1]
+
+    def _read_prior(self, classes: npt.NDArray[Any], rows: Any) -> ScoredPrior:
+        return ScoredPrior.read(self.prior, classes, self._scheme, getattr(self, "feature_names_in_", None))
+
+    def _offsets(self, X: Any, rows: Any) -> list[npt.NDArray[np.float64]] | None:
+        return None if self._prior is None else list(np.ascontiguousarray(self._prior.scores(X).T))
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[KernelRows, Any]:
         items = read_items(self, self.kernel_, X, reset=False)
@@ -536,7 +567,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         old = len(self.support_)
         return [
             (
-                _with_support(rows, old, problem.sign, problem.cost, self._terms),
+                _with_support(rows, old, problem.sign, problem.cost, self._terms, offset=problem.offset),
                 np.concatenate([coefficients, np.zeros(problem.rows.n_rows)]),
                 np.concatenate([np.zeros(old), alpha]),
             )
@@ -559,7 +590,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         if not hasattr(self, "_training"):  # a pass: the model is that of the whole stream
-            return self._stream.as_attributes(self._bias)
+            return {"_prior": self._prior, **self._stream.as_attributes(self._bias)}
         kernel, collection = self._training
         support = np.flatnonzero(np.any(weights, axis=0))
         is_known = not isinstance(kernel, Precomputed)
@@ -569,14 +600,25 @@ class KernelPegasosClassifier(CertifiedClassifier):
             "support_vectors_": _safe_indexing(collection, support) if is_known else np.empty((0, 0)),
             "dual_coef_": weights[:, support],
             "intercept_": self._bias**2 * weights.sum(axis=1),
+            "_prior": self._prior,
         }
 
     def _write_zero(self) -> None:
         """The model before any row counted."""
         self.__dict__.update(self._stream.as_attributes(self._bias))
-        self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
+        self.status_ = "No row had a weight above 0 so far; the model is the prior, or the zero vector."
+
+    def _weight_lengths(self, certificate: Certificate) -> npt.NDArray[np.float64]:
+        if self._prior is not None:
+            return np.full(len(certificate.parts), np.nan)
+        carried = 0.0 if self._bias == 0.0 else np.ravel(self.intercept_) / self._bias
+        squares = np.array([part.squared_norm for part in certificate.parts]) - np.square(carried)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.sqrt(squares))
 
     def _weight_products(self) -> npt.NDArray[np.float64]:
+        if self._prior is not None:
+            raise PegasosError("the geometric margin needs |w|, and that of the prior is not known.")
         if isinstance(self.kernel_, Precomputed):
             raise PegasosError("the geometric margin needs the kernel of the support vectors, which the model lacks.")
         if not len(self.support_):
@@ -585,6 +627,10 @@ class KernelPegasosClassifier(CertifiedClassifier):
         return np.asarray(self.dual_coef_ @ scores)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        own = self._own_scores(X)
+        return own if self._prior is None else own + self._prior.scores(X)
+
+    def _own_scores(self, X: Any) -> npt.NDArray[np.float64]:
         if isinstance(self.kernel_, Precomputed):
             X = as_collection(self, self.kernel_, X, reset=False)
             block = self.kernel_.read_against(X, self._n_training, self.support_)
@@ -612,12 +658,15 @@ class KernelPegasosClassifier(CertifiedClassifier):
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
         if isinstance(self.kernel_, Precomputed):
             raise PegasosError("certified needs k(x, x) of new rows, which a precomputed matrix does not hold.")
-        X = as_collection(self, self.kernel_, X, reset=False)
+        given, X = X, as_collection(self, self.kernel_, X, reset=False)
         # In double: what is certified must not hang on the rounding of a score.
         items = self.kernel_.read(X.astype(np.float64) if is_matrix(self.kernel_, X) else X)
         lengths = self._lengths(items)
         reach = self._lengths(self.kernel_.read(self.support_vectors_)) if len(self.support_) else np.zeros(0)
-        return self._scores_of(items), lengths, _rounding * (np.abs(self.dual_coef_) @ reach)
+        scores = self._scores_of(items)
+        if self._prior is not None:
+            scores += self._prior.scores(given)
+        return scores, lengths, _rounding * (np.abs(self.dual_coef_) @ reach)
 
     def _lengths(self, items: Items) -> npt.NDArray[np.float64]:
         return np.sqrt(self.kernel_.evaluate_diagonal(items) + self._terms.bias**2)

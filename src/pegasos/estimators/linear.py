@@ -10,8 +10,10 @@ import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from pegasos import _core
+from pegasos.certificate import Certificate
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
+from pegasos.estimators._prior import LinearPrior
 from pegasos.estimators._schemes import Members, numbers, sizes
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import Terms, check_classes, class_totals, encode_known
@@ -45,8 +47,10 @@ class PegasosClassifier(CertifiedClassifier):
         an interior point where it crawls.
     batch_size : int or "all", default=1
         Rows of a Pegasos step; "all" is the deterministic sub-gradient method.
-    sampling : {"shuffle", "uniform"}, default="shuffle"
-        Pegasos visits the rows by shuffled epochs, or draws them uniformly at random as in the paper.
+    sampling : {"shuffle", "uniform", "balanced"}, default="shuffle"
+        Pegasos visits the rows by shuffled epochs, draws them uniformly at random as in the paper, or draws the two
+        sides of each problem in turn, however rare one of them is. The objective is the same: a row that is drawn too
+        often counts for less.
     projection : bool, default=False
         Keep the Pegasos iterates within the ball that is known to hold the optimum.
     average : {None, "uniform", "tail"}, default=None
@@ -64,6 +68,11 @@ class PegasosClassifier(CertifiedClassifier):
         LIBSVM.
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
+    prior : fitted linear classifier, (coef, intercept) or None, default=None
+        What was learnt before, from other data: the weights are drawn to it, ``lam/2 |w - w0|^2``, and not to 0. Any
+        fitted model with ``coef_``, ``intercept_`` and ``classes_``. How strongly is ``lam``: a large one leaves the
+        prior as it is, a small one forgets it. Features are matched by name where the prior and X have names, classes
+        by label. In a stream it is that of the first call.
     tol : float or None, default=1e-3
         The relative duality gap at which the fit ends. None: run ``max_iter`` epochs.
     max_iter : int, default=1000
@@ -136,6 +145,7 @@ class PegasosClassifier(CertifiedClassifier):
     """
 
     _solvers = ("auto", "pegasos", "dual")
+    _prior: LinearPrior | None
 
     def __init__(
         self,
@@ -152,6 +162,7 @@ class PegasosClassifier(CertifiedClassifier):
         intercept_scaling: float = 1.0,
         multi_class: str = "ovr",
         class_weight: Any = None,
+        prior: Any = None,
         tol: float | None = 1e-3,
         max_iter: int = 1000,
         time_budget: float | None = None,
@@ -173,6 +184,7 @@ class PegasosClassifier(CertifiedClassifier):
         self.intercept_scaling = intercept_scaling
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
@@ -217,6 +229,7 @@ class PegasosClassifier(CertifiedClassifier):
         weights = check_weights(sample_weight, rows.n_rows)
         known = check_classes(classes, self.classes_ if hasattr(self, "_stream") else None)
         codes = encode_known(y, known, weights)
+        self._prior = self._prior_of_stream(known, rows, first=not hasattr(self, "_stream"))
         if not hasattr(self, "_stream"):
             n_problems = self._scheme.n_problems(len(known))
             self._stream = Stream.begin(n_problems, rows.n_features, len(known), self._seed())
@@ -232,7 +245,7 @@ class PegasosClassifier(CertifiedClassifier):
         so_far = stream.counts + counts
         terms = self._terms_of(known, running, so_far, total=rows.n_rows * mean_weight, largest_norm=0.0)
         members = self._scheme.members(codes, len(known))
-        problems = self._scheme.problems(rows, codes, weights, terms, None)
+        problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
         solvers = [self._pegasos(n, np.float64, at_most_all=True) for n in sizes(members, rows.n_rows)]
         solutions = stream.learn(problems, solvers, self._scheme.is_present(totals), self.n_jobs)
         stream.n_rows, stream.totals, stream.counts = n_seen, running, terms.counts
@@ -253,15 +266,23 @@ class PegasosClassifier(CertifiedClassifier):
             rows = rows.with_bias(natural_bias(rows.squared_norms))
         return rows, y, check_weights(sample_weight, rows.n_rows)
 
-    def _collection(self, rows: Rows) -> Any:
-        return rows.values
+    def _collection(self, X: Any, rows: Rows) -> Any:
+        return X if hasattr(self, "feature_names_in_") else rows.values
+
+    def _read_prior(self, classes: npt.NDArray[Any], rows: Rows) -> LinearPrior:
+        names = getattr(self, "feature_names_in_", None)
+        return LinearPrior.read(self.prior, classes, self._scheme, names, rows.n_features)
+
+    def _offsets(self, X: Any, rows: Rows) -> list[npt.NDArray[np.float64]] | None:
+        return None if self._prior is None else list(np.ascontiguousarray(self._prior.scores(rows).T))
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
         return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
 
     def _solver(self, rows: Rows, n: int) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
-        fine = self.tol is not None and self.tol < 1e-5
+        # Next to a good prior the losses can be smaller than what single precision leaves of a score.
+        fine = self._prior is not None or (self.tol is not None and self.tol < 1e-5)
         narrow = rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":
@@ -292,8 +313,14 @@ class PegasosClassifier(CertifiedClassifier):
         self._stream = Stream.after(solutions, n_rows, terms, seed)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
-        last = self.intercept_ / bias if bias > 0.0 else np.zeros(len(self.intercept_))
-        return np.column_stack([self.coef_, last]).astype(np.float64)
+        coef, intercept = self.coef_, self.intercept_
+        if self._prior is not None:  # what is regularised is the difference
+            coef, intercept = coef - self._prior.coef, intercept - self._prior.intercept
+        carried = intercept / bias if bias > 0.0 else np.zeros(len(intercept))
+        return np.column_stack([coef, carried]).astype(np.float64)
+
+    def _weight_lengths(self, certificate: Certificate) -> npt.NDArray[np.float64]:
+        return np.asarray(np.linalg.norm(self.coef_, axis=1))
 
     def _weight_products(self) -> npt.NDArray[np.float64]:
         return np.asarray(self.coef_ @ self.coef_.T, np.float64)
@@ -302,25 +329,27 @@ class PegasosClassifier(CertifiedClassifier):
         return self._scores_of(read_rows(self, X, 1.0))
 
     def _scores_of(self, rows: Rows) -> npt.NDArray[np.float64]:
-        weights = self._weights(rows.bias)
+        weights = np.column_stack([self.coef_, self.intercept_ / (rows.bias or 1.0)]).astype(np.float64)
         scores = np.empty((rows.n_rows, len(weights)))
         _core.scores(rows.native, weights, scores)
-        return scores
+        return scores if rows.bias else scores + self.intercept_  # no column for it, but a prior may have one
 
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
         rows = read_rows(self, X, self._terms.bias)
-        lengths = np.sqrt(np.square(self._weights(rows.bias)).sum(axis=1))
+        lengths = np.sqrt(np.square(self.coef_).sum(axis=1) + np.square(self.intercept_))
         rounding = np.finfo(np.float64).eps * (rows.n_features + 2) * lengths
-        beside = self.intercept_ if self._terms.is_free else 0.0
-        return self._scores_of(rows) + beside, np.sqrt(rows.squared_norms), rounding
+        return self._scores_of(rows), np.sqrt(rows.squared_norms), rounding
 
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
-        return {"coef_": weights[:, :-1].copy(), "intercept_": self._bias * weights[:, -1]}
+        coef, intercept = weights[:, :-1].copy(), self._bias * weights[:, -1]
+        if self._prior is not None:
+            coef, intercept = coef + self._prior.coef, intercept + self._prior.intercept
+        return {"coef_": coef, "intercept_": intercept, "_prior": self._prior}
 
     def _write_zero(self, X: Any) -> None:
         """The model before any row counted."""
         self.__dict__.update(self._weights_as_attributes(np.stack(self._stream.weights), X))
-        self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
+        self.status_ = "No row had a weight above 0 so far; the model is the prior, or the zero vector."
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         super()._write(solutions, trace, X, members)

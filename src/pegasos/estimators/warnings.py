@@ -1,4 +1,4 @@
-"""The warning of a fit that ended early."""
+"""The warnings of the estimators."""
 
 from __future__ import annotations
 
@@ -10,3 +10,7 @@ class GapWarning(ConvergenceWarning):
 
     Whoever filters scikit-learn's ``ConvergenceWarning`` filters this one too.
     """
+
+
+class PriorWarning(UserWarning):
+    """The features of a prior and of X are not the same; the message says how many, and what becomes of them."""

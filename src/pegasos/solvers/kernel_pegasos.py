@@ -13,19 +13,46 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.certificate import certify
+from pegasos.certificate import certify, within_bounds
 from pegasos.errors import PegasosError
 from pegasos.gram import KernelRows, Numbers
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
-from pegasos.solvers.pegasos import Pegasos, growing_epochs
+from pegasos.solvers.pegasos import Pegasos, Sampling, growing_epochs
 
 _rows_at_once = 512
+
+
+@dataclass
+class Deck:
+    """Rows to draw from, with a generator of their own: whatever is drawn from other decks changes nothing here."""
+
+    rows: Numbers
+    random: np.random.Generator
+    left: Numbers  # of this round
+
+    @classmethod
+    def of(cls, rows: Numbers, seed: Any) -> Deck:
+        """All rows still to come."""
+        return cls(rows, np.random.default_rng(seed), rows[:0])
+
+    def draw(self, n: int, sampling: Sampling) -> Numbers:
+        """The next n rows: by shuffled rounds, uniformly at random, or in order."""
+        if sampling == "uniform":
+            return self.rows[self.random.integers(len(self.rows), size=n)]
+        parts = [self.left[:n]]
+        self.left = self.left[n:]
+        while (missing := n - sum(map(len, parts))) > 0:
+            self.left = self.rows if sampling == "sequential" else self.random.permutation(self.rows)
+            parts.append(self.left[:missing])
+            self.left = self.left[missing:]
+        return np.concatenate(parts)
 
 
 @dataclass
@@ -36,8 +63,7 @@ class KernelPegasosState:
     scores: npt.NDArray[np.float64]  # of all rows, and one entry more that is nobody's
     alpha_sum: npt.NDArray[np.float64] | None  # of the iterates since the average began
     pool: Numbers  # the rows that are drawn
-    order: Numbers  # what is left of this epoch
-    random: np.random.Generator
+    decks: list[Deck]  # the pool, or one deck for each sign in it; drawn from in turn
     unit: float  # lam total, which the alphas were meant for
     step: int = 0
     drawn: int = 0
@@ -72,8 +98,7 @@ class KernelPegasos:
             rows.scores(_rows(problem).coefficients(problem, alpha)),
             np.zeros(rows.n_rows) if averages else None,
             pool,
-            pool[:0],
-            np.random.default_rng(seed),
+            self._decks(problem, pool, seed),
             problem.lam * problem.total,
             step,
         )
@@ -92,6 +117,8 @@ class KernelPegasos:
         resumed.unit = unit
         coefficients = rows.coefficients(problem, resumed.alpha)
         resumed.scores = rows.scores(coefficients)
+        if not self._serve(problem, resumed.decks):
+            resumed.decks = self._decks(problem, state.pool, state.step)
         resumed.square = inner(coefficients, resumed.scores[:-1])
         if (state.alpha_sum is None) != (self.pegasos.average is None):
             resumed.alpha_sum = None if self.pegasos.average is None else np.zeros(rows.n_rows)
@@ -125,12 +152,12 @@ class KernelPegasos:
     def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
         """Take n_steps more steps, on rows drawn ahead."""
         rows, settings = _rows(problem), self.pegasos
-        drawn = self._draw(state, n_steps * settings.batch_size)
+        drawn, draw_weights = self._draw(state, n_steps * settings.batch_size)
         # The loop believes that the block is all there is; the costs say what it is of the whole.
         block = _core.make_problem(
             _core.gram_rows(rows.square_of(drawn)),
             problem.sign[drawn],
-            problem.cost[drawn] * (len(state.pool) / len(drawn)),
+            problem.cost[drawn] * draw_weights * (len(state.pool) / len(drawn)),
             problem.offset[drawn],
             problem.lam,
             problem.total,
@@ -182,6 +209,7 @@ class KernelPegasos:
     def review(self, problem: Problem, state: KernelPegasosState, tol: float | None) -> Review:
         """The iterate, or the average, with its certificate."""
         weights, alpha = self.point(problem, state)
+        alpha = within_bounds(problem, alpha)
         return Review(certify(problem, weights, alpha), weights, alpha)
 
     def point(self, problem: Problem, state: KernelPegasosState) -> tuple[npt.NDArray[np.float64], Floats]:
@@ -191,18 +219,28 @@ class KernelPegasos:
             alpha = state.alpha_sum / state.averaged
         return _rows(problem).coefficients(problem, alpha), alpha
 
-    def _draw(self, state: KernelPegasosState, n: int) -> Numbers:
-        """The next n rows: by shuffled epochs, uniformly at random, or in order."""
-        if self.pegasos.sampling == "uniform":
-            return state.pool[state.random.integers(len(state.pool), size=n)]
-        parts = [state.order[:n]]
-        state.order = state.order[n:]
-        while (missing := n - sum(map(len, parts))) > 0:
-            shuffled = self.pegasos.sampling == "shuffle"
-            state.order = state.random.permutation(state.pool) if shuffled else state.pool
-            parts.append(state.order[:missing])
-            state.order = state.order[missing:]
-        return np.concatenate(parts)
+    def _decks(self, problem: Problem, pool: Numbers, seed: int) -> list[Deck]:
+        if self.pegasos.sampling != "balanced":
+            return [Deck.of(pool, seed)]
+        positive = problem.sign[pool] > 0
+        groups = [group for group in (pool[~positive], pool[positive]) if len(group)]
+        return [Deck.of(group, [seed, k]) for k, group in enumerate(groups)]
+
+    def _serve(self, problem: Problem, decks: list[Deck]) -> bool:
+        """Whether these decks are those of this sampling and these signs."""
+        if self.pegasos.sampling != "balanced":
+            return len(decks) == 1
+        return all(len(np.unique(problem.sign[deck.rows])) == 1 for deck in decks)
+
+    def _draw(self, state: KernelPegasosState, n: int) -> tuple[Numbers, npt.NDArray[np.float64]]:
+        """The next n rows, from each deck in turn, and for each row 1/n over the probability of drawing it."""
+        n_decks = len(state.decks)
+        rows, weights = np.empty(n, np.intp), np.empty(n)
+        for k, deck in enumerate(state.decks):
+            mine = slice((k - state.drawn) % n_decks, None, n_decks)
+            rows[mine] = deck.draw(len(rows[mine]), self.pegasos.sampling)
+            weights[mine] = n_decks * len(deck.rows) / len(state.pool)
+        return rows, weights
 
 
 def _rows(problem: Problem) -> KernelRows:

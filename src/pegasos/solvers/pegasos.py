@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.certificate import certify
+from pegasos.certificate import certify, within_bounds
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 
-Sampling = Literal["shuffle", "uniform", "sequential"]
+Sampling = Literal["shuffle", "uniform", "balanced", "sequential"]
 
 
 @dataclass
@@ -32,6 +32,7 @@ class PegasosState:
     weight_sums: Floats | None
     alpha_sums: Floats | None
     order: npt.NDArray[np.uint32]
+    sampling: Sampling  # that the order and the position are meant for
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Pegasos:
     Attributes
     ----------
     batch_size : number of rows of a step
-    sampling : "shuffle" (epochs in random order), "uniform" (the paper), or "sequential"
+    sampling : "shuffle" (epochs in random order), "uniform" (the paper), "balanced" (the two signs in turn, each in
+        random order; a row counts the more, the more seldom it is drawn), or "sequential"
     projection : keep |w| within the problem's radius
     average : None for the last iterate, "uniform" for the mean of all, "tail" for the mean since the last
         epoch that is a power of two
@@ -65,7 +67,7 @@ class Pegasos:
         counters.random = seed
         empty = np.empty(0, weights.dtype)
         sums = np.zeros_like(weights) if self.average is not None else None
-        state = PegasosState(counters, weights, empty, sums, None, np.empty(0, np.uint32))
+        state = PegasosState(counters, weights, empty, sums, None, np.empty(0, np.uint32), self.sampling)
         return self.move_to(problem, state)
 
     def goes_on(self, state: PegasosState | None) -> TypeGuard[PegasosState]:
@@ -78,9 +80,11 @@ class Pegasos:
         """A copy of the state when it belongs to this many rows; otherwise its weights, on rows never seen."""
         if not self.goes_on(state):
             return self.enter(problem, weights.astype(self.dtype), step=step, seed=seed)
-        if len(state.alphas) != problem.rows.n_rows or (self.sampling == "shuffle") != (len(state.order) > 0):
+        if len(state.alphas) != problem.rows.n_rows:
             return self.move_to(problem, state)
         resumed = copy.deepcopy(state)
+        if not self._in_order(problem, state):
+            self._begin_round(problem, resumed)
         resumed.counters.squared_norm = inner(state.weights, state.weights)
         return resumed
 
@@ -94,9 +98,10 @@ class Pegasos:
             alphas=np.zeros(n, dtype),
             weight_sums=None if state.weight_sums is None else state.weight_sums.copy(),
             alpha_sums=np.zeros(n, dtype) if averages else None,
-            order=np.arange(n if self.sampling == "shuffle" else 0, dtype=np.uint32),
+            order=np.empty(0, np.uint32),
+            sampling=self.sampling,
         )
-        moved.counters.position = n
+        self._begin_round(problem, moved)
         # Kept up to date only while projecting.
         moved.counters.squared_norm = inner(state.weights, state.weights)
         if restart_average:
@@ -149,6 +154,7 @@ class Pegasos:
     def review(self, problem: Problem, state: PegasosState, tol: float | None) -> Review:
         """The iterate, or the average, with its certificate."""
         weights, alpha = self.point(problem, state)
+        alpha = within_bounds(problem, alpha)
         return Review(certify(problem, weights, alpha), weights, alpha)
 
     def point(self, problem: Problem, state: PegasosState) -> tuple[npt.NDArray[np.float64], Floats]:
@@ -161,6 +167,21 @@ class Pegasos:
         with np.errstate(over="ignore", invalid="ignore"):  # the certificate says so
             alpha = mean * state.alphas.astype(np.float64) - state.alpha_sums / now.averaged
             return mean * weights - state.weight_sums / now.averaged, alpha.astype(state.alphas.dtype)
+
+    def _begin_round(self, problem: Problem, state: PegasosState) -> None:
+        """All rows still to come; the loop tells the two signs apart by their places, negative rows first."""
+        n, balanced = problem.rows.n_rows, self.sampling == "balanced"
+        order = (
+            np.argsort(problem.sign, kind="stable") if balanced else np.arange(n if self.sampling == "shuffle" else 0)
+        )
+        state.order, state.sampling = order.astype(np.uint32), self.sampling
+        state.counters.position = 0 if balanced else n
+
+    def _in_order(self, problem: Problem, state: PegasosState) -> bool:
+        """Whether the state's order serves this sampling of these signs."""
+        if self.sampling != state.sampling:
+            return False
+        return self.sampling != "balanced" or bool((np.diff(problem.sign[state.order]) >= 0).all())
 
     def _next_tail(self, problem: Problem, step: int) -> float:
         """The first step, not before the given one, after which the average of the tail begins anew."""

@@ -15,7 +15,7 @@ from tests.reference.objective import PlainProblem
 
 N_ROWS = 41
 LOOKS = (*range(1, 21), *range(27, 100, 7), *range(100, 1001, 50))  # after steps of 1, of 7, of 50
-SAMPLINGS = ("shuffle", "uniform", "sequential")
+SAMPLINGS = ("shuffle", "uniform", "balanced", "sequential")
 RULES = [
     {"sampling": sampling, "batch_size": batch_size, "projection": projection}
     for sampling, batch_size, projection in product(SAMPLINGS, (1, 4, N_ROWS), (False, True))

@@ -1,0 +1,154 @@
+"""How good the probabilities are: Brier scores and log losses against scikit-learn's calibration.
+
+    python -m experiments.probabilities [--quick]
+
+Writes docs/experiments/probabilities.json and the page made from it; ``--quick`` takes fewer rows and one split, and
+writes nothing.
+"""
+
+import argparse
+import warnings
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.svm import LinearSVC
+
+from experiments import data, pages
+from pegasos import PegasosClassifier
+
+cost = 1.0
+n_splits = 5
+n_train, n_test = 3000, 3000
+methods = ("PegasosClassifier(probability=True)", "CalibratedClassifierCV(LinearSVC())")
+
+
+def problems() -> dict[str, tuple[Any, np.ndarray]]:
+    """Rows, scaled, and labels: two classes, and several."""
+    found = {}
+    for name, scaler in {
+        "a9a": MaxAbsScaler(),
+        "spambase": StandardScaler(),
+        "sms_spam": TfidfTransformer(),
+        "w8a": MaxAbsScaler(),
+        "satimage": StandardScaler(),
+        "usps": MaxAbsScaler(),
+    }.items():
+        arrays = data.read(name)
+        rows = data.matrix(arrays)
+        found[name] = (
+            sp.csr_matrix(scaler.fit_transform(rows)) if sp.issparse(rows) else scaler.fit_transform(rows),
+            arrays["y"],
+        )
+    return found
+
+
+def scores_of(model: Any, rows: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
+    """Of one method on one split: Brier score (summed over classes, halved), log loss, contradictions, seconds."""
+    begun = perf_counter()
+    model.fit(rows[train], y[train])
+    seconds = perf_counter() - begun
+    found = model.predict_proba(rows[test])
+    is_right = model.classes_ == y[test][:, None]
+    contradictions = model.classes_[found.argmax(axis=1)] != model.predict(rows[test])
+    return {
+        "brier": float(0.5 * np.square(found - is_right).sum(axis=1).mean()),
+        "log_loss": float(log_loss(y[test], np.maximum(found, 1e-15), labels=model.classes_)),
+        "contradictions": int(contradictions.sum()),
+        "seconds": seconds,
+    }
+
+
+def run(quick: bool) -> dict[str, Any]:
+    """All problems, all splits, both methods: means and the standard error of the difference."""
+    rows_of = {}
+    for name, (rows, y) in problems().items():
+        sizes = {"train_size": min(n_train, len(y) // 2), "test_size": min(n_test, len(y) // 2)}
+        sizes = {key: value // 4 for key, value in sizes.items()} if quick else sizes
+        splits = StratifiedShuffleSplit(1 if quick else n_splits, random_state=0, **sizes)
+        found: dict[str, list[dict[str, float]]] = {method: [] for method in methods}
+        for train, test in splits.split(rows, y):
+            for method, model in _models().items():
+                found[method].append(scores_of(model, rows, y, train, test))
+        rows_of[name] = {"n_classes": len(np.unique(y)), **sizes, "methods": _summary(found)}
+        print(name, rows_of[name]["methods"], flush=True)
+    return {"cost": cost, "n_splits": n_splits, "problems": rows_of}
+
+
+def _models() -> dict[str, Any]:
+    theirs = LinearSVC(C=cost, loss="hinge", max_iter=100_000)
+    models = (
+        PegasosClassifier(C=cost, probability=True, random_state=0),
+        CalibratedClassifierCV(theirs, cv=5, ensemble=False),
+    )
+    return dict(zip(methods, models, strict=True))
+
+
+def _summary(found: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
+    summary: dict[str, Any] = {
+        method: {key: float(np.mean([one[key] for one in ours])) for key in ours[0]} for method, ours in found.items()
+    }
+    mine, theirs = ([one["brier"] for one in found[method]] for method in methods)
+    difference = np.subtract(mine, theirs)
+    summary["difference"] = float(difference.mean())
+    summary["standard_error"] = float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(mine) > 1 else 0.0
+    return summary
+
+
+def page(results: dict[str, Any]) -> str:
+    """The page."""
+    lines = []
+    for name, one in results["problems"].items():
+        ours, theirs = (one["methods"][method] for method in methods)
+        lines.append(
+            [
+                f"{name}, {one['n_classes']} classes",
+                f"{ours['brier']:.4f}",
+                f"{theirs['brier']:.4f}",
+                f"{one['methods']['difference']:+.4f} ± {one['methods']['standard_error']:.4f}",
+                f"{ours['log_loss']:.3f} / {theirs['log_loss']:.3f}",
+                f"{ours['contradictions']:.1f} / {theirs['contradictions']:.1f}",
+                f"{ours['seconds']:.2f} / {theirs['seconds']:.2f}",
+            ]
+        )
+    worse = [
+        name
+        for name, one in results["problems"].items()
+        if one["methods"]["difference"] > 2.0 * one["methods"]["standard_error"] + 1e-4
+    ]
+    verdict = "nowhere worse beyond two standard errors" if not worse else f"worse on {', '.join(worse)}"
+    header = ["data", "Brier, ours", "Brier, theirs", "difference", "log loss", "contradictions", "seconds"]
+    return (
+        "# Probabilities\n\n"
+        f"`PegasosClassifier(C={results['cost']:g}, probability=True)` against scikit-learn's "
+        f'`CalibratedClassifierCV(LinearSVC(C={results["cost"]:g}, loss="hinge"), ensemble=False)`, both by Platt\'s '
+        f"method on five folds; {results['n_splits']} random splits, mean of the test parts. The Brier score is half the "
+        "squared distance of the probabilities from the truth. Contradictions are test rows where the likeliest class is "
+        "not the one predicted. Two numbers: ours / theirs.\n\n"
+        f"{pages.table(header, lines)}\n"
+        f"Our probabilities are {verdict}, and never contradict the prediction.\n\n"
+        "`make experiments-probabilities` makes this page; the numbers are in [probabilities.json](probabilities.json).\n"
+    )
+
+
+def main() -> None:
+    """Run, and write what was found."""
+    parser = argparse.ArgumentParser(description="Probabilities against scikit-learn's calibration.")
+    parser.add_argument("--quick", action="store_true", help="fewer rows; nothing is written")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results = run(options.quick)
+    if options.quick:
+        print(page(results))
+    else:
+        pages.write("probabilities", results, page(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""What the settings do together: prior, free intercept, pairs, probabilities, names."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+from pegasos import GapWarning, KernelPegasosClassifier, PegasosClassifier, PegasosError
+from pegasos.problem import Problem, Rows
+from tests.agreement.interior_point import free_optimum_of
+
+X, Y = load_iris(return_X_y=True)
+X = X - X.mean(axis=0)
+PRIOR = LogisticRegression(C=0.1).fit(X[::3], Y[::3])
+BOTH = [PegasosClassifier, KernelPegasosClassifier]
+SHAPE = {"lam": 1e-2, "tol": 1e-8, "max_iter": 50_000, "random_state": 0}
+
+
+def quiet(make, **settings):
+    kernel = {"kernel": "linear", "solver": "decomposition"} if make is KernelPegasosClassifier else {}
+    return make(**{**SHAPE, **kernel, **settings})
+
+
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("free", [False, True])
+def test_a_prior_of_several_classes_is_certified_however_they_become_problems(make, multi_class, free):
+    model = quiet(make, prior=PRIOR, multi_class=multi_class, regularize_intercept=not free).fit(X, Y)
+    assert model.certificate_.relative_gap <= 1e-8
+    assert model.certify(X, Y).primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert model.certify(X, Y).relative_gap <= 1.2e-8
+    far = quiet(make, prior=PRIOR, multi_class=multi_class, regularize_intercept=not free, lam=1e6).fit(X, Y)
+    if multi_class == "ovr" and not free:
+        assert (far.predict(X) == PRIOR.predict(X)).all()
+    rough = quiet(make, prior=PRIOR, multi_class=multi_class, regularize_intercept=not free, tol=1e-4).fit(X, Y)
+    sure = rough.certified(X)
+    assert (rough.predict(X)[sure] == model.predict(X)[sure]).all()
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_a_free_intercept_next_to_a_prior_has_the_exact_optimum(make):
+    y = Y == 1
+    w0, b0 = np.array([0.5, -1.0, 0.2, 0.1]), 0.7
+    model = quiet(make, prior=(w0, b0), regularize_intercept=False).fit(X, y)
+    problem = Problem(
+        Rows.of(X, 0.0), np.where(y, 1, -1).astype(np.int8), np.ones(len(y)), X @ w0 + b0, 1e-2, float(len(y))
+    )
+    assert model.certificate_.primal == pytest.approx(free_optimum_of(problem).primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_probabilities_next_to_a_prior_with_names(make, multi_class):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    prior = LogisticRegression(C=0.1).fit(frame[["b", "a", "d", "c"]].iloc[::3], Y[::3])
+    model = quiet(make, prior=prior, probability=True, multi_class=multi_class, tol=1e-3).fit(frame, Y)
+    found = model.predict_proba(frame)
+    assert (model.classes_[found.argmax(axis=1)] == model.predict(frame)).all()
+    assert float(np.mean(model.predict(frame) == Y)) > 0.8
+
+
+def test_margins_next_to_a_prior_are_those_of_the_whole_weights():
+    y = Y == 0
+    model = PegasosClassifier(lam=1e-2, prior=(np.ones(4), 0.5), random_state=0).fit(X, y)
+    assert model.margin_ == pytest.approx(model.margin(X, y, geometric=True).min(), rel=1e-6)
+    kernel = KernelPegasosClassifier(lam=1e-2, prior=(np.ones(4), 0.5), random_state=0).fit(X, y)
+    assert np.isnan(kernel.margin_)
+    assert kernel.margin(X, y).shape == (150,)
+    with pytest.raises(PegasosError, match="that of the prior is not known"):
+        kernel.margin(X, y, geometric=True)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_a_hard_margin_knows_no_prior(make):
+    with pytest.raises(PegasosError, match="C=inf knows no prior"):
+        make(C=np.inf, prior=(np.ones(4), 0.0)).fit(X, Y == 0)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_balanced_draws_of_pairs_reach_the_same_optimum(make):
+    settings = {"multi_class": "ovo", "solver": "pegasos", "sampling": "balanced", "tol": 0.02, "max_iter": 3000}
+    rows = 0.3 * X
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GapWarning)
+        drawn = make(**settings, lam=0.05, random_state=0).fit(rows, Y)
+    exact = make(multi_class="ovo", lam=0.05, random_state=0, tol=1e-6).fit(rows, Y)
+    assert drawn.certificate_.primal <= exact.certificate_.primal * 1.03
