@@ -15,6 +15,9 @@ struct Online {
   OnlineCounters& now;
 
   static constexpr Index prefetch_distance = 4, start_distance = 8;
+  // A row of zeros moves nothing; nor does one whose weights are known beyond doubt: where labels contradict each other
+  // the variances of CW fall as a square at every step, and would leave the range of the machine.
+  static constexpr double smallest_square = 1e-100;
 
   double* of_problem(double* values, Index k) const { return values + k * (rows.n_features + 1); }
 
@@ -73,7 +76,7 @@ struct Online {
     if constexpr (Rule::square_decides) row.square = square_of(i, k);
     if (!rule.is_due(row, state.rho[k])) return false;
     if constexpr (!Rule::square_decides) row.square = square_of(i, k);
-    if (!(row.square > 0.0)) return false;  // a row of zeros moves nothing
+    if (!(row.square > smallest_square)) return false;
     const Move move = rule.move(row);
     add(i, k, sign, move);
     if (state.moves) state.moves[k * state.n_moves + place] = sign * move.push;

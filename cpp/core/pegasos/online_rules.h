@@ -80,8 +80,9 @@ struct ConfidenceWeighted : SecondOrder {
     const double psi = 1.0 + 0.5 * phi2, zeta = 1.0 + phi2;
     const double root = std::sqrt(0.25 * m * m * phi2 * phi2 + v * phi2 * zeta);
     const double push = std::fmax(0.0, (root - m * psi) / (v * zeta));
-    const double narrowing = push * v * phi;
-    const double deviation = 0.5 * (std::sqrt(narrowing * narrowing + 4.0 * v) - narrowing);
+    const double b = push * v * phi;
+    // The paper's sqrt(u) = (-b + sqrt(b^2 + 4 v)) / 2, without the difference that has no digits left for small v.
+    const double deviation = 2.0 * v / (b + std::sqrt(b * b + 4.0 * v));
     return {push, push * phi / deviation};
   }
 };

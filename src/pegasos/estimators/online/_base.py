@@ -35,6 +35,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     A state is what the rows seen so far have left: it has ``copy``, ``is_finite``, ``counters`` and a ``curve``.
     """
 
+    class_weight: Any = None  # a parameter where the rule has a use for it
     _state: Any
     _totals: Weights  # the sample weight of each class so far
 

@@ -5,9 +5,9 @@
     AROW    push = (1 - margin) / (v + r / cost),  gain = cost / r     when the margin is below 1
     CW      the least change (Kullback and Leibler) after which the row is right with the given probability
 
-Crammer, Kulesza, Dredze: Adaptive regularization of weight vectors. Machine Learning 91, 2013. Dredze, Crammer, Pereira:
-Confidence-weighted linear classification. ICML 2008; the step in closed form: Crammer, Dredze, Pereira: Exact convex
-confidence-weighted learning. NIPS 2008. The diagonal is kept by adding to the diagonal of the inverse of S.
+Crammer, Kulesza, Dredze: Adaptive regularization of weight vectors. Machine Learning 91, 2013. Dredze, Crammer,
+Pereira: Confidence-weighted linear classification. ICML 2008; the step in closed form: Crammer, Dredze, Pereira: Exact
+convex confidence-weighted learning. NIPS 2008. The diagonal is kept by adding to the diagonal of the inverse of S.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class ConfidenceWeighted(LinearOnlineClassifier):
         Of "arow": a larger r means smaller steps and slower growth of confidence.
     confidence : float, default=0.9
         Of "cw": the probability, above 0.5, with which each row has to be right after its step.
-    fit_intercept, max_iter, shuffle, class_weight, random_state
+    class_weight : dict, "balanced" or None, default=None
+        What multiplies the cost of the rows of each class; in a stream "balanced" counts the rows so far.
+    fit_intercept, max_iter, shuffle, random_state
         As in `Perceptron`.
 
     Attributes

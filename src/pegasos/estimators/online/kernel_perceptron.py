@@ -41,7 +41,7 @@ class KernelPerceptron(KernelOnlineClassifier):
         Of "poly".
     fit_intercept : bool, default=True
         Adds 1 to the kernel: the intercept is the weight of a constant feature.
-    max_iter, shuffle, class_weight, random_state
+    max_iter, shuffle, random_state
         As in `Perceptron`; random_state also draws what "random" removes.
 
     Attributes
@@ -90,7 +90,6 @@ class KernelPerceptron(KernelOnlineClassifier):
         fit_intercept: bool = True,
         max_iter: int = 5,
         shuffle: bool = True,
-        class_weight: Any = None,
         random_state: Any = None,
     ):
         self.kernel = kernel
@@ -102,7 +101,6 @@ class KernelPerceptron(KernelOnlineClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.shuffle = shuffle
-        self.class_weight = class_weight
         self.random_state = random_state
 
     def _check_parameters(self) -> None:

@@ -38,7 +38,9 @@ class Norma(KernelOnlineClassifier):
         Between 0 and 1: the margin rho moves so that about this share of the rows misses it. Without it rho is 1.
     tau : int or None, default=1000
         Terms at most: the oldest go first. None keeps all of them.
-    gamma, degree, coef0, fit_intercept, max_iter, shuffle, class_weight, random_state
+    class_weight : dict, "balanced" or None, default=None
+        What multiplies the cost of the rows of each class; in a stream "balanced" counts the rows so far.
+    gamma, degree, coef0, fit_intercept, max_iter, shuffle, random_state
         As in `KernelPerceptron`. The constant feature of the intercept shrinks like the others.
 
     Attributes

@@ -32,7 +32,9 @@ class PassiveAggressive(LinearOnlineClassifier):
         "pa" mends every loss fully, "pa-1" makes steps of at most C, "pa-2" weighs the squared loss.
     average : bool, default=False
         Hand over the mean of the vectors after each row, not the last.
-    fit_intercept, max_iter, shuffle, class_weight, random_state
+    class_weight : dict, "balanced" or None, default=None
+        What multiplies the cost of the rows of each class; in a stream "balanced" counts the rows so far.
+    fit_intercept, max_iter, shuffle, random_state
         As in `Perceptron`.
 
     Attributes

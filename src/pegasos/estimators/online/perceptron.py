@@ -39,8 +39,6 @@ class Perceptron(LinearOnlineClassifier):
         Passes of `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the rows in a new order in each pass; `partial_fit` keeps to the order given.
-    class_weight : dict, "balanced" or None, default=None
-        What multiplies the cost of the rows of each class; in a stream "balanced" counts the rows so far.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -65,7 +63,8 @@ class Perceptron(LinearOnlineClassifier):
     Notes
     -----
     A ``sample_weight`` is the length of the row's step: a row of weight 2 moves the vector twice as far, which is not
-    the same as meeting the row twice, for after the first time it may be right.
+    the same as meeting the row twice, for after the first time it may be right. There is no ``class_weight``: longer
+    steps do not make a perceptron, which ends at the first vector without mistakes, care more for a class.
 
     References
     ----------
@@ -92,7 +91,6 @@ class Perceptron(LinearOnlineClassifier):
         fit_intercept: bool = True,
         max_iter: int = 5,
         shuffle: bool = True,
-        class_weight: Any = None,
         random_state: Any = None,
     ):
         self.prediction = prediction
@@ -100,7 +98,6 @@ class Perceptron(LinearOnlineClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.shuffle = shuffle
-        self.class_weight = class_weight
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
