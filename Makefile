@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels experiments-kernels experiments-fashion clean
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online experiments-kernels experiments-fashion clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
+	@echo "make bench-online         rows a second of the online learners"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 
@@ -75,6 +76,9 @@ bench: $(VENV)/.bench
 
 bench-kernels: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.kernels.run
+
+bench-online: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.online
 
 experiments-kernels: $(VENV)/.installed
 	$(BIN)/python -m experiments.structured_kernels

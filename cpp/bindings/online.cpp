@@ -101,6 +101,12 @@ void bind_online(nb::module_& m) {
         nb::arg("variances").none(), nb::arg("scores"), nb::arg("moves").none(),
         "Visits the rows at the places begin..end of the order, up to max_moves that move something; the arrays and "
         "counters are changed in place. Returns the place that comes next.");
+  m.def(
+      "shuffle",
+      [](OrderArray order, std::uint64_t random) {
+        return loops().shuffle(order.data(), Index(order.shape(0)), random);
+      },
+      nb::arg("order"), nb::arg("random"), "Shuffles in place; returns the generator's next state.");
 }
 
 }  // namespace pegasos

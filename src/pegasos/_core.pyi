@@ -169,6 +169,9 @@ def online_advance(rows: Rows, codes: Annotated[NDArray[numpy.int64], dict(shape
     Visits the rows at the places begin..end of the order, up to max_moves that move something; the arrays and counters are changed in place. Returns the place that comes next.
     """
 
+def shuffle(order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], random: int) -> int:
+    """Shuffles in place; returns the generator's next state."""
+
 def dual_weights(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
     """
     Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).

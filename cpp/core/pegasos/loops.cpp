@@ -43,6 +43,7 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   extend_square,
                   add_columns,
                   greedy_advance,
-                  online_advance};
+                  online_advance,
+                  shuffle};
 
 }  // namespace pegasos::PEGASOS_ISA

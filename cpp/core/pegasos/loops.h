@@ -45,6 +45,7 @@ struct Loops {
                       double* scores);
   Index (*greedy_advance)(const WorkingSet&, double unit, double enough, Index n_steps);
   Index (*online_advance)(const OnlineStream&, const OnlineSettings&, const OnlineState&, const Visits&);
+  std::uint64_t (*shuffle)(RowNumber* order, Index n, std::uint64_t random);
 };
 
 // The table of the named instruction set ("avx512", "avx2", "baseline"), or of the best one when the name is

@@ -2,6 +2,7 @@
 
 #include "online.h"
 #include "online_rules.h"
+#include "random.h"
 #include "rows.h"
 
 namespace pegasos::PEGASOS_ISA {
@@ -12,12 +13,18 @@ struct Online {
   const Rule& rule;
   const OnlineStream& stream;
   const OnlineState& state;
-  OnlineCounters& now;
+  OnlineCounters now;  // a copy: no store to the weights can change it
 
   static constexpr Index prefetch_distance = 4, start_distance = 8;
   // A row of zeros moves nothing; nor does one whose weights are known beyond doubt: where labels contradict each other
   // the variances of CW fall as a square at every step, and would leave the range of the machine.
   static constexpr double smallest_square = 1e-100;
+
+  [[gnu::always_inline]] void prefetch_start(Index i) const {
+    rows.prefetch_start(i);
+    __builtin_prefetch(stream.codes + i, 0, 2);
+    __builtin_prefetch(stream.cost.data + i * stream.cost.stride, 0, 2);
+  }
 
   double* of_problem(double* values, Index k) const { return values + k * (rows.n_features + 1); }
 
@@ -72,7 +79,7 @@ struct Online {
   // Returns whether the row moved problem k. Its score was taken before anything moved.
   bool learn(Index i, Index k, double sign, double cost, Index place) {
     Seen row{sign * state.scores[k], cost, double(now.step), 1.0};
-    if (row.margin < 1.0) now.loss += cost * (1.0 - row.margin);
+    now.loss += row.margin >= 1.0 ? 0.0 : cost * (1.0 - row.margin);  // NaN counts
     if constexpr (Rule::square_decides) row.square = square_of(i, k);
     if (!rule.is_due(row, state.rho[k])) return false;
     if constexpr (!Rule::square_decides) row.square = square_of(i, k);
@@ -107,14 +114,22 @@ inline Index online_advance(const OnlineStream& stream, const OnlineSettings& se
       const auto ahead = [&](Index p) { return stream.order[p < visits.end ? p : visits.end - 1]; };
       Index p = visits.begin, moves = 0;
       while (p < visits.end && moves < visits.max_moves) {
-        rows.prefetch_start(ahead(p + Loop::start_distance));
+        online.prefetch_start(ahead(p + Loop::start_distance));
         rows.prefetch(ahead(p + Loop::prefetch_distance));
         moves += online.step(stream.order[p], p - visits.begin);
         ++p;
       }
+      *state.counters = online.now;
       return p;
     });
   });
+}
+
+// Returns the generator's next state.
+inline std::uint64_t shuffle(RowNumber* order, Index n, std::uint64_t random) {
+  Random generator{random};
+  generator.shuffle(order, n);
+  return generator.state;
 }
 
 }  // namespace pegasos::PEGASOS_ISA

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import NormalDist
 from typing import Literal, NamedTuple, Protocol
 
@@ -25,7 +26,7 @@ Order = npt.NDArray[np.uint32]
 Keep = Literal["last", "averaged", "voted"]
 
 _chunk_rows = 20_000  # an interrupt can come between two chunks
-_growth = 1.02  # of the rows between two points of a curve
+_growth = 1.05  # from one point of a curve to the next
 no_limit = np.iinfo(np.int64).max
 
 
@@ -112,7 +113,7 @@ class PegasosStep:
 
 @dataclass
 class Curve:
-    """Cumulative mistakes and loss at rows that grow by 2 %: a few hundred points however long the stream."""
+    """Cumulative mistakes and loss at rows that grow by 5 %: a few hundred points however long the stream."""
 
     points: list[tuple[int, int, float]] = field(default_factory=list)
     due: int = 1  # the row after which the next point is noted
@@ -139,6 +140,8 @@ class OnlineState:
     weights: npt.NDArray[np.float64]  # (n_problems, n_features + 1), to be multiplied by the scale
     sums: npt.NDArray[np.float64] | None  # when averaging
     variances: npt.NDArray[np.float64] | None  # the diagonals S_k of a rule of second order
+    rho: npt.NDArray[np.float64]  # the margins that NORMA asks for
+    scores: npt.NDArray[np.float64]  # room for those of one row
     votes: list[Votes]  # of each problem, when voting
     curve: Curve
 
@@ -167,16 +170,22 @@ class OnlineLearner:
     keep: Keep = "last"
     max_votes: int = 5000
 
+    @cached_property
+    def _native(self) -> NativeRule:
+        return self.rule.native()
+
     def start(self, n_problems: int, n_features: int) -> OnlineState:
         """Before the first row."""
         shape = (n_problems, n_features + 1)
-        second_order = self.rule.native().word in ("cw", "arow")
+        second_order = self._native.word in ("cw", "arow")
         return OnlineState(
             self.keep,
             _core.OnlineCounters(),
             np.zeros(shape),
             np.zeros(shape) if self.keep == "averaged" else None,
             np.ones(shape) if second_order else None,
+            np.ones(n_problems),
+            np.empty(n_problems),
             [Votes.begin(n_features) for _ in range(n_problems)] if self.keep == "voted" else [],
             Curve(),
         )
@@ -191,8 +200,7 @@ class OnlineLearner:
             place = until
 
     def _visit(self, state: OnlineState, rows: Rows, labels: Labels, visited: Order) -> None:
-        n_problems = len(state.weights)
-        moves = np.zeros((n_problems, len(visited))) if state.votes else None
+        moves = np.zeros((len(state.weights), len(visited))) if state.votes else None
         _core.online_advance(
             rows.native,
             labels.codes,
@@ -201,13 +209,13 @@ class OnlineLearner:
             0,
             len(visited),
             no_limit,
-            *self.rule.native(),
+            *self._native,
             state.counters,
             state.weights,
-            np.ones(n_problems),
+            state.rho,
             state.sums,
             state.variances,
-            np.empty(n_problems),
+            state.scores,
             moves,
         )
         if moves is not None:

@@ -24,14 +24,14 @@ class Votes:
     """v_0, the rows added to it with their factors, and how many rows each of the vectors survived."""
 
     base: npt.NDArray[np.float64]  # n_features + 1, the last entry for the constant column
-    rows: Matrix | None  # float64; dense or CSR as the first ones were
+    pieces: list[Matrix]  # the rows, in float64; dense or CSR as the first ones were
     factors: npt.NDArray[np.float64]
     lives: npt.NDArray[np.int64]  # one more than factors
 
     @classmethod
     def begin(cls, n_features: int) -> Votes:
         """The zero vector, which has survived nothing."""
-        return cls(np.zeros(n_features + 1), None, np.empty(0), np.zeros(1, np.int64))
+        return cls(np.zeros(n_features + 1), [], np.empty(0), np.zeros(1, np.int64))
 
     def follow(
         self, rows: Rows, visited: npt.NDArray[np.uint32], factors: npt.NDArray[np.float64], max_votes: int
@@ -42,24 +42,27 @@ class Votes:
         lives = np.diff(np.concatenate([[0], places, [len(factors)]]))
         self.lives = np.concatenate([self.lives[:-1], [self.lives[-1] + lives[0]], lives[1:]])
         self.factors = np.concatenate([self.factors, factors[places]])
-        self._append(rows.values[visited[places]].astype(np.float64))
+        if len(places):
+            self.pieces.append(rows.values[visited[places]].astype(np.float64))
         if len(self.lives) > max_votes:
             self._forget(len(self.lives) - max_votes, rows.bias)
 
-    def _append(self, added: Matrix) -> None:
-        if self.rows is None:
-            self.rows = added
-        elif sp.issparse(self.rows):
-            self.rows = sp.vstack([self.rows, sp.csr_array(added)], format="csr")
-        else:
-            self.rows = np.concatenate([self.rows, added.toarray() if sp.issparse(added) else added])
+    def _rows(self) -> Matrix:
+        """All rows in one matrix, put together once they are asked for."""
+        if len(self.pieces) > 1:
+            if sp.issparse(self.pieces[0]):
+                together = sp.vstack([sp.csr_array(piece) for piece in self.pieces], format="csr")
+            else:
+                together = np.vstack([piece.toarray() if sp.issparse(piece) else piece for piece in self.pieces])
+            self.pieces = [together]
+        return self.pieces[0]
 
     def _forget(self, n: int, bias: float) -> None:
         """The oldest n vectors vote no more; the base takes up the rows that led from them on."""
-        assert self.rows is not None
-        self.base[:-1] += self.factors[:n] @ self.rows[:n]
+        rows = self._rows()
+        self.base[:-1] += self.factors[:n] @ rows[:n]
         self.base[-1] += bias * self.factors[:n].sum()
-        self.rows, self.factors, self.lives = self.rows[n:], self.factors[n:], self.lives[n:]
+        self.pieces, self.factors, self.lives = [rows[n:]], self.factors[n:], self.lives[n:]
 
     def scores(self, X: Matrix, bias: float) -> npt.NDArray[np.float64]:
         """The share of the votes for +1 less that for -1, for each row of X."""
@@ -75,8 +78,8 @@ class Votes:
         """The score of each vector, of shape (n_rows, n_vectors)."""
         scores = np.zeros((X.shape[0], len(self.lives)))
         scores[:, 0] = X @ self.base[:-1] + bias * self.base[-1]
-        if self.rows is not None and len(self.factors):
-            products = X @ self.rows.T
+        if len(self.factors):
+            products = X @ self._rows().T
             dense = products.toarray() if sp.issparse(products) else products
             scores[:, 1:] = (dense + bias * bias) * self.factors
         return np.cumsum(scores, axis=1)

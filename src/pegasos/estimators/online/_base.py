@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import names_kept_on_failure
@@ -109,13 +110,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def _passes(self, state: Any, rows: Any, labels: Labels) -> tuple[int, KeyboardInterrupt | None]:
         """All passes of a fit: how many there were, and the interrupt that ended them early, if one did."""
-        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        random = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         order = _counted(labels)
         interrupt = None
         n_passes = 0
         while n_passes < self.max_iter and interrupt is None:
             if self.shuffle:
-                random.shuffle(order)
+                random = _core.shuffle(order, random)
             interrupt = self._visit(state, rows, labels, order)
             n_passes += 1
         return n_passes, interrupt

@@ -50,7 +50,7 @@ class Perceptron(LinearOnlineClassifier):
     mistakes_ : int
         Rows that the model got wrong, or could not decide, before it learnt from them.
     mistake_curve_ : int array of shape (n_points, 2)
-        Rows visited, and mistakes up to there; points 2 % apart, so a few hundred however long the stream.
+        Rows visited, and mistakes up to there; points 5 % apart, so a few hundred however long the stream.
     loss_curve_ : array of shape (n_points, 2)
         Rows visited, and the sum of ``cost max(0, 1 - sign score)`` up to there, of all classes.
     n_steps_ : int
