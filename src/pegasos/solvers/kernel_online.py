@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -45,14 +46,15 @@ class NormaStep:
 
 @dataclass
 class KernelOnlineState:
-    """Coefficients of the items at hand, and the support among them, the oldest first."""
+    """Coefficients of the items at hand, which are scale * stored, and the support among them, the oldest first."""
 
     counters: _core.OnlineCounters
-    coefficients: npt.NDArray[np.float64]  # (n_problems, n_items)
-    support: list[int]
+    stored: npt.NDArray[np.float64]  # (n_problems, n_items)
+    support: dict[int, None]  # an ordered set
     rho: npt.NDArray[np.float64]
     curve: Curve
     random: np.random.Generator
+    scale: float = 1.0
 
     def copy(self) -> KernelOnlineState:
         """A state of its own."""
@@ -61,14 +63,31 @@ class KernelOnlineState:
     @property
     def is_finite(self) -> bool:
         """Whether the numbers are within the range of the machine."""
-        return bool(np.isfinite(self.coefficients).all())
+        return bool(np.isfinite(self.stored).all())
+
+    @property
+    def support_numbers(self) -> Numbers:
+        """The numbers of the support, the oldest first."""
+        return np.fromiter(self.support, np.intp, len(self.support))
+
+    @property
+    def coefficients(self) -> npt.NDArray[np.float64]:
+        """Of all items at hand."""
+        return self.scale * self.stored
+
+    def shrink(self, factor: float) -> None:
+        """All coefficients; those of other items than the support are 0."""
+        self.scale *= factor
+        if self.scale < 1e-9:  # keep what is stored away from overflow
+            self.stored *= self.scale
+            self.scale = 1.0
 
     def move_to(self, n_items: int) -> KernelOnlineState:
         """The support in front, in its order, and new items behind it: n_items in all."""
         n_old = len(self.support)
-        kept = self.coefficients[:, self.support]
-        self.coefficients = np.hstack([kept, np.zeros((len(kept), n_items - n_old))])
-        self.support = list(range(n_old))
+        kept = self.stored[:, self.support_numbers]
+        self.stored = np.hstack([kept, np.zeros((len(kept), n_items - n_old))])
+        self.support = dict.fromkeys(range(n_old))
         return self
 
 
@@ -89,12 +108,21 @@ class KernelOnlineLearner:
     removal: Removal = "oldest"
     bias: float = 1.0
 
+    @cached_property
+    def _native(self) -> NativeRule:
+        return self.rule.native()
+
+    @cached_property
+    def _shrink(self) -> float:
+        """What each step multiplies the coefficients by."""
+        return 1.0 - self._native.size * self._native.lam if self._native.word == "norma" else 1.0
+
     def start(self, n_problems: int, n_items: int, seed: int) -> KernelOnlineState:
         """Before the first item."""
         return KernelOnlineState(
             _core.OnlineCounters(),
             np.zeros((n_problems, n_items)),
-            [],
+            {},
             np.ones(n_problems),
             Curve(),
             np.random.default_rng(seed),
@@ -117,7 +145,7 @@ class KernelOnlineLearner:
             limit = no_limit if self.budget is None else max(1, self.budget - len(state.support))
             moves = np.zeros((len(state.rho), until - place))
             reached = _core.online_advance(
-                block.native, labels.codes, labels.cost, order, place, until, limit, *self.rule.native(),
+                block.native, labels.codes, labels.cost, order, place, until, limit, *self._native,
                 now, block.scores, state.rho, None, None, np.empty(len(state.rho)), moves,
             )  # fmt: skip
             block.scores *= now.scale
@@ -130,25 +158,22 @@ class KernelOnlineLearner:
 
     def _enter(self, state: KernelOnlineState, visited: Numbers, moves: npt.NDArray[np.float64]) -> None:
         """What the loop did to the scores, done to the coefficients."""
-        word, size, lam, _ = self.rule.native()
-        shrink = 1.0 - size * lam if word == "norma" else 1.0
-        if shrink != 1.0:
-            state.coefficients[:, state.support] *= shrink ** len(visited)
-            moves = moves * shrink ** np.arange(len(visited) - 1, -1, -1)
-        moved = np.flatnonzero(moves.any(axis=0))
-        known = set(state.support)
-        # A visited item may be in the support already: its coefficient grows.
-        for place in moved:
+        if self._shrink != 1.0:
+            state.shrink(self._shrink ** len(visited))
+            moves = moves * self._shrink ** np.arange(len(visited) - 1, -1, -1)
+        for place in np.flatnonzero(moves.any(axis=0)):
             item = int(visited[place])
-            state.coefficients[:, item] += moves[:, place]
-            if item not in known:
-                state.support.append(item)
+            state.stored[:, item] += moves[:, place] / state.scale
+            state.support.setdefault(item)  # it may be there already: its coefficient grows
 
     def _remove(self, state: KernelOnlineState, block: _Block) -> None:
-        place = 0 if self.removal == "oldest" else int(state.random.integers(len(state.support)))
-        item = state.support.pop(place)
-        block.scores[:, :-1] -= np.outer(state.coefficients[:, item], block.column(item))
-        state.coefficients[:, item] = 0.0
+        if self.removal == "oldest":
+            item = next(iter(state.support))
+        else:
+            item = list(state.support)[state.random.integers(len(state.support))]
+        block.scores[:, :-1] -= np.outer(state.scale * state.stored[:, item], block.column(item))
+        state.stored[:, item] = 0.0
+        del state.support[item]
 
 
 @dataclass
@@ -163,13 +188,14 @@ class _Block:
 
     @classmethod
     def of(cls, kernel: Kernel, items: Items, members: Numbers, state: KernelOnlineState, bias: float) -> _Block:
-        support = np.array(state.support, dtype=np.intp)
+        support = state.support_numbers
         everyone = np.concatenate([support, members])
         mine = items.take(members)
         values = np.empty((len(everyone), len(members)), kernel.result_type(mine, mine))
         kernel.fill(items.take(everyone), mine, values, bias**2)
         scores = np.zeros((len(state.rho), len(members) + 1))
-        scores[:, :-1] = state.coefficients[:, support].astype(values.dtype) @ values[: len(support)]
+        coefficients = state.scale * state.stored[:, support]
+        scores[:, :-1] = coefficients.astype(values.dtype) @ values[: len(support)]
         row_of = {int(item): row for row, item in enumerate(everyone)}
         return cls(members, values, row_of, _core.gram_rows(values[len(support) :]), scores)
 

@@ -124,7 +124,7 @@ class KernelOnlineClassifier(OnlineClassifier):
         self._learner().advance(state, rows.kernel, rows.items, labels, order + np.uint32(old))
 
     def _model(self, state: KernelOnlineState, rows: Sample) -> dict[str, Any]:
-        support = np.array(state.support, dtype=np.intp)
+        support = state.support_numbers
         coefficients = state.coefficients[:, support]
         state.move_to(len(support))  # what is no support is forgotten
         is_known = not isinstance(rows.kernel, Precomputed)
