@@ -15,7 +15,7 @@ struct Online {
   const OnlineState& state;
   OnlineCounters now;  // a copy: no store to the weights can change it
 
-  static constexpr Index prefetch_distance = 4, start_distance = 8;
+  static constexpr Index prefetch_distance = 8, start_distance = 16;
   // A row of zeros moves nothing; nor does one whose weights are known beyond doubt: where labels contradict each other
   // the variances of CW fall as a square at every step, and would leave the range of the machine.
   static constexpr double smallest_square = 1e-100;
@@ -105,24 +105,28 @@ struct Online {
 };
 
 // Returns the place that comes next.
+template <class R>
+Index advance_rows(const R& rows, const OnlineStream& stream, const OnlineSettings& settings, const OnlineState& state,
+                   const Visits& visits) {
+  return with_rule(settings, [&]<class Rule>(const Rule& rule) {
+    using Loop = Online<R, Rule>;
+    Loop online{rows, rule, stream, state, *state.counters};
+    const auto ahead = [&](Index p) { return stream.order[p < visits.end ? p : visits.end - 1]; };
+    Index p = visits.begin, moves = 0;
+    while (p < visits.end && moves < visits.max_moves) {
+      online.prefetch_start(ahead(p + Loop::start_distance));
+      rows.prefetch(ahead(p + Loop::prefetch_distance));
+      moves += online.step(stream.order[p], p - visits.begin);
+      ++p;
+    }
+    *state.counters = online.now;
+    return p;
+  });
+}
+
 inline Index online_advance(const OnlineStream& stream, const OnlineSettings& settings, const OnlineState& state,
                             const Visits& visits) {
-  return visit(stream.rows, [&]<class R>(const R& rows) {
-    return with_rule(settings, [&]<class Rule>(const Rule& rule) {
-      using Loop = Online<R, Rule>;
-      Loop online{rows, rule, stream, state, *state.counters};
-      const auto ahead = [&](Index p) { return stream.order[p < visits.end ? p : visits.end - 1]; };
-      Index p = visits.begin, moves = 0;
-      while (p < visits.end && moves < visits.max_moves) {
-        online.prefetch_start(ahead(p + Loop::start_distance));
-        rows.prefetch(ahead(p + Loop::prefetch_distance));
-        moves += online.step(stream.order[p], p - visits.begin);
-        ++p;
-      }
-      *state.counters = online.now;
-      return p;
-    });
-  });
+  return visit(stream.rows, [&](const auto& rows) { return advance_rows(rows, stream, settings, state, visits); });
 }
 
 // Returns the generator's next state.
