@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 
 from pegasos.online import PassiveAggressive, Perceptron
@@ -31,7 +32,7 @@ def test_weights_are_those_of_scikit_learn(name, n_classes):
     intercept = "PA" not in name
     settings = settings | {"fit_intercept": intercept}
     rival = SGDClassifier(penalty=None, max_iter=4, tol=None, shuffle=False, **settings).fit(X, y)
-    mine.set_params(max_iter=4, shuffle=False, fit_intercept=intercept).fit(X, y)
+    mine = clone(mine).set_params(max_iter=4, shuffle=False, fit_intercept=intercept).fit(X, y)
     assert mine.coef_ == pytest.approx(rival.coef_, rel=1e-9, abs=1e-11)
     assert mine.intercept_ == pytest.approx(rival.intercept_, rel=1e-9, abs=1e-11)
 
