@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels experiments-kernels experiments-fashion experiments-imbalance \
-	experiments-transfer clean
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online experiments-kernels experiments-fashion \
+	experiments-imbalance experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,9 +17,11 @@ help:
 	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
+	@echo "make bench-online         rows a second of the online learners"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 	@echo "make experiments-imbalance rare classes: costs, and balanced draws; needs PEGASOS_DATA"
+	@echo "make experiments-probabilities  Brier scores against scikit-learn's calibration; needs PEGASOS_DATA"
 	@echo "make experiments-transfer  one user's spam filter from another's; needs PEGASOS_DATA"
 
 $(BIN)/python:
@@ -79,6 +81,9 @@ bench: $(VENV)/.bench
 bench-kernels: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.kernels.run
 
+bench-online: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.online
+
 experiments-kernels: $(VENV)/.installed
 	$(BIN)/python -m experiments.structured_kernels
 
@@ -87,6 +92,9 @@ experiments-fashion: $(VENV)/.demo
 
 experiments-imbalance: $(VENV)/.installed
 	$(BIN)/python -m experiments.imbalance
+
+experiments-probabilities: $(VENV)/.installed
+	$(BIN)/python -m experiments.probabilities
 
 experiments-transfer: $(VENV)/.demo
 	$(BIN)/python -m experiments.transfer

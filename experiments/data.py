@@ -15,6 +15,14 @@ def read(name: str) -> dict[str, np.ndarray]:
         return {key: archive[key] for key in archive.files}
 
 
+def matrix(arrays: dict[str, np.ndarray]) -> sp.csr_matrix | np.ndarray:
+    """The rows of a data set, sparse or dense."""
+    if "indptr" not in arrays:
+        return arrays["X"].astype(np.float32)
+    parts = (arrays["data"].astype(np.float32), arrays["indices"], arrays["indptr"])
+    return sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
+
+
 def strings(name: str) -> tuple[list[str], np.ndarray]:
     """Strings, which the file holds as bytes with a zero between them, and their labels."""
     arrays = read(name)

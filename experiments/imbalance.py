@@ -38,16 +38,10 @@ measures: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 Split = tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix, np.ndarray]
 
 
-def matrix(arrays: dict[str, np.ndarray]) -> sp.csr_matrix:
-    """The rows of a sparse data set."""
-    parts = (arrays["data"].astype(np.float32), arrays["indices"], arrays["indptr"])
-    return sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
-
-
 def splits(name: str, n_splits: int) -> Iterator[Split]:
     """Training rows, whether each is of the rare class, test rows, and the same of them."""
     arrays = data.read(name)
-    X, y = matrix(arrays), arrays["y"] > 0
+    X, y = data.matrix(arrays), arrays["y"] > 0
     if name == "kddcup99":
         names = bytes(arrays["class_names__txt"]).decode("utf8").split("\0")
         y, is_test = arrays["y"] == names.index(rare_connection), arrays["split"] == 1

@@ -41,11 +41,8 @@ def problems() -> dict[str, tuple[Any, np.ndarray]]:
         "usps": MaxAbsScaler(),
     }.items():
         arrays = data.read(name)
-        rows = data.matrix(arrays)
-        found[name] = (
-            sp.csr_matrix(scaler.fit_transform(rows)) if sp.issparse(rows) else scaler.fit_transform(rows),
-            arrays["y"],
-        )
+        rows = scaler.fit_transform(data.matrix(arrays))
+        found[name] = sp.csr_matrix(rows) if sp.issparse(rows) else rows, arrays["y"]
     return found
 
 
@@ -126,14 +123,15 @@ def page(results: dict[str, Any]) -> str:
     header = ["data", "Brier, ours", "Brier, theirs", "difference", "log loss", "contradictions", "seconds"]
     return (
         "# Probabilities\n\n"
-        f"`PegasosClassifier(C={results['cost']:g}, probability=True)` against scikit-learn's "
+        f"`PegasosClassifier(C={results['cost']:g}, probability=True)` against scikit-learn's\n"
         f'`CalibratedClassifierCV(LinearSVC(C={results["cost"]:g}, loss="hinge"), ensemble=False)`, both by Platt\'s '
-        f"method on five folds; {results['n_splits']} random splits, mean of the test parts. The Brier score is half the "
-        "squared distance of the probabilities from the truth. Contradictions are test rows where the likeliest class is "
-        "not the one predicted. Two numbers: ours / theirs.\n\n"
+        f"method on five folds;\n{results['n_splits']} random splits, mean of the test parts. The Brier score is half "
+        "the squared distance of the probabilities from the\ntruth. Contradictions are test rows where the likeliest "
+        "class is not the one predicted. Two numbers: ours / theirs.\n\n"
         f"{pages.table(header, lines)}\n"
         f"Our probabilities are {verdict}, and never contradict the prediction.\n\n"
-        "`make experiments-probabilities` makes this page; the numbers are in [probabilities.json](probabilities.json).\n"
+        "`make experiments-probabilities` makes this page; the numbers are in\n"
+        "[probabilities.json](probabilities.json).\n"
     )
 
 

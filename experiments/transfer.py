@@ -23,7 +23,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from experiments import data, pages
-from experiments.imbalance import matrix
 from pegasos import PegasosClassifier
 
 seed = 0
@@ -39,7 +38,7 @@ def mails(name: str) -> tuple[Rows, np.ndarray, np.ndarray]:
     """Rows of length about 1, whether each is spam, and the same rows in few dimensions."""
     arrays = data.read(name)
     if name == "sms_spam":
-        X = sp.csr_matrix(TfidfTransformer(sublinear_tf=True).fit_transform(matrix(arrays)))
+        X = sp.csr_matrix(TfidfTransformer(sublinear_tf=True).fit_transform(data.matrix(arrays)))
         return X, arrays["y"] > 0, TruncatedSVD(20, random_state=seed).fit_transform(X)
     X = StandardScaler().fit_transform(np.log1p(arrays["X"].astype(np.float64)))
     X /= np.sqrt(X.shape[1])

@@ -40,6 +40,7 @@ Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name);
 
 void bind_problem(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_online(nb::module_& m);
 void bind_objective(nb::module_& m);
 void bind_interior_point(nb::module_& m);
 void bind_sequences(nb::module_& m);

@@ -27,6 +27,7 @@ NB_MODULE(_core, m) {
       "The instruction set the loops run on: 'avx512', 'avx2' or 'baseline'.");
   pegasos::bind_problem(m);
   pegasos::bind_linear(m);
+  pegasos::bind_online(m);
   pegasos::bind_objective(m);
   pegasos::bind_interior_point(m);
   pegasos::bind_sequences(m);

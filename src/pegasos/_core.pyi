@@ -130,6 +130,53 @@ def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[ND
     n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.
     """
 
+class OnlineCounters:
+    """The scalars of an online learner's state."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @step.setter
+    def step(self, arg: int, /) -> None: ...
+
+    @property
+    def mistakes(self) -> int: ...
+
+    @mistakes.setter
+    def mistakes(self, arg: int, /) -> None: ...
+
+    @property
+    def loss(self) -> float: ...
+
+    @loss.setter
+    def loss(self, arg: float, /) -> None: ...
+
+    @property
+    def scale(self) -> float: ...
+
+    @scale.setter
+    def scale(self, arg: float, /) -> None: ...
+
+    @property
+    def scale_sum(self) -> float: ...
+
+    @scale_sum.setter
+    def scale_sum(self, arg: float, /) -> None: ...
+
+    def __getstate__(self) -> tuple[int, int, float, float, float]: ...
+
+    def __setstate__(self, arg: tuple[int, int, float, float, float], /) -> None: ...
+
+def online_advance(rows: Rows, codes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, max_moves: int, rule: str, size: float, lam: float, nu: float, counters: OnlineCounters, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rho: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], moves: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
+    """
+    Visits the rows at the places begin..end of the order, up to max_moves that move something; the arrays and counters are changed in place. Returns the place that comes next.
+    """
+
+def shuffle(order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], random: int) -> int:
+    """Shuffles in place; returns the generator's next state."""
+
 def dual_weights(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
     """
     Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).

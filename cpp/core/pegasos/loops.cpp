@@ -7,6 +7,7 @@
 #include "kernel_blocks.inl"
 #include "linear_pegasos.inl"
 #include "objective.inl"
+#include "online.inl"
 #include "sequence_kernels.inl"
 
 #define PEGASOS_TEXT(name) #name
@@ -41,6 +42,8 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   mirror,
                   extend_square,
                   add_columns,
-                  greedy_advance};
+                  greedy_advance,
+                  online_advance,
+                  shuffle};
 
 }  // namespace pegasos::PEGASOS_ISA

@@ -7,6 +7,7 @@
 #include "kernel_blocks.h"
 #include "linear_pegasos.h"
 #include "objective.h"
+#include "online.h"
 #include "problem.h"
 #include "sequence_kernels.h"
 
@@ -43,6 +44,8 @@ struct Loops {
   void (*add_columns)(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,
                       double* scores);
   Index (*greedy_advance)(const WorkingSet&, double unit, double enough, Index n_steps);
+  Index (*online_advance)(const OnlineStream&, const OnlineSettings&, const OnlineState&, const Visits&);
+  std::uint64_t (*shuffle)(RowNumber* order, Index n, std::uint64_t random);
 };
 
 // The table of the named instruction set ("avx512", "avx2", "baseline"), or of the best one when the name is

@@ -3,6 +3,7 @@
 //   dot(i, w)          <x_i, w> + bias w[n_features], in the precision of w
 //   add(i, a, w)       w += a (x_i, bias)
 //   squared_norm(i)    |x_i|^2 + bias^2, in double
+//   each(i, f)         f(j, x_ij) for the entries of a row, the constant column last
 //   prefetch(i)        ask for the row's memory; needs what prefetch_start(i) asked for earlier
 //
 // `w` always has n_features + 1 entries, the last one for the constant column.
@@ -66,6 +67,12 @@ struct DenseRows {
     w[n_features] += a * W(bias);
   }
   double squared_norm(Index i) const { return simd::squared_norm(row(i), n_features) + bias * bias; }
+  template <class F>
+  void each(Index i, F&& f) const {
+    const T* x = row(i);
+    for (Index j = 0; j < n_features; ++j) f(j, double(x[j]));
+    if (bias != 0.0) f(n_features, bias);
+  }
   [[gnu::always_inline]] void prefetch(Index i) const { prefetch_lines(row(i), n_features * Index(sizeof(T))); }
   [[gnu::always_inline]] void prefetch_start(Index) const {}
 };
@@ -115,6 +122,12 @@ struct CsrRows {
   double squared_norm(Index row) const {
     const Index i = numbers[row];
     return simd::squared_norm(values + starts[i], Index(starts[i + 1]) - Index(starts[i])) + bias * bias;
+  }
+  template <class F>
+  void each(Index row, F&& f) const {
+    const Index i = numbers[row];
+    for (Index k = starts[i]; k < Index(starts[i + 1]); ++k) f(Index(indices[k]), double(values[k]));
+    if (bias != 0.0) f(n_features, bias);
   }
   [[gnu::always_inline]] void prefetch(Index row) const {
     const Index i = numbers[row];

@@ -1,0 +1,197 @@
+"""What every online learner does: check, encode, visit row by row, write the model reached."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from pegasos import _core
+from pegasos.errors import PegasosError
+from pegasos.estimators import _parameters as check
+from pegasos.estimators._inputs import names_kept_on_failure
+from pegasos.estimators._schemes import OneVsRest
+from pegasos.estimators._targets import (
+    Weights,
+    check_classes,
+    class_factors,
+    class_totals,
+    costs_of,
+    encode,
+    encode_known,
+    find_classes,
+)
+from pegasos.solvers.online import Labels, Order
+
+_scheme = OneVsRest()
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the online learners; the parameters are those of the subclasses.
+
+    A state is what the rows seen so far have left: it has ``copy``, ``is_finite``, ``counters`` and a ``curve``.
+    """
+
+    class_weight: Any = None  # a parameter where the rule has a use for it
+    _state: Any
+    _totals: Weights  # the sample weight of each class so far
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Begin anew and go over the rows ``max_iter`` times.
+
+        An interrupt between two chunks of rows is raised as usual and leaves the model reached so far.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features); for a kernel any collection that it takes
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            What it multiplies is said above; a row of weight 0 is left out.
+        """
+        self._check_parameters()
+        with names_kept_on_failure(self):
+            rows, y, weights = self._read(X, y, sample_weight, first=True)
+            classes = find_classes(y, weights)
+            codes = encode(y, classes)
+            totals = class_totals(codes, len(classes), weights)
+            labels = Labels(codes, self._costs(classes, codes, weights, totals))
+            state = self._start(rows, _scheme.n_problems(len(classes)))
+            n_passes, interrupt = self._passes(state, rows, labels)
+            self._write(state, rows, classes, totals)
+            self.n_iter_ = n_passes
+        if interrupt is not None:
+            raise interrupt
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
+        """Visit each row once, in the order given; a stream cut into blocks gives what it gives in one.
+
+        An interrupt between two chunks of rows is raised as usual and leaves the model reached so far.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        y : array of shape (n_rows,)
+        classes : array of shape (n_classes,), optional
+            All classes that will ever come; needed at the first call.
+        sample_weight : array of shape (n_rows,), optional
+        """
+        self._check_parameters()
+        first = not hasattr(self, "_state")
+        with names_kept_on_failure(self):
+            rows, y, weights = self._read(X, y, sample_weight, first=first)
+            known = check_classes(classes, None if first else self.classes_)
+            codes = encode_known(y, known, weights)
+            totals = class_totals(codes, len(known), weights) + (0.0 if first else self._totals)
+            labels = Labels(codes, self._costs(known, codes, weights, totals))
+            n_problems = _scheme.n_problems(len(known))
+            state = self._start(rows, n_problems) if first else self._go_on(self._state.copy(), rows)
+            interrupt = self._visit(state, rows, labels, _counted(labels))
+            self._write(state, rows, known, totals)
+        if interrupt is not None:
+            raise interrupt
+        return self
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
+        check_is_fitted(self, "classes_")
+        return _scheme.decisions(self._scores(X), len(self.classes_))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 2:
+            return np.asarray(self.classes_[(scores > 0.0).astype(np.intp)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def _passes(self, state: Any, rows: Any, labels: Labels) -> tuple[int, KeyboardInterrupt | None]:
+        """All passes of a fit: how many there were, and the interrupt that ended them early, if one did."""
+        random = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        order = _counted(labels)
+        interrupt = None
+        n_passes = 0
+        while n_passes < self.max_iter and interrupt is None:
+            if self.shuffle:
+                random = _core.shuffle(order, random)
+            interrupt = self._visit(state, rows, labels, order)
+            n_passes += 1
+        return n_passes, interrupt
+
+    def _visit(self, state: Any, rows: Any, labels: Labels, order: Order) -> KeyboardInterrupt | None:
+        interrupt = None
+        try:
+            self._advance(state, rows, labels, order)
+        except KeyboardInterrupt as caught:
+            if state.counters.step == 0:
+                raise  # nothing was learnt
+            interrupt = caught
+        if not state.is_finite:
+            raise PegasosError("the numbers left the range of the machine; scale the features to about 1.")
+        return interrupt
+
+    def _costs(
+        self, classes: npt.NDArray[Any], codes: npt.NDArray[np.intp], weights: Weights | None, totals: Weights
+    ) -> Weights:
+        cost = costs_of(codes, weights, class_factors(self.class_weight, classes, totals))
+        # A label of no class has weight 0 and must stay without a say.
+        cost = np.where(codes < 0, 0.0, cost) if weights is not None else cost
+        refusal = self._why_costs_are_refused()
+        if refusal is not None and not np.isin(cost, (0.0, 1.0)).all():
+            raise PegasosError(refusal)
+        return cost
+
+    def _why_costs_are_refused(self) -> str | None:
+        """A sentence where the rule has no place for costs other than 0 and 1."""
+        return None
+
+    def _write(self, state: Any, rows: Any, classes: npt.NDArray[Any], totals: Weights) -> None:
+        """Every fitted attribute, in one place."""
+        self.classes_, self._state, self._totals = classes, state, totals
+        now = state.counters
+        self.mistakes_ = now.mistakes
+        self.n_steps_ = now.step
+        self.mistake_curve_, self.loss_curve_ = state.curve.up_to(now)
+        self.__dict__.update(self._model(state, rows))
+
+    def _check_parameters(self) -> None:
+        check.check_count("max_iter", self.max_iter)
+        for name in ("shuffle", "fit_intercept"):
+            check.check_flag(name, getattr(self, name))
+        check.check_class_weight(self.class_weight)
+
+    @property
+    def _bias(self) -> float:
+        return 1.0 if self.fit_intercept else 0.0
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> tuple[Any, Any, Weights | None]:
+        """The rows, the labels as an array of the same length, and the weights."""
+        raise NotImplementedError
+
+    def _start(self, rows: Any, n_problems: int) -> Any:
+        """The state before the first row."""
+        raise NotImplementedError
+
+    def _go_on(self, state: Any, rows: Any) -> Any:
+        """The state of a stream before a new block."""
+        return state
+
+    def _advance(self, state: Any, rows: Any, labels: Labels, order: Order) -> None:
+        """Visit the rows of the order."""
+        raise NotImplementedError
+
+    def _model(self, state: Any, rows: Any) -> dict[str, Any]:
+        """The attributes that `predict` needs."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Of shape (n_rows, n_problems)."""
+        raise NotImplementedError
+
+
+def _counted(labels: Labels) -> Order:
+    """The rows that have a say, in the order given."""
+    return np.flatnonzero(labels.cost > 0.0).astype(np.uint32)

@@ -1,0 +1,97 @@
+"""Passive-aggressive learning: passive while the margin is 1, aggressive when it is not.
+
+    w <- argmin_w 1/2 |w - w_t|^2 + C cost xi      with margin 1 - xi,  so   w <- w + tau sign x
+
+    PA      tau = loss / |x|^2                        no xi: whatever it takes
+    PA-I    tau = min(C cost, loss / |x|^2)
+    PA-II   tau = loss / (|x|^2 + 1 / (2 C cost))     xi squared
+
+Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online passive-aggressive algorithms. JMLR 7, 2006, Fig. 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pegasos.estimators import _parameters as check
+from pegasos.estimators.online._linear import LinearOnlineClassifier
+from pegasos.solvers.online import OnlineLearner, PassiveAggressiveStep
+
+
+class PassiveAggressive(LinearOnlineClassifier):
+    """Passive-aggressive classifier: PA, PA-I and PA-II.
+
+    The least change of the weights that gives the row a margin of 1, or as much of it as ``C`` allows. Several
+    classes: one vector a class, against the rest.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness: what a loss costs against a change of the weights. Noise asks for a small one. "pa" has none.
+    variant : {"pa", "pa-1", "pa-2"}, default="pa-1"
+        "pa" mends every loss fully, "pa-1" makes steps of at most C, "pa-2" weighs the squared loss.
+    average : bool, default=False
+        Hand over the mean of the vectors after each row, not the last.
+    class_weight : dict, "balanced" or None, default=None
+        What multiplies the cost of the rows of each class; in a stream "balanced" counts the rows so far.
+    fit_intercept, max_iter, shuffle, random_state
+        As in `Perceptron`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, mistakes_, mistake_curve_, loss_curve_, n_steps_, n_iter_, n_features_in_
+        As in `Perceptron`.
+
+    Notes
+    -----
+    A ``sample_weight`` multiplies C for that row, which is where the paper's objective has room for it; so does
+    ``class_weight``. "pa" has no C, and refuses weights other than 0 and 1.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online passive-aggressive algorithms. JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from pegasos.online import PassiveAggressive
+    >>> X, y = make_blobs(300, centers=3, random_state=1, cluster_std=0.6)
+    >>> PassiveAggressive(C=0.1, random_state=0).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        variant: str = "pa-1",
+        average: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 5,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.variant = variant
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check.check_positive("C", self.C)
+        check.check_word("variant", self.variant, ("pa", "pa-1", "pa-2"))
+        check.check_flag("average", self.average)
+
+    def _why_costs_are_refused(self) -> str | None:
+        if self.variant != "pa":
+            return None
+        return "variant='pa' has no place for weights other than 0 and 1; use variant='pa-1' or 'pa-2'."
+
+    def _learner(self) -> OnlineLearner:
+        variant: Any = self.variant
+        return OnlineLearner(PassiveAggressiveStep(variant, float(self.C)), "averaged" if self.average else "last")

@@ -1,0 +1,15 @@
+"""Online learners: each row is seen, learnt from, and forgotten.
+
+>>> from pegasos.online import PassiveAggressive
+>>> model = PassiveAggressive().partial_fit([[0.0, 1.0], [1.0, 0.0]], ["left", "right"], classes=["left", "right"])
+>>> model.predict([[0.0, 2.0]]).item()
+'left'
+"""
+
+from pegasos.estimators.online.confidence_weighted import ConfidenceWeighted
+from pegasos.estimators.online.kernel_perceptron import KernelPerceptron
+from pegasos.estimators.online.norma import Norma
+from pegasos.estimators.online.passive_aggressive import PassiveAggressive
+from pegasos.estimators.online.perceptron import Perceptron
+
+__all__ = ["ConfidenceWeighted", "KernelPerceptron", "Norma", "PassiveAggressive", "Perceptron"]
