@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels experiments-kernels experiments-fashion clean
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels experiments-kernels experiments-fashion experiments-multiclass clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
+	@echo "make experiments-multiclass  ways to deal with many classes, beside LinearSVC; needs PEGASOS_DATA"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -81,6 +82,9 @@ experiments-kernels: $(VENV)/.installed
 
 experiments-fashion: $(VENV)/.demo
 	$(BIN)/python -m experiments.fashion_pairs
+
+experiments-multiclass: $(VENV)/.installed
+	$(BIN)/python -m experiments.multiclass
 
 clean:
 	rm -rf $(VENV) build dist
