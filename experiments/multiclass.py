@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -124,19 +124,25 @@ def machines(C: float) -> dict[str, Any]:
 
 
 def measure(model: Any, task: Task) -> dict[str, Any]:
-    """Test accuracy, and seconds of the fit: the best of three, unless it takes long."""
+    """Test accuracy, and seconds of the fit: the best of three, unless it takes long.
+
+    All machines use one thread. Its own time says more on a machine with other work than the time of the clock.
+    """
     seconds: list[float] = []
-    while len(seconds) < 3 and sum(seconds) < _long:
+    elapsed: list[float] = []
+    while len(seconds) < 3 and sum(elapsed) < _long:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            begun = perf_counter()
+            begun, begun_here = perf_counter(), process_time()
             model.fit(task.X, task.y)
-            seconds.append(perf_counter() - begun)
+            seconds.append(process_time() - begun_here)
+            elapsed.append(perf_counter() - begun)
     ended_early = any(issubclass(each.category, ConvergenceWarning | GapWarning) for each in caught)
     proof = getattr(model, "certificate_", None)
     return {
         "accuracy": round(float(model.score(task.X_test, task.y_test)), 4),
         "seconds": float(f"{min(seconds):.3g}"),
+        "elapsed": float(f"{min(elapsed):.3g}"),
         "ended_early": ended_early,
         "relative_gap": None if proof is None else float(f"{proof.relative_gap:.2g}"),
         "certified": None if proof is None else round(float(model.certified(task.X_test).mean()), 4),
@@ -227,7 +233,7 @@ at its 1,000 iterations before that. With one C, one against one regularises a p
 ## Accuracy on the test rows
 
 {_table(results, "accuracy")}
-## Seconds of a fit
+## Seconds of the processor for a fit
 
 {_table(results, "seconds")}
 ## Share of test predictions that no exact solution would change
