@@ -90,6 +90,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Recompute the certificate from the training data and the stored dual point, trusting no solver.
 
+        A pair of classes without rows in the last block of a stream keeps the certificate it had.
+
         Parameters
         ----------
         X, y, sample_weight
