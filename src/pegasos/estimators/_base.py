@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -56,16 +57,17 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             solvers = [self._solver(rows, n) for n in sizes(members, rows.n_rows)]
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
-            solutions = solve_all(
-                problems,
-                solvers,
-                Stop(self.tol, self.max_iter, self.time_budget),
-                seed=seed,
-                n_jobs=self._jobs(problems),
-                states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
-                watchers=[onlookers.watcher(k) for k in range(len(problems))],
-                settle=self._settle,
-            )
+            with self._threads_within(problems):
+                solutions = solve_all(
+                    problems,
+                    solvers,
+                    Stop(self.tol, self.max_iter, self.time_budget),
+                    seed=seed,
+                    n_jobs=self._jobs(problems),
+                    states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
+                    watchers=[onlookers.watcher(k) for k in range(len(problems))],
+                    settle=self._settle,
+                )
             solutions = self._finish(problems, solutions)
             self.classes_, self._terms = classes, terms
             self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
@@ -114,10 +116,9 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         problems = self._scheme.problems(rows, codes, weights, self._terms, None)
         is_present = self._scheme.is_present(class_totals(codes, len(self.classes_), weights))
         points = self._points(problems, members, alphas, X)
-        before = self.certificate_.parts
-        return combine(
-            [certify(*each) if here else old for each, here, old in zip(points, is_present, before, strict=True)]
-        )
+        each = zip(points, is_present, self.certificate_.parts, strict=True)
+        with self._threads_within(problems):
+            return combine([certify(*point) if here else before for point, here, before in each])
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -229,6 +230,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Threads for the problems."""
         jobs: int | None = self.n_jobs
         return jobs
+
+    def _threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
+        """While this lasts, a problem has the threads that suit it for itself."""
+        return nullcontext()
 
     def _read_training_rows(
         self, X: Any, y: Any, sample_weight: Any
