@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
 .PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online experiments-kernels experiments-fashion \
-	experiments-imbalance experiments-probabilities experiments-transfer clean
+	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 	@echo "make experiments-imbalance rare classes: costs, and balanced draws; needs PEGASOS_DATA"
+	@echo "make experiments-multiclass  ways to deal with many classes, beside LinearSVC; needs PEGASOS_DATA"
 	@echo "make experiments-probabilities  Brier scores against scikit-learn's calibration; needs PEGASOS_DATA"
 	@echo "make experiments-transfer  one user's spam filter from another's; needs PEGASOS_DATA"
 
@@ -92,6 +93,9 @@ experiments-fashion: $(VENV)/.demo
 
 experiments-imbalance: $(VENV)/.installed
 	$(BIN)/python -m experiments.imbalance
+
+experiments-multiclass: $(VENV)/.installed
+	$(BIN)/python -m experiments.multiclass
 
 experiments-probabilities: $(VENV)/.installed
 	$(BIN)/python -m experiments.probabilities

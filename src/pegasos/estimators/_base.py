@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -76,16 +77,17 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             solvers = [self._solver(rows, n) for n in sizes(members, rows.n_rows)]
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
-            solutions = solve_all(
-                problems,
-                solvers,
-                Stop(self.tol, self.max_iter, self._time_share, terms.is_hard),
-                seed=seed,
-                n_jobs=self._jobs(problems),
-                states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
-                watchers=[onlookers.watcher(k) for k in range(len(problems))],
-                settle=self._settle,
-            )
+            with self._threads_within(problems):
+                solutions = solve_all(
+                    problems,
+                    solvers,
+                    Stop(self.tol, self.max_iter, self._time_share, terms.is_hard),
+                    seed=seed,
+                    n_jobs=self._jobs(problems),
+                    states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
+                    watchers=[onlookers.watcher(k) for k in range(len(problems))],
+                    settle=self._settle,
+                )
             solutions = self._finish(problems, solutions)
             calibration = None
             if self.probability:
@@ -112,6 +114,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Recompute the certificate from the training data and the stored dual point, trusting no solver.
 
+        A pair of classes without rows in the last block of a stream keeps the certificate it had.
+
         Parameters
         ----------
         X, y, sample_weight
@@ -134,7 +138,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         problems = self._scheme.problems(rows, codes, weights, self._terms, self._offsets(X, rows))
         is_present = self._scheme.is_present(class_totals(codes, len(self.classes_), weights))
         points = zip(self._points(problems, members, alphas, X), is_present, self.certificate_.parts, strict=True)
-        parts = [self._certified_anew(k, *point) if here else before for k, (point, here, before) in enumerate(points)]
+        with self._threads_within(problems):
+            parts = [
+                self._certified_anew(k, *point) if here else before for k, (point, here, before) in enumerate(points)
+            ]
         return combine(parts)
 
     def _certified_anew(self, k: int, problem: Problem, weights: npt.NDArray[np.float64], alpha: Any) -> Certificate:
@@ -347,6 +354,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Threads for the problems."""
         jobs: int | None = self.n_jobs
         return jobs
+
+    def _threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
+        """While this lasts, a problem has the threads that suit it for itself."""
+        return nullcontext()
 
     def _read_training_rows(
         self, X: Any, y: Any, sample_weight: Any

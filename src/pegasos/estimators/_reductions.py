@@ -13,6 +13,7 @@ from threading import Event
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
 
 from pegasos.problem import Problem
@@ -89,11 +90,12 @@ def merge_traces(losses: Sequence[float], solutions: Sequence[Solution]) -> Trac
     if len(solutions) == 1:
         return solutions[0].trace
     events = [(row.seconds, k, row) for k, solution in enumerate(solutions) for row in solution.trace.rows]
-    latest = [TraceRow(0, 0.0, 0.0, loss, 0.0, loss) for loss in losses]
+    latest = np.array([TraceRow(0, 0.0, 0.0, loss, 0.0, loss) for loss in losses])
     merged = Trace(of_problems=tuple(solution.trace for solution in solutions))
-    for _, k, row in sorted(events, key=lambda event: event[:2]):
+    for seconds, k, row in sorted(events, key=lambda event: event[:2]):
         latest[k] = row
-        merged.rows.append(_sum(latest))
+        step, epochs, _, *numbers = latest.sum(axis=0).tolist()
+        merged.rows.append(TraceRow(int(step), epochs / len(latest), seconds, *numbers))
     return merged
 
 

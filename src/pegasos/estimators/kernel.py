@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -14,6 +15,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
+from threadpoolctl import threadpool_limits
 
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
@@ -476,6 +478,10 @@ class KernelPegasosClassifier(CertifiedClassifier):
         largest = max(len(mine) for mine in pairs.members) ** 2 * rows.dtype.itemsize
         at_once: int = min(effective_n_jobs(self.n_jobs), int(rows.cache_bytes // largest))
         return max(1, at_once)
+
+    def _threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
+        # The products of a pair are small: threads of BLAS would wait for each other longer than they work.
+        return threadpool_limits(1, "blas") if isinstance(problems, Pairs) else super()._threads_within(problems)
 
     def _warm_states(
         self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int

@@ -214,7 +214,7 @@ class PegasosClassifier(CertifiedClassifier):
         """One pass of Pegasos over a block of rows; the step count goes on.
 
         The certificate speaks of the last block alone: the rows before are gone. A block whose weights are all 0 is
-        skipped.
+        skipped; so is, with ``multi_class="ovo"``, a pair without rows in it, which keeps its last certificate.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ class Vectors:
     @property
     def values(self) -> Matrix:
         """The matrix, dense or CSR."""
-        return self.rows.values
+        return self.rows.own_values
 
     @property
     def is_sparse(self) -> bool:

@@ -271,3 +271,9 @@ def test_a_time_budget_is_shared_by_the_pairs():
 def test_a_line_is_printed_for_each_pair(capsys):
     fitted(verbose=1)
     assert {line.split("  ")[0] for line in capsys.readouterr().out.splitlines()} == {f"pair {k}" for k in range(10)}
+
+
+@pytest.mark.parametrize("word", ["ovo", "ovr"])
+def test_many_classes_are_not_taken_for_a_regression(word):
+    labels = np.arange(240) % 30
+    assert len(fitted(labels=labels, multi_class=word, tol=0.1).classes_) == 30

@@ -59,10 +59,12 @@ def test_a_callback_can_stop_the_fit():
     assert model.status_.startswith("A callback asked to stop")
 
 
-def test_several_classes_are_tasks_of_their_own():
+@pytest.mark.parametrize(("multi_class", "noun", "n_problems"), [("ovr", "class", 10), ("ovo", "pair", 45)])
+def test_several_classes_are_tasks_of_their_own(multi_class, noun, n_problems):
     recorder = Recorder()
-    PegasosClassifier(n_jobs=2, random_state=0).set_callbacks(recorder).fit(DIGITS, LABELS)
-    assert {f"class {k}" for k in range(10)} <= set(recorder.ended)
+    model = PegasosClassifier(multi_class=multi_class, n_jobs=2, random_state=0)
+    model.set_callbacks(recorder).fit(DIGITS, LABELS)
+    assert {f"{noun} {k}" for k in range(n_problems)} <= set(recorder.ended)
 
 
 def test_scikit_learns_progress_bar_works():
