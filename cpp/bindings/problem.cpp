@@ -72,7 +72,7 @@ static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray star
   return {rows, std::move(values), std::move(indices), std::move(starts)};
 }
 
-static Column column_of(const InputArray& array, Index n, const char* name) {
+Column column_of(const InputArray& array, Index n, const char* name) {
   if (array.ndim() != 1 || Index(array.shape(0)) != n || array.dtype() != nb::dtype<double>())
     throw std::invalid_argument(std::string(name) + " must be a float64 vector with one entry a row.");
   return {static_cast<const double*>(array.data()), array.stride(0)};

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats, Objective
 
 
 @dataclass(frozen=True)
@@ -89,41 +89,41 @@ def _percent(relative_gap: float) -> str:
     return f"{rounded_up:.2g} %" if digits > 6 else f"{rounded_up:.{max(digits, 0)}f} %"
 
 
-def certify(problem: Problem, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:
+def certify(problem: Objective, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:
     """Certificate of any weights (the last one is the intercept's) with any dual point, clipped to its bounds."""
-    rows = problem.rows
     with np.errstate(over="ignore", invalid="ignore"):
-        loss, square = rows.loss_and_square(problem, weights)
-        own_weights, gain = rows.dual_weights(problem, alpha)
-        own_square = square if np.array_equal(own_weights, weights) else rows.square(own_weights)
+        loss, square = problem.loss_and_square(weights)
+        own_weights, gain = problem.dual_weights(alpha)
+        own_square = square if np.array_equal(own_weights, weights) else problem.square(own_weights)
         return _certificate(problem, loss, square, gain, own_square)
 
 
-def certify_dual(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
+def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
     """Certificate of the dual point alone, and the weights w(alpha) that it belongs to."""
     with np.errstate(over="ignore", invalid="ignore"):
-        weights, gain = problem.rows.dual_weights(problem, alpha)
-        loss, square = problem.rows.loss_and_square(problem, weights)
+        weights, gain = problem.dual_weights(alpha)
+        loss, square = problem.loss_and_square(weights)
         return _certificate(problem, loss, square, gain, square), weights
 
 
-def dual_point(problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+def dual_point(problem: Objective, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
     """The weights w(alpha) and the lower bound D(alpha), with alpha clipped to its bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
-        weights, gain = problem.rows.dual_weights(problem, alpha)
-        return weights, float(gain / problem.total - 0.5 * problem.lam * problem.rows.square(weights))
+        weights, gain = problem.dual_weights(alpha)
+        return weights, float(gain / problem.total - 0.5 * problem.lam * problem.square(weights))
 
 
-def stretched(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
+def stretched(problem: Objective, alpha: Floats) -> npt.NDArray[np.float64]:
     """The multiple of a dual point with the best lower bound, within the bounds: D is a parabola along it."""
-    clipped = np.minimum(np.maximum(alpha, 0.0), problem.cost)
+    clipped = problem.within_bounds(alpha).astype(np.float64, copy=False)
     weights, dual = dual_point(problem, clipped)
-    curvature = problem.lam * problem.rows.square(weights)
-    positive = clipped > 0.0
+    curvature = problem.lam * problem.square(weights)
+    spent = clipped.reshape(problem.rows.n_rows, -1).sum(axis=1)  # of the cost of each row
+    positive = spent > 0.0
     if not positive.any() or not curvature > 0.0:
         return np.asarray(clipped)
     best = (dual + 0.5 * curvature) / curvature
-    room = float(np.min(problem.cost[positive] / clipped[positive]))
+    room = float(np.min(problem.cost[positive] / spent[positive]))
     return np.asarray(clipped * max(0.0, min(best, room)))
 
 
@@ -141,7 +141,7 @@ def combine(parts: list[Certificate]) -> Certificate:
     )
 
 
-def _certificate(problem: Problem, loss: float, square: float, gain: float, dual_square: float) -> Certificate:
+def _certificate(problem: Objective, loss: float, square: float, gain: float, dual_square: float) -> Certificate:
     primal = float(loss / problem.total + 0.5 * problem.lam * square)
     dual = float(gain / problem.total - 0.5 * problem.lam * dual_square)
     gap = primal - dual

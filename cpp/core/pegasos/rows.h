@@ -3,6 +3,7 @@
 //   dot(i, w)          <x_i, w> + bias w[n_features], in the precision of w
 //   add(i, a, w)       w += a (x_i, bias)
 //   squared_norm(i)    |x_i|^2 + bias^2, in double
+//   entries(i)         the stored entries one by one: n of them, value(k) and column(k); without the constant column
 //   prefetch(i)        ask for the row's memory; needs what prefetch_start(i) asked for earlier
 //
 // `w` always has n_features + 1 entries, the last one for the constant column.
@@ -14,6 +15,9 @@
 namespace pegasos::PEGASOS_ISA {
 
 inline double at(const Column& column, Index i) { return column.data[i * column.stride]; }
+inline double at(const Table& table, Index i, Index r) {
+  return table.data[i * table.row_stride + r * table.class_stride];
+}
 
 // Brings memory nearer. Always inline: GCC takes a function that only prefetches for one without effect, and drops the
 // call.
@@ -36,6 +40,23 @@ inline double at(const Column& column, Index i) { return column.data[i * column.
 }
 
 template <class T>
+struct DenseEntries {
+  const T* values;
+  Index n;
+  T value(Index k) const { return values[k]; }
+  Index column(Index k) const { return k; }
+};
+
+template <class T, class I>
+struct CsrEntries {
+  const T* values;
+  const I* indices;
+  Index n;
+  T value(Index k) const { return values[k]; }
+  Index column(Index k) const { return Index(indices[k]); }
+};
+
+template <class T>
 struct DenseRows {
   using Value = T;
   const T* values;
@@ -44,6 +65,7 @@ struct DenseRows {
   double bias;
 
   const T* row(Index i) const { return values + i * n_features; }
+  DenseEntries<T> entries(Index i) const { return {row(i), n_features}; }
 
   template <class W>
   W dot(Index i, const W* w) const {
@@ -68,6 +90,10 @@ struct CsrRows {
   Index n_rows;
   Index n_features;
   double bias;
+
+  CsrEntries<T, I> entries(Index i) const {
+    return {values + starts[i], indices + starts[i], Index(starts[i + 1]) - Index(starts[i])};
+  }
 
   template <class W>
   W dot(Index i, const W* w) const {

@@ -103,7 +103,7 @@ def _pass(problem: Problem, solver: Pegasos, state: PegasosState, trace: Trace, 
     row = TraceRow(state.counters.step, before.epoch + 1.0, seconds, *numbers)
     return Solution(
         weights=weights,
-        alpha=np.minimum(np.maximum(alpha, 0.0), problem.cost),
+        alpha=problem.within_bounds(alpha),
         status=Status.PASSED,
         certificate=certificate,
         trace=Trace([*trace.rows, row]),

@@ -56,7 +56,7 @@ class Pegasos:
 
     def start(self, problem: Problem, seed: int) -> PegasosState:
         """Zero weights, before the first step."""
-        return self.enter(problem, np.zeros(problem.rows.n_features + 1, self.dtype), step=0, seed=seed)
+        return self.enter(problem, np.zeros(problem.weights_shape, self.dtype), step=0, seed=seed)
 
     def enter(self, problem: Problem, weights: Floats, *, step: int, seed: int) -> PegasosState:
         """Given weights, which are copied, after ``step`` steps on other rows."""
@@ -91,9 +91,9 @@ class Pegasos:
         moved = PegasosState(
             copy.copy(state.counters),
             state.weights.copy(),
-            alphas=np.zeros(n, dtype),
+            alphas=np.zeros(problem.alpha_shape, dtype),
             weight_sums=None if state.weight_sums is None else state.weight_sums.copy(),
-            alpha_sums=np.zeros(n, dtype) if averages else None,
+            alpha_sums=np.zeros(problem.alpha_shape, dtype) if averages else None,
             order=np.arange(n if self.sampling == "shuffle" else 0, dtype=np.uint32),
         )
         moved.counters.position = n
