@@ -4,7 +4,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstring>
 #include <initializer_list>
+#include <stdexcept>
 #include <string_view>
 
 #include "pegasos/loops.h"
@@ -54,6 +56,13 @@ Sampling sampling_of(std::string_view word);
 
 // Whether a loop may move along these rows with weights of this type, and the other arrays of its state have it too.
 void check_one_type(const Rows& rows, const Buffer& weights, std::initializer_list<const Buffer*> others);
+
+// Counters are plain numbers: their bytes are their state.
+template <class Counters>
+void restore(Counters& counters, const nb::bytes& stored) {
+  if (stored.size() != sizeof(Counters)) throw std::invalid_argument("these counters come from another version.");
+  std::memcpy(new (&counters) Counters, stored.c_str(), sizeof(Counters));
+}
 
 void bind_problem(nb::module_& m);
 void bind_linear(nb::module_& m);

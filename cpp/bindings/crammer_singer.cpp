@@ -94,17 +94,18 @@ static void joint_pegasos_advance(const OwnedJointProblem& owned, PegasosCounter
   loops().joint_pegasos_advance(problem, settings, state, n_steps);
 }
 
-static void joint_dual_advance(const OwnedJointProblem& owned, DualCounters& counters, FloatMatrix weights,
+static void joint_dual_advance(const OwnedJointProblem& owned, JointCounters& counters, FloatMatrix weights,
                                FloatMatrix alpha, AnyFloatArray step, OrderArray order, Index n_visits) {
   const JointProblem& problem = owned.problem;
   const Index n = problem.rows.n_rows;
   if (Index(order.shape(0)) != n) throw std::invalid_argument("order must have one entry a row.");
   check_weights(weights, problem);
   check_alpha(alpha, problem);
-  std::vector<double> room(2 * class_width(problem.n_classes)), shares(2 * problem.n_classes);
+  std::vector<double> room(2 * class_width(problem.n_classes));
+  std::vector<Contender> list(problem.n_classes);
   const Buffer of_weights = buffer_of_matrix(weights, "weights");
   const JointDualState state{of_weights,   buffer_of_matrix(alpha, "alpha"), buffer_of(step, n, "step"),
-                             order.data(), {room.data(), of_weights.scalar}, shares.data(),
+                             order.data(), {room.data(), of_weights.scalar}, list.data(),
                              &counters};
   check_one_type(problem.rows, state.weights, {&state.alpha, &state.step});
   nb::gil_scoped_release release;
@@ -132,6 +133,11 @@ static double joint_loss_sum(const OwnedJointProblem& owned, GivenWeights weight
 
 void bind_crammer_singer(nb::module_& m) {
   nb::class_<OwnedJointProblem>(m, "JointProblem", "The problem of all classes at once, as the loops see it.");
+  using C = JointCounters;
+  nb::class_<C, DualCounters>(m, "JointCounters", "The scalars of a state of dual ascent on all classes.")
+      .def(nb::init<>())
+      .def("__getstate__", [](const C& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
+      .def("__setstate__", [](C& c, nb::bytes stored) { restore(c, stored); });
   m.def("class_width", class_width, nb::arg("n_classes"), "The columns of the weights of so many classes.");
   m.def("make_joint_problem", make_joint_problem, nb::arg("rows"), nb::arg("codes"), nb::arg("cost"), nb::arg("offset"),
         nb::arg("n_classes"), nb::arg("lam"), nb::arg("total"));

@@ -1,7 +1,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 
@@ -14,13 +13,6 @@ Sampling sampling_of(std::string_view word) {
   if (word == "uniform") return Sampling::uniform;
   if (word == "sequential") return Sampling::sequential;
   throw std::invalid_argument("sampling must be 'shuffle', 'uniform' or 'sequential'.");
-}
-
-// Counters are plain numbers: their bytes are their state.
-template <class Counters>
-static void restore(Counters& counters, const nb::bytes& stored) {
-  if (stored.size() != sizeof(Counters)) throw std::invalid_argument("these counters come from another version.");
-  std::memcpy(new (&counters) Counters, stored.c_str(), sizeof(Counters));
 }
 
 void check_one_type(const Rows& rows, const Buffer& weights, std::initializer_list<const Buffer*> others) {

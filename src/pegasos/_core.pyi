@@ -144,6 +144,15 @@ def inspect(rows: Rows, squared_norms: Annotated[NDArray[numpy.float64], dict(or
 class JointProblem:
     """The problem of all classes at once, as the loops see it."""
 
+class JointCounters(DualCounters):
+    """The scalars of a state of dual ascent on all classes."""
+
+    def __init__(self) -> None: ...
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
+
 def class_width(n_classes: int) -> int:
     """The columns of the weights of so many classes."""
 
@@ -154,7 +163,7 @@ def joint_pegasos_advance(problem: JointProblem, counters: PegasosCounters, weig
     n_steps more steps of Pegasos on all classes; the arrays and counters are changed in place.
     """
 
-def joint_dual_advance(problem: JointProblem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
+def joint_dual_advance(problem: JointProblem, counters: JointCounters, weights: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
     """
     n_visits more rows of dual ascent on all classes; the arrays and counters are changed in place.
     """

@@ -66,15 +66,37 @@ inline void class_scores(const R& rows, Index i, const W* weights, Index width, 
   }
 }
 
+// Whether the factors of a stretch of class_lanes classes have no bit set.
+template <class W>
+inline bool all_zero(const W* factors) {
+  constexpr int n = class_lanes<W> * int(sizeof(W)) / 8;
+  std::uint64_t words[n], any = 0;
+  std::memcpy(words, factors, sizeof words);
+  for (int k = 0; k < n; ++k) any |= words[k];
+  return any == 0;
+}
+
+// The largest of `width` values.
+template <class W>
+inline W largest_of(const W* values, Index width) {
+  constexpr int L = class_lanes<W>;
+  simd::Vector<W, L> most = simd::load<W, L>(values);
+  for (Index r = L; r < width; r += L) {
+    const simd::Vector<W, L> next = simd::load<W, L>(values + r);
+    most = next > most ? next : most;
+  }
+  W largest = most[0];
+  for (int lane = 1; lane < L; ++lane) largest = most[lane] > largest ? most[lane] : largest;
+  return largest;
+}
+
 // w_r += factors[r] x_i for all r < width; stretches of classes whose factors are 0 are not touched.
 template <class R, class W>
 inline void class_add(const R& rows, Index i, const W* factors, Index width, W* weights) {
   constexpr int L = class_lanes<W>;
   const auto row = rows.entries(i);
   for (Index r = 0; r < width; r += L) {
-    bool any = false;
-    for (Index lane = r; lane < r + L; ++lane) any |= factors[lane] != W(0);
-    if (!any) continue;
+    if (all_zero<W>(factors + r)) continue;
     const simd::Vector<W, L> factor = simd::load<W, L>(factors + r);
     for (Index k = 0; k < row.n; ++k) {
       W* w = weights + row.column(k) * width + r;

@@ -29,8 +29,9 @@
 //
 // found by Michelot's method (Journal of Optimization Theory and Applications 50, 1986), which is exact and sorts
 // nothing. For W = W(a) the duality gap is (1/total) sum_i sum_r a_ir (max_s g_is - g_ir), slacks included: each sweep
-// yields an estimate of it for nothing. A row whose whole cost is on one class, further above all others than any class
-// with a share in any row was below the best one in the sweep before, leaves the sweep ("shrinking").
+// over all rows yields an estimate of it for nothing. A row whose whole cost is on the class of the best claim leaves
+// the sweep ("shrinking"). All rows come back when those left have brought their terms of the gap down to half of the
+// gap that the last sweep over all rows saw.
 #pragma once
 
 #include "dual_ascent.h"
@@ -52,16 +53,27 @@ struct JointPegasosState {
   PegasosCounters* counters;
 };
 
-// As DualState. Of the counters `highest` is how far a class with a share lay below the best one at most, and `upper`
-// the same of the sweep before.
+// A class that has a share of a row's cost, or may gain one.
+struct Contender {
+  Index number;
+  double share;
+  double claim;  // g_ir - 1
+  double moved;  // the share it moves to
+};
+
+// Of the counters of dual ascent `sweep_gap` is that of the last sweep over all rows; there are no bounds on r_i.
+struct JointCounters : DualCounters {
+  Index begun = 0;  // rows at the beginning of the sweep
+};
+
 struct JointDualState {
   Buffer weights;  // (n_features + 1) * class_width
   Buffer alpha;  // n_rows * n_classes, same type
   Buffer step;  // n_rows, same type
   RowNumber* order;  // n_rows
   Buffer room;  // 2 * class_width, of the weights' type
-  double* shares;  // 2 * n_classes
-  DualCounters* counters;
+  Contender* list;   // n_classes: room for one row
+  JointCounters* counters;
 };
 
 }  // namespace pegasos

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "class_weights.h"
 #include "crammer_singer.h"
@@ -158,26 +159,21 @@ inline void joint_pegasos_advance(const JointProblem& problem, const PegasosSett
   });
 }
 
-// Projects `point` on {p >= 0, sum_r p_r = total}, given that its largest entry is at most `total` (Michelot 1986):
-// entries that would become negative drop out, until none does. Entries may be -infinity.
-inline void project_on_simplex(double* point, Index n, double total) {
-  double largest = point[0];
-  for (Index r = 1; r < n; ++r) largest = point[r] > largest ? point[r] : largest;
-  // No entry this far below the largest can stay: a first bound that leaves few.
-  double bound = largest - total;
+// The bound b with sum_k max(0, list[k].moved - b) = total (Michelot 1986): entries below the bound that those left
+// would have drop out, until none does. `bound` begins at or below b.
+inline double simplex_bound(const Contender* list, Index n, double total, double bound) {
   for (Index left = n + 1;;) {
     double sum = 0.0;
     Index count = 0;
-    for (Index r = 0; r < n; ++r) {
-      const bool stays = point[r] >= bound;
-      sum += stays ? point[r] - largest : 0.0;  // relative to the largest: its own share keeps all digits
+    for (Index k = 0; k < n; ++k) {
+      const bool stays = list[k].moved >= bound;
+      sum += stays ? list[k].moved : 0.0;
       count += stays;
     }
-    if (count >= left) break;
+    if (count >= left || count == 0) return bound;
     left = count;
-    bound = largest + (sum - total) / double(count);
+    bound = (sum - total) / double(count);
   }
-  for (Index r = 0; r < n; ++r) point[r] = point[r] > bound ? point[r] - bound : 0.0;
 }
 
 template <class R, class W>
@@ -188,85 +184,99 @@ struct JointAscent {
   W* alpha;
   const W* step;
   RowNumber* order;
-  W* scores;
-  W* factors;
-  double* shares;  // a_i with its slack
-  double* claims;  // g_i
+  W* claims;   // g_i - 1, and -infinity beyond the last class
+  W* factors;  // 0 between any two rows
+  Contender* list;
   Index width;
   double unit;  // 1/(lam total)
-  DualCounters& now;
+  JointCounters& now;
 
   static constexpr Index prefetch_distance = 6;
+  static constexpr double part_left = 0.5;
+  static constexpr W nothing = -std::numeric_limits<W>::infinity();
 
-  // How the shares of a row lie: the best claim of all, the least of a class with a share, the best of one without.
-  struct Standing {
-    double best, least, rest;
-    Index n_shares;
-  };
-
-  void read(Index i, const W* a) const {
-    const Index own = problem.codes[i];
-    class_scores(rows, i, weights, width, scores);
-    double spent = 0.0;
-    for (Index r = 0; r < problem.n_classes; ++r) {
-      shares[r] = double(a[r]);
-      spent += shares[r];
-      claims[r] = double(scores[r]) + at(problem.offset, i, r) + 1.0;
-    }
-    const double slack = at(problem.cost, i) - spent;
-    shares[own] = slack > 0.0 ? slack : 0.0;
-    claims[own] -= 1.0;
+  void read_claims(Index i) const {
+    class_scores(rows, i, weights, width, claims);
+    // An offset that is the same for all classes takes no part.
+    if (problem.offset.class_stride != 0)
+      for (Index r = 0; r < problem.n_classes; ++r) claims[r] += W(at(problem.offset, i, r));
+    claims[problem.codes[i]] -= W(1);
+    for (Index r = problem.n_classes; r < width; ++r) claims[r] = nothing;
   }
 
-  Standing standing() const {
-    Standing s{-1e300, 1e300, -1e300, 0};
+  // The classes that have a share of the cost of row i, the slack included; their claims are taken out.
+  Index list_shares(Index i, const W* a) const {
+    const Index own = problem.codes[i];
+    Index n = 0;
+    double spent = 0.0;
     for (Index r = 0; r < problem.n_classes; ++r) {
-      const double claim = claims[r];
-      s.best = claim > s.best ? claim : s.best;
-      if (shares[r] > 0.0) {
-        s.least = claim < s.least ? claim : s.least;
-        s.n_shares += 1;
-      } else {
-        s.rest = claim > s.rest ? claim : s.rest;
-      }
+      if (!(a[r] > W(0))) continue;
+      list[n++] = {r, double(a[r]), double(claims[r]), 0.0};
+      spent += double(a[r]);
     }
-    return s;
+    const double slack = at(problem.cost, i) - spent;
+    if (slack > 0.0) list[n++] = {own, slack, double(claims[own]), 0.0};
+    for (Index k = 0; k < n; ++k) claims[list[k].number] = nothing;
+    return n;
   }
 
   // Maximises over a_i; says whether the row stays in the sweep.
   bool visit_row(Index i) {
     W* a = alpha + i * problem.n_classes;
-    read(i, a);
-    const Standing s = standing();
-    if (s.n_shares <= 1 && s.least - s.rest > now.upper) return false;
-    const double behind = s.best - s.least;
-    if (!(behind > 0.0)) return true;
-    now.highest = behind > now.highest ? behind : now.highest;
-    for (Index r = 0; r < problem.n_classes; ++r) {
-      now.gap_sum += shares[r] * (s.best - claims[r]);
-      shares[r] += double(step[i]) * (claims[r] - s.best);
+    read_claims(i);
+    const Index n_shares = list_shares(i, a);
+    if (n_shares == 0) return false;  // the row costs nothing
+    double mean = 0.0, least = list[0].claim;
+    for (Index k = 0; k < n_shares; ++k) {
+      mean += list[k].claim / double(n_shares);
+      least = list[k].claim < least ? list[k].claim : least;
     }
-    project_on_simplex(shares, problem.n_classes, at(problem.cost, i));
-    move(i, a);
+    // Of the classes without a share only those that claim more than the mean of the others can gain one.
+    const double rest = double(largest_of(claims, width));
+    if (n_shares == 1 && !(rest > mean)) return !(rest < mean);
+    Index n = n_shares;
+    for (Index r = 0; rest > mean && r < problem.n_classes; ++r)
+      if (double(claims[r]) > mean) list[n++] = {r, 0.0, double(claims[r]), 0.0};
+    maximise(i, a, n, mean, least);
     return true;
   }
 
-  // From a_i to the shares found: what the stored numbers change by is what the weights change by.
-  void move(Index i, W* a) {
+  // Over the shares of the n classes listed.
+  void maximise(Index i, W* a, Index n, double mean, double least) {
+    double best = list[0].claim, largest = 0.0;
+    for (Index k = 1; k < n; ++k) best = list[k].claim > best ? list[k].claim : best;
+    if (!(best > least)) return;
+    for (Index k = 0; k < n; ++k) {
+      now.gap_sum += list[k].share * (best - list[k].claim);
+      list[k].moved = list[k].share + double(step[i]) * (list[k].claim - best);
+      largest = list[k].moved > largest ? list[k].moved : largest;
+    }
+    // Two bounds that the right one is not below: that of the classes which have the cost now, and that of the largest
+    // alone.
+    const double cost = at(problem.cost, i), now_bound = double(step[i]) * (mean - best), last = largest - cost;
+    const double bound = simplex_bound(list, n, cost, now_bound > last ? now_bound : last);
+    for (Index k = 0; k < n; ++k) list[k].moved = list[k].moved > bound ? list[k].moved - bound : 0.0;
+    move(i, a, n);
+  }
+
+  // To the shares found: what the stored numbers change by is what the weights change by.
+  void move(Index i, W* a, Index n) {
     const Index own = problem.codes[i];
-    double moved = 0.0;
-    bool any = false;
-    for (Index r = 0; r < problem.n_classes; ++r) {
-      const W old = a[r];
-      a[r] = r == own ? W(0) : W(shares[r]);
-      const double change = double(a[r]) - double(old);
-      any |= change != 0.0;
-      moved += change;
+    double sum = 0.0;
+    for (Index k = 0; k < n; ++k) {
+      const Index r = list[k].number;
+      if (r == own) continue;
+      const double old = double(a[r]);
+      a[r] = W(list[k].moved);
+      const double change = double(a[r]) - old;
+      sum += change;
       now.alpha_sum += change * (1.0 + at(problem.offset, i, r) - at(problem.offset, i, own));
       factors[r] = W(-unit * change);
     }
-    factors[own] = W(unit * moved);
-    if (any) class_add(rows, i, factors, width, weights);
+    factors[own] = W(unit * sum);
+    class_add(rows, i, factors, width, weights);
+    for (Index k = 0; k < n; ++k) factors[list[k].number] = W(0);
+    factors[own] = W(0);
   }
 
   void begin_sweep() {
@@ -275,18 +285,21 @@ struct JointAscent {
     random.shuffle(order, now.active);
     now.random = random.state;
     now.position = 0;
-    now.gap_sum = now.highest = 0.0;
+    now.begun = now.active;
+    now.gap_sum = 0.0;
   }
 
+  // A sweep over all rows knows the gap; the rows that stay are swept until they have closed their part of it.
   void end_sweep() {
-    now.sweep_gap = now.gap_sum;
-    now.upper = now.highest > 0.0 ? now.highest : 1e30;
+    if (now.begun == rows.n_rows)
+      now.sweep_gap = now.gap_sum;
+    else if (now.gap_sum <= part_left * now.sweep_gap)
+      now.active = 0;
   }
 
   void recall_all_rows() {
     now.active = rows.n_rows;
     for (Index i = 0; i < rows.n_rows; ++i) order[i] = RowNumber(i);
-    now.upper = 1e30;
   }
 
   void prefetch() const {
@@ -323,8 +336,7 @@ inline void joint_dual_advance(const JointProblem& problem, const JointDualState
                       state.order,
                       room,
                       room + width,
-                      state.shares,
-                      state.shares + problem.n_classes,
+                      state.list,
                       width,
                       1.0 / (problem.lam * problem.total),
                       *state.counters}

@@ -37,6 +37,11 @@ default_lam = 1e-4
 _satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED)  # nobody need be warned
 
 
+def split(stacked: npt.NDArray[Any], problems: list[Any]) -> list[npt.NDArray[Any]]:
+    """What belongs to each problem, of vectors that lie one below the other: one vector, or as many as classes."""
+    return [part[0] if len(part) == 1 else part for part in np.split(stacked, len(problems))]
+
+
 class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers; the parameters are those of the subclasses."""
 
@@ -51,7 +56,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             totals = class_totals(codes, len(classes), weights)
             terms = self._terms_of(classes, totals, float(totals.sum()))
             problems = self._scheme.problems(rows, codes, weights, terms, None)
-            solver = self._solver(rows)
+            solver = self._solver(rows, problems[0])
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
             solutions = solve_all(
@@ -181,9 +186,9 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:
         """Every fitted attribute, in one place."""
-        self.__dict__.update(self._weights_as_attributes(np.stack([s.weights for s in solutions]), X))
-        alphas = np.stack([s.alpha for s in solutions])
-        self.alpha_ = alphas[0] if len(solutions) == 1 else alphas
+        self.__dict__.update(self._weights_as_attributes(np.vstack([s.weights for s in solutions]), X))
+        alphas = np.vstack([s.alpha.T for s in solutions])
+        self.alpha_ = alphas[0] if len(alphas) == 1 else alphas
         self.certificate_ = combine([s.certificate for s in solutions])
         self.trace_ = trace
         self.n_iter_ = max(s.n_epochs for s in solutions)
@@ -213,7 +218,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """What is done to the solutions before they become a model."""
         return solutions
 
-    def _solver(self, rows: Any) -> Solver:
+    def _solver(self, rows: Any, problem: Any) -> Solver:
         raise NotImplementedError
 
     def _warm_states(self, solver: Solver, problems: list[Problem], seed: int) -> list[Any]:
@@ -226,7 +231,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _points(self, problems: list[Problem], alphas: npt.NDArray[np.float64], X: Any) -> Any:
         """Each problem with its weights and its dual point."""
-        return zip(problems, self._weights(problems[0].rows.bias), alphas, strict=True)
+        weights = self._weights(problems[0].rows.bias)
+        return zip(problems, split(weights, problems), (a.T for a in split(alphas, problems)), strict=True)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         """The weights of the fitted model, one row a problem, for rows whose constant column has this value."""

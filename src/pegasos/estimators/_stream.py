@@ -33,9 +33,9 @@ class Stream:
     traces: list[Trace]  # a row for each block
 
     @classmethod
-    def begin(cls, n_problems: int, n_features: int, n_classes: int, seed: int) -> Stream:
+    def begin(cls, n_problems: int, weights_shape: tuple[int, ...], n_classes: int, seed: int) -> Stream:
         """Before the first block."""
-        weights = [np.zeros(n_features + 1) for _ in range(n_problems)]
+        weights = [np.zeros(weights_shape) for _ in range(n_problems)]
         return cls(0, np.zeros(n_classes), weights, [0] * n_problems, [None] * n_problems, seed, _no_traces(n_problems))
 
     @classmethod

@@ -65,7 +65,7 @@ class Onlookers:
 
     def _attributes(self, weights: npt.NDArray[np.float64]) -> dict[str, Any]:
         """What a model needs to predict in the middle of a fit."""
-        return {"classes_": self.classes, **self.estimator._weights_as_attributes(weights[None], self.X)}
+        return {"classes_": self.classes, **self.estimator._weights_as_attributes(np.atleast_2d(weights), self.X)}
 
     def _epoch_hook(self, task: Any, single: bool) -> Callable[[int, Callable[[], npt.NDArray[np.float64]]], bool]:
         def hook(epoch: int, weights: Callable[[], npt.NDArray[np.float64]]) -> bool:

@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.estimators._base import CertifiedClassifier, default_lam
+from pegasos.estimators._base import CertifiedClassifier, default_lam, split
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import check_classes, class_totals, encode_known
 from pegasos.estimators._watching import with_callbacks
+from pegasos.joint_problem import JointProblem
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
+from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
 from pegasos.solvers.driver import Solver
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.pegasos import Pegasos
@@ -51,8 +53,10 @@ class PegasosClassifier(CertifiedClassifier):
         The intercept is the weight of a constant column of value ``intercept_scaling``, regularised like the others.
     intercept_scaling : float, default=1.0
         A larger value regularises the intercept less.
-    multi_class : {"ovr"}, default="ovr"
-        More than two classes: one problem a class, against the rest, in parallel threads.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        More than two classes: "ovr" is one problem a class, against the rest, in parallel threads; "crammer_singer" one
+        problem of all classes, ``lam/2 |W|^2 + (1/N) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i>)``. Of two
+        classes the latter is solved for w_1 - w_0, as an ordinary problem with half the lam.
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
     tol : float or None, default=1e-3
@@ -80,7 +84,8 @@ class PegasosClassifier(CertifiedClassifier):
     status_ : str
         Why the fit ended, and what is proved.
     alpha_ : array of shape (n_rows,) or (n_classes, n_rows)
-        The dual point: 0 <= alpha_i <= cost_i.
+        The dual point: 0 <= alpha_i <= cost_i. For "crammer_singer" of shape (n_classes, n_rows): the sum over the
+        classes is at most cost_i, and the entry of the row's own class is 0.
     support_ : array of int
         Rows with alpha above 0, for any class.
     trace_ : Trace
@@ -197,8 +202,9 @@ class PegasosClassifier(CertifiedClassifier):
         known = check_classes(classes, self.classes_ if hasattr(self, "_stream") else None)
         codes = encode_known(y, known, weights)
         if not hasattr(self, "_stream"):
-            n_problems = self._scheme.n_problems(len(known))
-            self._stream = Stream.begin(n_problems, rows.n_features, len(known), self._seed())
+            n_problems, n_vectors = self._scheme.n_problems(len(known)), self._scheme.n_vectors(len(known))
+            shape = (rows.n_features + 1,) if n_vectors == 1 else (n_vectors, rows.n_features + 1)
+            self._stream = Stream.begin(n_problems, shape, len(known), self._seed())
             self.classes_ = known
         totals = class_totals(codes, len(self.classes_), weights)
         if totals.sum() == 0.0:
@@ -209,7 +215,7 @@ class PegasosClassifier(CertifiedClassifier):
         mean_weight = float(running.sum()) / (self._stream.n_rows + rows.n_rows)
         terms = self._terms_of(known, running, rows.n_rows * mean_weight)
         problems = self._scheme.problems(rows, codes, weights, terms, None)
-        solver = self._pegasos(rows.n_rows, np.float64, at_most_all=True)
+        solver = self._pegasos_for(problems[0], np.float64, at_most_all=True)
         solutions = self._stream.learn(problems, solver, totals, self.n_jobs)
         self._terms = terms
         self._write_pass(solutions, X)
@@ -229,21 +235,29 @@ class PegasosClassifier(CertifiedClassifier):
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
         return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
 
-    def _solver(self, rows: Rows) -> Solver:
+    def _solver(self, rows: Rows, problem: Problem | JointProblem) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
         fine = self.tol is not None and self.tol < 1e-5
         narrow = rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
         dtype = np.float32 if narrow else np.float64
+        joint = isinstance(problem, JointProblem)
         if self.solver == "pegasos":
-            return self._pegasos(rows.n_rows, np.float64)
+            return self._pegasos_for(problem, np.float64)
+        ascent = JointAscent(dtype) if joint else DualAscent(dtype)
         if self.solver == "dual":
-            return DualAscent(dtype)
-        return Auto(self._pegasos(rows.n_rows, dtype), DualAscent(dtype), self.tol)
+            return ascent
+        return (JointAuto if joint else Auto)(self._pegasos_for(problem, dtype), ascent, self.tol)
+
+    def _pegasos_for(
+        self, problem: Problem | JointProblem, dtype: npt.DTypeLike, *, at_most_all: bool = False
+    ) -> Pegasos:
+        pegasos = self._pegasos(problem.rows.n_rows, dtype, at_most_all=at_most_all)
+        return JointPegasos(**vars(pegasos)) if isinstance(problem, JointProblem) else pegasos
 
     def _warm_states(self, solver: Solver, problems: list[Problem], seed: int) -> list[Any]:
         stream = getattr(self, "_stream", None)
-        n, d = problems[0].rows.n_rows, problems[0].rows.n_features
-        if not self.warm_start or stream is None or [len(w) for w in stream.weights] != [d + 1] * len(problems):
+        shapes = [problem.weights_shape for problem in problems]
+        if not self.warm_start or stream is None or [w.shape for w in stream.weights] != shapes:
             return [None] * len(problems)
         if isinstance(solver, Pegasos):
             return [
@@ -253,9 +267,10 @@ class PegasosClassifier(CertifiedClassifier):
                 )
             ]
         alphas = np.atleast_2d(getattr(self, "alpha_", np.empty(0)))
-        if alphas.shape[1] != n or not isinstance(solver, Auto | DualAscent):
+        if alphas.shape[1] != problems[0].rows.n_rows or not isinstance(solver, Auto | DualAscent):
             return [None] * len(problems)
-        return [solver.enter(problem, alpha, seed) for problem, alpha in zip(problems, alphas, strict=True)]
+        points = zip(problems, split(alphas, problems), strict=True)
+        return [solver.enter(problem, alpha.T, seed) for problem, alpha in points]
 
     def _remember(self, solutions: list[Solution], n_rows: int, totals: npt.NDArray[np.float64], seed: int) -> None:
         self._stream = Stream.after(solutions, n_rows, totals, seed)
@@ -283,7 +298,7 @@ class PegasosClassifier(CertifiedClassifier):
 
     def _write_zero(self, X: Any) -> None:
         """The model before any row counted."""
-        self.__dict__.update(self._weights_as_attributes(np.stack(self._stream.weights), X))
+        self.__dict__.update(self._weights_as_attributes(np.vstack(self._stream.weights), X))
         self.status_ = "No row had a weight above 0 so far; the model is the zero vector."
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any) -> None:

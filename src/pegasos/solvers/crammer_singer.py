@@ -62,6 +62,7 @@ class JointAscent(DualAscent):
         """Visit the rows that are missing."""
         n_visits = visits - state.counters.visits
         if n_visits > 0:
+            assert isinstance(state.counters, _core.JointCounters)
             _core.joint_dual_advance(
                 problem.native, state.counters, state.weights, state.alpha, state.step, state.order, n_visits
             )
@@ -70,6 +71,9 @@ class JointAscent(DualAscent):
         """The weights and the dual point, as the loop has them."""
         weights, alpha = super().point(problem, state)
         return problem.picked_up(weights), alpha
+
+    def _counters(self) -> _core.DualCounters:
+        return _core.JointCounters()
 
     def _zero_weights(self, problem: Any) -> Floats:
         return np.zeros(problem.laid_out_shape, self.dtype)

@@ -49,7 +49,7 @@ class DualAscent:
         with np.errstate(divide="ignore", over="ignore"):
             step = problem.lam * problem.total / problem.rows.squared_norms
         state = DualState(
-            _core.DualCounters(),
+            self._counters(),
             self._zero_weights(problem),
             alpha,
             # A row of zeros takes the longest step there is: it goes straight to its bound.
@@ -125,6 +125,9 @@ class DualAscent:
         gap = state.counters.sweep_gap / problem.total
         primal = self.dual(problem, state) + gap
         return gap / primal if primal > 0.0 else 0.0
+
+    def _counters(self) -> _core.DualCounters:
+        return _core.DualCounters()
 
     def _zero_weights(self, problem: Problem) -> Floats:
         return np.zeros(problem.weights_shape, self.dtype)
