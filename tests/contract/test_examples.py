@@ -44,6 +44,14 @@ def test_the_examples_of_the_guide_to_kernels_run():
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
+def test_the_examples_of_the_guide_to_many_classes_run():
+    guide = GUIDE.with_name("multiclass.md")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf8"), re.DOTALL))
+    example = doctest.DocTestParser().get_doctest(code, {}, guide.name, str(guide), 0)
+    assert len(example.examples) > 10
+    assert doctest.DocTestRunner().run(example).failed == 0
+
+
 def test_the_demo_prints_a_table_and_draws_the_gap(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     demo.main(str(tmp_path))

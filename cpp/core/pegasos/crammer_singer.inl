@@ -193,6 +193,7 @@ struct JointAscent {
 
   static constexpr Index prefetch_distance = 6;
   static constexpr double part_left = 0.5;
+  static constexpr double rounding = 8.0 * double(std::numeric_limits<W>::epsilon());  // a slack below is none
   static constexpr W nothing = -std::numeric_limits<W>::infinity();
 
   void read_claims(Index i) const {
@@ -214,8 +215,8 @@ struct JointAscent {
       list[n++] = {r, double(a[r]), double(claims[r]), 0.0};
       spent += double(a[r]);
     }
-    const double slack = at(problem.cost, i) - spent;
-    if (slack > 0.0) list[n++] = {own, slack, double(claims[own]), 0.0};
+    const double cost = at(problem.cost, i), slack = cost - spent;
+    if (slack > rounding * cost) list[n++] = {own, slack, double(claims[own]), 0.0};
     for (Index k = 0; k < n; ++k) claims[list[k].number] = nothing;
     return n;
   }
