@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from pegasos.gram import KernelRows
+from pegasos.joint_problem import JointProblem
 from pegasos.problem import Problem, Rows
 
 LAYOUTS = ("dense", "csr int32", "csr int64")
@@ -76,6 +77,42 @@ def awkward_kernel_problem(kernel, *, seed=0, n_rows=41, n_features=9, lam=0.02,
     columns = {"cost": linear.cost, "offset": linear.offset, "total": linear.total}
     X = linear.rows.values.astype(dtype)
     return kernel_problem_of(kernel, X, linear.sign, lam=lam, bias=bias, **columns, **rows)
+
+
+def joint_problem_of(
+    X, codes, *, n_classes=None, cost=1.0, offset=0.0, lam=0.1, total=None, bias=0.0, layout="dense", dtype=np.float64
+):
+    """A problem of all classes, from anything that numpy can broadcast."""
+    X, codes = np.asarray(X, dtype=dtype), np.asarray(codes, dtype=np.int32)
+    n, n_classes = len(X), n_classes or int(codes.max()) + 1
+    cost = np.broadcast_to(np.asarray(cost, dtype=np.float64), (n,))
+    offset = np.broadcast_to(np.asarray(offset, dtype=np.float64), (n, n_classes))
+    rows = Rows.of(in_layout(X, layout), bias)
+    return JointProblem(rows, codes, cost, offset, lam, float(n if total is None else total))
+
+
+def awkward_joint_problem(layout="dense", dtype=np.float64, *, n_classes=5, n_features=87, lam=0.02, seed=0):
+    """The rows, costs and total of `awkward_problem`, with classes, one of them absent, and offsets."""
+    linear, random = awkward_problem(n_features=n_features), np.random.default_rng(seed)
+    X, n = linear.rows.values, linear.rows.n_rows
+    scores = X @ random.normal(size=(X.shape[1], n_classes)) + random.normal(size=(n, n_classes))
+    codes = scores[:, :-1].argmax(axis=1) if n_classes > 2 else scores.argmax(axis=1)
+    columns = {"cost": linear.cost, "offset": 0.3 * random.normal(size=(n, n_classes)), "total": linear.total}
+    return joint_problem_of(X, codes, n_classes=n_classes, lam=lam, bias=0.5, layout=layout, dtype=dtype, **columns)
+
+
+@st.composite
+def small_joint_problems(draw):
+    """Up to 10 rows of up to 4 classes on a coarse grid; classes without rows, rows of zeros and ties are common."""
+    linear, n_classes = draw(small_problems()), draw(st.integers(2, 4))
+    n = linear.rows.n_rows
+    codes = draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n))
+    offset = np.zeros((n, n_classes))
+    if draw(st.booleans()):
+        values = st.sampled_from((-1.5, 0.0, 0.25, 1.0))
+        offset = np.array(draw(st.lists(values, min_size=n * n_classes, max_size=n * n_classes))).reshape(offset.shape)
+    kept = {"cost": linear.cost, "lam": linear.lam, "total": linear.total, "bias": linear.rows.bias}
+    return joint_problem_of(linear.rows.values, codes, n_classes=n_classes, offset=offset, **kept)
 
 
 @st.composite

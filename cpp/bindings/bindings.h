@@ -4,6 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstring>
+#include <initializer_list>
+#include <stdexcept>
+#include <string_view>
+
 #include "pegasos/loops.h"
 
 namespace nb = nanobind;
@@ -23,6 +28,12 @@ struct OwnedRows {
   InputArray values, indices, starts, numbers;
 };
 
+struct OwnedJointProblem {
+  JointProblem problem;
+  OwnedRows rows;
+  InputArray codes, cost, offset;
+};
+
 struct OwnedProblem {
   Problem problem;
   OwnedRows rows;
@@ -38,10 +49,26 @@ Scalar scalar_of(nb::dlpack::dtype type, const char* name);
 // A float32 or float64 array of the given length as a buffer; `name` is for the message.
 Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name);
 
+// A float64 vector with one entry a row, of any stride.
+Column column_of(const InputArray& array, Index n, const char* name);
+
+Sampling sampling_of(std::string_view word);
+
+// Whether a loop may move along these rows with weights of this type, and the other arrays of its state have it too.
+void check_one_type(const Rows& rows, const Buffer& weights, std::initializer_list<const Buffer*> others);
+
+// Counters are plain numbers: their bytes are their state.
+template <class Counters>
+void restore(Counters& counters, const nb::bytes& stored) {
+  if (stored.size() != sizeof(Counters)) throw std::invalid_argument("these counters come from another version.");
+  std::memcpy(new (&counters) Counters, stored.c_str(), sizeof(Counters));
+}
+
 void bind_problem(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_objective(nb::module_& m);
+void bind_crammer_singer(nb::module_& m);
 void bind_interior_point(nb::module_& m);
 void bind_sequences(nb::module_& m);
 void bind_kernels(nb::module_& m);

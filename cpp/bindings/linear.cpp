@@ -1,17 +1,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
-#include <cstring>
-#include <initializer_list>
 #include <optional>
 #include <stdexcept>
-#include <string_view>
 
 #include "bindings.h"
 
 namespace pegasos {
 
-static Sampling sampling_of(std::string_view word) {
+Sampling sampling_of(std::string_view word) {
   if (word == "shuffle") return Sampling::shuffle;
   if (word == "uniform") return Sampling::uniform;
   if (word == "sequential") return Sampling::sequential;
@@ -19,17 +16,10 @@ static Sampling sampling_of(std::string_view word) {
   throw std::invalid_argument("sampling must be 'shuffle', 'uniform', 'balanced' or 'sequential'.");
 }
 
-// Counters are plain numbers: their bytes are their state.
-template <class Counters>
-static void restore(Counters& counters, const nb::bytes& stored) {
-  if (stored.size() != sizeof(Counters)) throw std::invalid_argument("these counters come from another version.");
-  std::memcpy(new (&counters) Counters, stored.c_str(), sizeof(Counters));
-}
-
-static void check_one_type(const Problem& problem, const Buffer& weights, std::initializer_list<const Buffer*> others) {
-  if (!problem.rows.values && problem.rows.n_rows > 0 && problem.rows.layout == Layout::gram)
+void check_one_type(const Rows& rows, const Buffer& weights, std::initializer_list<const Buffer*> others) {
+  if (!rows.values && rows.n_rows > 0 && rows.layout == Layout::gram)
     throw std::invalid_argument("rows of which only the scores are known cannot be moved along.");
-  if (problem.rows.scalar == Scalar::float64 && weights.scalar == Scalar::float32)
+  if (rows.scalar == Scalar::float64 && weights.scalar == Scalar::float32)
     throw std::invalid_argument("weights of float64 rows must be float64.");
   for (const Buffer* other : others)
     if (other->scalar != weights.scalar) throw std::invalid_argument("the arrays of a state must have one type.");
@@ -56,8 +46,8 @@ static void pegasos_advance(const OwnedProblem& owned, PegasosCounters& counters
                            order.data(),
                            batch.data(),
                            &counters};
-  check_one_type(problem, state.weights, {&state.alphas});
-  if (average) check_one_type(problem, state.weights, {&state.weight_sums, &state.alpha_sums});
+  check_one_type(problem.rows, state.weights, {&state.alphas});
+  if (average) check_one_type(problem.rows, state.weights, {&state.weight_sums, &state.alpha_sums});
   nb::gil_scoped_release release;
   loops().pegasos_advance(problem, settings, state, n_steps);
 }
@@ -69,7 +59,7 @@ static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyF
   if (Index(order.shape(0)) != n) throw std::invalid_argument("order must have one entry a row.");
   const DualState state{buffer_of(weights, problem.rows.n_features + 1, "weights"), buffer_of(alpha, n, "alpha"),
                         buffer_of(step, n, "step"), order.data(), &counters};
-  check_one_type(problem, state.weights, {&state.alpha, &state.step});
+  check_one_type(problem.rows, state.weights, {&state.alpha, &state.step});
   nb::gil_scoped_release release;
   loops().dual_advance(problem, state, n_visits);
 }

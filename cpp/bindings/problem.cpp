@@ -92,7 +92,7 @@ static OwnedRows view_rows(const OwnedRows& owned, InputArray numbers) {
   return view;
 }
 
-static Column column_of(const InputArray& array, Index n, const char* name) {
+Column column_of(const InputArray& array, Index n, const char* name) {
   if (array.ndim() != 1 || Index(array.shape(0)) != n || array.dtype() != nb::dtype<double>())
     throw std::invalid_argument(std::string(name) + " must be a float64 vector with one entry a row.");
   return {static_cast<const double*>(array.data()), array.stride(0)};

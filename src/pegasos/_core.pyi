@@ -195,6 +195,43 @@ def inspect(rows: Rows, squared_norms: Annotated[NDArray[numpy.float64], dict(or
     Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite.
     """
 
+class JointProblem:
+    """The problem of all classes at once, as the loops see it."""
+
+class JointCounters(DualCounters):
+    """The scalars of a state of dual ascent on all classes."""
+
+    def __init__(self) -> None: ...
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
+
+def class_width(n_classes: int) -> int:
+    """The columns of the weights of so many classes."""
+
+def make_joint_problem(rows: Rows, codes: Annotated[NDArray, dict(device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], offset: Annotated[NDArray, dict(device='cpu', writable=False)], n_classes: int, lam: float, total: float) -> JointProblem: ...
+
+def joint_pegasos_advance(problem: JointProblem, counters: PegasosCounters, weights: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], alphas: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], weight_sums: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')] | None, alpha_sums: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')] | None, order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], batch_size: int, sampling: str, project: bool, radius: float, n_steps: int) -> None:
+    """
+    n_steps more steps of Pegasos on all classes; the arrays and counters are changed in place.
+    """
+
+def joint_dual_advance(problem: JointProblem, counters: JointCounters, weights: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
+    """
+    n_visits more rows of dual ascent on all classes; the arrays and counters are changed in place.
+    """
+
+def joint_dual_weights(problem: JointProblem, alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+    """
+    Writes W(alpha), alpha within its bounds; returns sum_{i, r} alpha_ir (1 + offset_ir - offset_iy).
+    """
+
+def joint_losses(problem: JointProblem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float]:
+    """
+    The sum of the costs times the losses of all rows, and the least margin of those that cost anything.
+    """
+
 def chosen_scores(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Writes sign_i <w, x_i> of the chosen rows."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.problem import Floats, Losses, Problem
+from pegasos.problem import Floats, Losses, Objective, Problem
 
 
 @dataclass(frozen=True)
@@ -95,54 +95,55 @@ def _percent(relative_gap: float) -> str:
     return f"{rounded_up:.2g} %" if digits > 6 else f"{rounded_up:.{max(digits, 0)}f} %"
 
 
-def certify(problem: Problem, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:
+def certify(problem: Objective, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:
     """Certificate of any weights (the last one is the intercept's) with any dual point, clipped to its bounds."""
-    rows = problem.rows
     with np.errstate(over="ignore", invalid="ignore"):
-        losses = rows.losses(problem, weights)
-        own_weights, gain = rows.dual_weights(problem, alpha)
-        own_square = losses.square if np.array_equal(own_weights, weights) else rows.square(own_weights)
+        losses = problem.losses(weights)
+        own_weights, gain = problem.dual_weights(alpha)
+        own_square = losses.square if np.array_equal(own_weights, weights) else problem.square(own_weights)
         return _certificate(problem, losses, gain, own_square)
 
 
-def certify_dual(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
+def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
     """Certificate of the dual point alone, and the weights w(alpha) that it belongs to."""
     with np.errstate(over="ignore", invalid="ignore"):
-        weights, gain = problem.rows.dual_weights(problem, alpha)
-        losses = problem.rows.losses(problem, weights)
+        weights, gain = problem.dual_weights(alpha)
+        losses = problem.losses(weights)
         return _certificate(problem, losses, gain, losses.square), weights
 
 
-def dual_point(problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+def dual_point(problem: Objective, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
     """The weights w(alpha) and the lower bound D(alpha), with alpha clipped to its bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
-        weights, gain = problem.rows.dual_weights(problem, alpha)
-        return weights, float(gain / problem.total - 0.5 * problem.lam * problem.rows.square(weights))
+        weights, gain = problem.dual_weights(alpha)
+        return weights, float(gain / problem.total - 0.5 * problem.lam * problem.square(weights))
 
 
-def within_bounds(problem: Problem, alpha: Floats) -> Floats:
-    """A dual point within its bounds: itself, clipped, or scaled down as a whole, whichever has the best lower bound.
+def better_within_bounds(problem: Objective, alpha: Floats) -> Floats:
+    """A dual point that its bounds do not hurt: itself, or scaled down as a whole where that has a better lower bound.
 
-    Clipping mends a few rows that were drawn too often. Where all rows of one sign are ahead of the others, it would
-    leave weights that have nothing to do with w(alpha).
+    Bringing rows one by one within their bounds mends a few that were drawn too often. Where all rows of one sign are
+    ahead of the others, it would leave weights that have nothing to do with w(alpha).
     """
-    if not (alpha > problem.cost * (1.0 + 1e-6)).any():
+    spent = alpha if alpha.ndim == 1 else alpha.sum(axis=1)
+    if not (spent > problem.cost * (1.0 + 1e-6)).any():
         return alpha
-    positive = alpha > 0.0
-    scaled = alpha * float(np.min(problem.cost[positive] / alpha[positive]))
+    positive = spent > 0.0
+    scaled = alpha * float(np.min(problem.cost[positive] / spent[positive]))
     return scaled if dual_point(problem, scaled)[1] > dual_point(problem, alpha)[1] else alpha
 
 
-def stretched(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
+def stretched(problem: Objective, alpha: Floats) -> npt.NDArray[np.float64]:
     """The multiple of a dual point with the best lower bound, within the bounds: D is a parabola along it."""
-    clipped = np.minimum(np.maximum(within_bounds(problem, alpha), 0.0), problem.cost)
+    clipped = problem.within_bounds(better_within_bounds(problem, alpha)).astype(np.float64, copy=False)
     weights, dual = dual_point(problem, clipped)
-    curvature = problem.lam * problem.rows.square(weights)
-    positive = clipped > 0.0
+    curvature = problem.lam * problem.square(weights)
+    spent = clipped.reshape(problem.rows.n_rows, -1).sum(axis=1)  # of the cost of each row
+    positive = spent > 0.0
     if not positive.any() or not curvature > 0.0:
         return np.asarray(clipped)
     best = (dual + 0.5 * curvature) / curvature
-    room = float(np.min(problem.cost[positive] / clipped[positive]))
+    room = float(np.min(problem.cost[positive] / spent[positive]))
     return np.asarray(clipped * max(0.0, min(best, room)))
 
 
@@ -213,7 +214,7 @@ def combine(parts: list[Certificate]) -> Certificate:
     )
 
 
-def _certificate(problem: Problem, losses: Losses, gain: float, dual_square: float) -> Certificate:
+def _certificate(problem: Objective, losses: Losses, gain: float, dual_square: float) -> Certificate:
     primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square)
     dual = float(gain / problem.total - 0.5 * problem.lam * dual_square)
     gap = primal - dual

@@ -220,6 +220,50 @@ class RowsLike(Protocol):
         """Return the score of every row."""
 
 
+class Objective(Protocol):
+    """What the driver and the certificate ask of a problem, of whichever kind it is."""
+
+    @property
+    def rows(self) -> RowsLike:
+        """The rows."""
+
+    @property
+    def cost(self) -> npt.NDArray[np.float64]:
+        """What a mistake on each row costs."""
+
+    @property
+    def lam(self) -> float:
+        """The regularisation."""
+
+    @property
+    def total(self) -> float:
+        """Sum of the sample weights."""
+
+    @property
+    def radius(self) -> float:
+        """|w*| is at most this."""
+
+    @property
+    def weights_shape(self) -> tuple[int, ...]:
+        """Shape of the weights."""
+
+    @property
+    def alpha_shape(self) -> tuple[int, ...]:
+        """Shape of a dual point."""
+
+    def within_bounds(self, alpha: Floats) -> Floats:
+        """Return the dual point, brought within its bounds."""
+
+    def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+        """Return w(alpha), alpha within its bounds, and the linear term of the dual, times total."""
+
+    def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
+        """Return the sum of the losses of these weights, the least margin, and |w|^2."""
+
+    def square(self, weights: npt.NDArray[np.float64]) -> float:
+        """Return |w|^2."""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Rows with their signs, costs and offsets, and how strongly the weights are regularised.
@@ -256,6 +300,32 @@ class Problem:
         """|w*| is at most this: the ball that a projection may use."""
         loss = float(np.sum(self.cost * np.maximum(0.0, 1.0 - self.sign * self.offset)))
         return float(np.sqrt(loss / (self.lam * self.total)))
+
+    @property
+    def weights_shape(self) -> tuple[int, ...]:
+        """One weight a feature, and one for the constant column."""
+        return (self.rows.n_features + 1,)
+
+    @property
+    def alpha_shape(self) -> tuple[int, ...]:
+        """One dual variable a row."""
+        return (self.rows.n_rows,)
+
+    def within_bounds(self, alpha: Floats) -> Floats:
+        """The dual point, clipped to 0 <= alpha_i <= cost_i."""
+        return np.minimum(np.maximum(alpha, 0.0), self.cost)
+
+    def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+        """w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
+        return self.rows.dual_weights(self, alpha)
+
+    def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
+        """The sum of the losses of these weights, the least margin, and |w|^2."""
+        return self.rows.losses(self, weights)
+
+    def square(self, weights: npt.NDArray[np.float64]) -> float:
+        """|w|^2."""
+        return self.rows.square(weights)
 
 
 def inner(a: Floats, b: Floats) -> float:

@@ -12,7 +12,15 @@ import pegasos
 from pegasos import demo
 
 README = Path(__file__).parents[2] / "README.md"
-GUIDES = {"kernels.md": 50, "imbalance.md": 8, "transfer.md": 8}  # and how many examples they have at least
+# And how many examples they have at least.
+GUIDES = {
+    "imbalance.md": 8,
+    "kernels.md": 50,
+    "margins.md": 8,
+    "multiclass.md": 8,
+    "probabilities.md": 4,
+    "transfer.md": 8,
+}
 MODULES = [module.name for module in pkgutil.walk_packages(pegasos.__path__, "pegasos.") if "_core" not in module.name]
 
 

@@ -35,6 +35,8 @@ def expected_failures(estimator):
         PegasosClassifier(solver="pegasos"),
         PegasosClassifier(multi_class="ovo", tol=1e-12),
         PegasosClassifier(multi_class="ovo", solver="pegasos", batch_size="all"),
+        PegasosClassifier(multi_class="crammer_singer", tol=1e-12),
+        PegasosClassifier(multi_class="crammer_singer", solver="pegasos", batch_size="all"),
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
         KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),

@@ -1,6 +1,7 @@
 // Compiled once per instruction set, with PEGASOS_ISA naming it (see CMakeLists.txt).
 #include "loops.h"
 
+#include "crammer_singer.inl"
 #include "decomposition.inl"
 #include "dual_ascent.inl"
 #include "interior_point.inl"
@@ -19,6 +20,11 @@ extern const Loops table;
 const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   pegasos_advance,
                   dual_advance,
+                  class_width,
+                  joint_pegasos_advance,
+                  joint_dual_advance,
+                  joint_dual_weights,
+                  joint_losses,
                   dual_weights,
                   losses,
                   scores,

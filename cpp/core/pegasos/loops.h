@@ -1,6 +1,7 @@
 // The loops, compiled once per instruction set, behind one table of functions.
 #pragma once
 
+#include "crammer_singer.h"
 #include "decomposition.h"
 #include "dual_ascent.h"
 #include "interior_point.h"
@@ -17,6 +18,11 @@ struct Loops {
   const char* instruction_set;
   void (*pegasos_advance)(const Problem&, const PegasosSettings&, const PegasosState&, Index n_steps);
   void (*dual_advance)(const Problem&, const DualState&, Index n_visits);
+  Index (*class_width)(Index n_classes);
+  void (*joint_pegasos_advance)(const JointProblem&, const PegasosSettings&, const JointPegasosState&, Index n_steps);
+  void (*joint_dual_advance)(const JointProblem&, const JointDualState&, Index n_visits);
+  double (*joint_dual_weights)(const JointProblem&, const Buffer& alpha, double* weights, double* room);
+  Losses (*joint_losses)(const JointProblem&, const double* weights, double* room);
   double (*dual_weights)(const Problem&, const Buffer& alpha, double* weights);
   Losses (*losses)(const Problem&, const double* weights);
   void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "class_weights.h"
 #include "objective.h"
 #include "rows.h"
 
@@ -49,6 +50,70 @@ inline Losses losses(const Problem& problem, const double* weights) {
       const double cost = at(problem.cost, i);
       if (margin < least && cost > 0.0) least = margin;
       return margin >= 1.0 ? 0.0 : cost * (1.0 - margin);  // NaN counts
+    });
+    return Losses{sum, least};
+  });
+}
+
+// What row i of a joint problem may keep of its dual variables: those of other classes, not below 0, scaled down when
+// they exceed its cost together. Writes them to `kept`, returns their sum.
+template <class W>
+inline double within_cost(const JointProblem& problem, Index i, const W* given, double* kept) {
+  double spent = 0.0;
+  for (Index r = 0; r < problem.n_classes; ++r) {
+    const double a = double(given[r]);
+    kept[r] = r != problem.codes[i] && a > 0.0 ? a : 0.0;
+    spent += kept[r];
+  }
+  const double cost = at(problem.cost, i);
+  if (!(spent > cost)) return spent;
+  for (Index r = 0; r < problem.n_classes; ++r) kept[r] *= cost / spent;
+  return cost;
+}
+
+// weights <- W(alpha), alpha brought within its bounds; returns sum_{i, r != y_i} alpha_ir (1 + offset_ir - offset_iy).
+// `room` holds class_width numbers.
+inline double joint_dual_weights(const JointProblem& problem, const Buffer& alpha, double* weights, double* room) {
+  return visit(problem.rows, alpha.scalar, [&]<class R, class W>(const R& rows, W) {
+    const W* alphas = static_cast<const W*>(alpha.data);
+    const Index width = class_width(problem.n_classes);
+    for (Index j = 0; j < (rows.n_features + 1) * width; ++j) weights[j] = 0.0;
+    for (Index r = 0; r < width; ++r) room[r] = 0.0;
+    const double unit = 1.0 / (problem.lam * problem.total);
+    return sum_in_blocks(rows.n_rows, [&](Index i) {
+      const Index own = problem.codes[i];
+      const double spent = within_cost(problem, i, alphas + i * problem.n_classes, room);
+      if (!(spent > 0.0)) return 0.0;
+      double gain = 0.0;
+      for (Index r = 0; r < problem.n_classes; ++r) {
+        gain += room[r] * (1.0 + at(problem.offset, i, r) - at(problem.offset, i, own));
+        room[r] *= -unit;
+      }
+      room[own] = spent * unit;
+      class_add(rows, i, room, width, weights);
+      return gain;
+    });
+  });
+}
+
+// sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i> + offset_ir - offset_iy), and the least margin, by which a row's
+// own class is ahead, of the rows with a cost. `room` holds class_width numbers.
+inline Losses joint_losses(const JointProblem& problem, const double* weights, double* room) {
+  return visit(problem.rows, [&]<class R>(const R& rows) {
+    const Index width = class_width(problem.n_classes);
+    double least = std::numeric_limits<double>::infinity();
+    const double sum = sum_in_blocks(rows.n_rows, [&](Index i) {
+      const Index own = problem.codes[i];
+      class_scores(rows, i, weights, width, room);
+      const double mine = room[own] + at(problem.offset, i, own), cost = at(problem.cost, i);
+      double worst = 0.0;
+      for (Index r = 0; r < problem.n_classes; ++r) {
+        if (r == own) continue;
+        const double margin = mine - room[r] - at(problem.offset, i, r);
+        if (!(1.0 - margin <= worst)) worst = 1.0 - margin;  // NaN counts
+        if (margin < least && cost > 0.0) least = margin;
+      }
+      return cost * worst;
     });
     return Losses{sum, least};
   });

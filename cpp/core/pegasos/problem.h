@@ -40,6 +40,26 @@ struct Problem {
   double total;
 };
 
+// A table with one value for each row and class; strides of 0 repeat values without any memory.
+struct Table {
+  const double* data;
+  Index row_stride;
+  Index class_stride;
+};
+
+// The problem of all classes at once (Crammer and Singer), another objective:
+//
+//   P(W) = lam/2 |W|^2 + (1/total) sum_i cost_i max_r ([r != y_i] + <w_r - w_{y_i}, x_i> + offset_ir - offset_{i y_i})
+struct JointProblem {
+  Rows rows;
+  const std::int32_t* codes;  // y_i, from 0 to n_classes - 1
+  Column cost;
+  Table offset;
+  Index n_classes;
+  double lam;
+  double total;
+};
+
 // Memory of type float32 or float64.
 struct Buffer {
   void* data;

@@ -4,6 +4,7 @@
 //   add(i, a, w)       w += a (x_i, bias)
 //   squared_norm(i)    |x_i|^2 + bias^2, in double
 //   each(i, f)         f(j, x_ij) for the entries of a row, the constant column last
+//   entries(i)         the stored entries one by one: n of them, value(k) and column(k); without the constant column
 //   prefetch(i)        ask for the row's memory; needs what prefetch_start(i) asked for earlier
 //
 // `w` always has n_features + 1 entries, the last one for the constant column.
@@ -18,6 +19,9 @@
 namespace pegasos::PEGASOS_ISA {
 
 inline double at(const Column& column, Index i) { return column.data[i * column.stride]; }
+inline double at(const Table& table, Index i, Index r) {
+  return table.data[i * table.row_stride + r * table.class_stride];
+}
 
 // Which row of the memory row i is.
 struct Numbers {
@@ -47,6 +51,23 @@ struct Numbers {
 }
 
 template <class T>
+struct DenseEntries {
+  const T* values;
+  Index n;
+  T value(Index k) const { return values[k]; }
+  Index column(Index k) const { return k; }
+};
+
+template <class T, class I>
+struct CsrEntries {
+  const T* values;
+  const I* indices;
+  Index n;
+  T value(Index k) const { return values[k]; }
+  Index column(Index k) const { return Index(indices[k]); }
+};
+
+template <class T>
 struct DenseRows {
   using Value = T;
   const T* values;
@@ -56,6 +77,7 @@ struct DenseRows {
   Numbers numbers;
 
   const T* row(Index i) const { return values + numbers[i] * n_features; }
+  DenseEntries<T> entries(Index i) const { return {row(i), n_features}; }
 
   template <class W>
   W dot(Index i, const W* w) const {
@@ -87,6 +109,11 @@ struct CsrRows {
   Index n_features;
   double bias;
   Numbers numbers;
+
+  CsrEntries<T, I> entries(Index row) const {
+    const Index i = numbers[row];
+    return {values + starts[i], indices + starts[i], Index(starts[i + 1]) - Index(starts[i])};
+  }
 
   template <class W>
   W dot(Index row, const W* w) const {

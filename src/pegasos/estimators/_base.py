@@ -57,6 +57,11 @@ def _has_probabilities(model: Any) -> bool:
     return True
 
 
+def split(stacked: npt.NDArray[Any], problems: Sequence[Any]) -> list[npt.NDArray[Any]]:
+    """What belongs to each problem, of vectors that lie one below the other: one vector, or as many as classes."""
+    return [part[0] if len(part) == 1 else part for part in np.split(stacked, len(problems))]
+
+
 class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers; the parameters are those of the subclasses."""
 
@@ -74,7 +79,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._prior = None if self.prior is None else self._read_prior(classes, rows)
             members = self._scheme.members(codes, len(classes))
             problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
-            solvers = [self._solver(rows, n) for n in sizes(members, rows.n_rows)]
+            is_joint = self._scheme.n_vectors(len(classes)) > 1
+            solvers = [self._solver(rows, n, is_joint=is_joint) for n in sizes(members, rows.n_rows)]
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
             with self._threads_within(problems):
@@ -173,7 +179,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self._calibration is None:
             raise PegasosError("the model was fitted without probabilities; fit it with probability=True.")
         scores, n_classes = self._scores(X), len(self.classes_)
-        found = self._scheme.probabilities(self._calibration.of_problems(scores), n_classes)
+        against = self._scheme.against_others(scores, n_classes)
+        found = self._scheme.probabilities(self._calibration.of_problems(against), n_classes)
         return agreeing(found, self._winners(self._scheme.decisions(scores, n_classes)))
 
     @available_if(_has_probabilities)
@@ -232,6 +239,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_word("multi_class", self.multi_class, tuple(schemes))
         for name in ("projection", "fit_intercept", "regularize_intercept", "warm_start", "probability"):
             check.check_flag(name, getattr(self, name))
+        if self.multi_class == "crammer_singer":
+            self._check_joint()
         if self._is_free and self.solver == "pegasos":
             raise PegasosError(
                 "solver='pegasos' knows no intercept that is not regularised: give regularize_intercept=True, raise "
@@ -243,6 +252,15 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check.check_optional("tol", self.tol)
         check.check_count("max_iter", self.max_iter)
         check.check_optional("time_budget", self.time_budget)
+
+    def _check_joint(self) -> None:
+        """What the problem of all classes at once does not offer."""
+        if self._is_free:
+            raise PegasosError("multi_class='crammer_singer' has a regularised intercept; use 'ovr' or 'ovo'.")
+        if self.sampling == "balanced":
+            raise PegasosError(
+                "sampling='balanced' draws two signs in turn, which 'crammer_singer' has not; use 'ovr'."
+            )
 
     def _check_stream_parameters(self) -> None:
         self._check_parameters()
@@ -325,7 +343,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.__dict__.update(self._as_attributes(solutions, members, X))
         self._free_intercepts = np.array([s.intercept for s in solutions])
         self._intercept_reach = np.array([s.intercept_reach for s in solutions])
-        alphas = [s.alpha for s in solutions]
+        alphas = [s.alpha.T for s in solutions]
         shared = np.stack(alphas) if isinstance(members[0], slice) else alphas
         self.alpha_ = alphas[0] if len(alphas) == 1 else shared
         self.certificate_ = combine([s.certificate for s in solutions])
@@ -343,12 +361,15 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _stacked(self, models: Sequence[Model | Solution], members: list[Members], X: Any) -> npt.NDArray[np.float64]:
         """The weights of the problems, one row each."""
-        return np.stack([model.weights for model in models])
+        return np.vstack([model.weights for model in models])
 
     def _alphas(self) -> list[npt.NDArray[np.float64]]:
         """The dual points of the last fit, one a problem."""
         alphas: Any = getattr(self, "alpha_", [])
-        return alphas if isinstance(alphas, list) else list(np.atleast_2d(alphas))
+        if isinstance(alphas, list):
+            return alphas
+        is_joint = hasattr(self, "classes_") and self._scheme.n_vectors(len(self.classes_)) > 1
+        return [alphas.T] if is_joint else list(np.atleast_2d(alphas))
 
     def _jobs(self, problems: Sequence[Problem]) -> int | None:
         """Threads for the problems."""
@@ -392,8 +413,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """What is done to the solutions before they become a model."""
         return solutions
 
-    def _solver(self, rows: Any, n: int) -> Solver:
-        """The solver of a problem about n of the rows."""
+    def _solver(self, rows: Any, n: int, *, is_joint: bool = False) -> Solver:
+        """The solver of a problem about n of the rows, or of that of all classes at once."""
         raise NotImplementedError
 
     def _warm_states(
@@ -425,7 +446,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self, problems: Sequence[Problem], members: list[Members], alphas: list[npt.NDArray[np.float64]], X: Any
     ) -> Any:
         """Each problem with its weights and its dual point."""
-        return zip(problems, self._weights(self._terms.bias), alphas, strict=True)
+        return zip(problems, split(self._weights(self._terms.bias), problems), alphas, strict=True)
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         """The weights of the fitted model, one row a problem, for rows whose constant column has this value."""

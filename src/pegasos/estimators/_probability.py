@@ -67,7 +67,7 @@ def cross_fitted(
         )
     share = None if model.time_budget is None else model.time_budget / (most_folds + 1)
     settings = {"probability": False, "warm_start": False, "verbose": 0, "time_budget": share, "random_state": seed}
-    scores = np.empty((len(y), scheme.n_problems(len(classes))))
+    scores = np.empty((len(y), scheme.n_problems(len(classes)) * scheme.n_vectors(len(classes))))
     fold_of = _folds(rows, codes, n_folds, seed)
     for fold in range(n_folds):
         train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
@@ -79,7 +79,8 @@ def cross_fitted(
         unseen, _ = _safe_split(learner, X, y, test, train)
         scores[test] = learner._scores(unseen)
     pairs = []
-    for score, sign in zip(scores.T, scheme.signs(codes, len(classes)), strict=True):
+    against = scheme.against_others(scores, len(classes))
+    for score, sign in zip(against.T, scheme.signs(codes, len(classes)), strict=True):
         chosen = (codes >= 0) & (sign != 0)
         pairs.append(_fit_sigmoid(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
     slopes, shifts = np.transpose(pairs)
@@ -118,7 +119,8 @@ def agreeing(probabilities: Numbers, winners: npt.NDArray[np.intp]) -> Numbers:
     others = probabilities.copy()
     np.put_along_axis(others, winners[:, None], -np.inf, axis=1)
     missing = others.max(axis=1) - own
-    part = np.where(missing >= 0.0, (missing + _least) / (1.0 + missing), 0.0)[:, None]
+    lacking = np.maximum(missing, 0.0)
+    part = np.where(missing >= 0.0, (lacking + _least) / (1.0 + lacking), 0.0)[:, None]
     mixed = (1.0 - part) * probabilities
     np.put_along_axis(mixed, winners[:, None], np.take_along_axis(mixed, winners[:, None], axis=1) + part, axis=1)
     return np.asarray(mixed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.estimators._targets import Terms, Weights, costs_of
+from pegasos.joint_problem import JointProblem, no_offset
 from pegasos.problem import Problem, RowsLike, constant
 
 _rows_at_once = 1000
@@ -44,18 +45,24 @@ class Scheme(Protocol):
     def is_present(self, totals: Weights) -> list[bool]:
         """Whether rows of which each class has this sample weight tell each problem anything."""
 
+    def n_vectors(self, n_classes: int) -> int:
+        """Return how many weight vectors each of them has."""
+
     def problems(
         self,
-        rows: RowsLike,
+        rows: Any,
         codes: npt.NDArray[np.intp],
         weights: Weights | None,
         terms: Terms,
         offsets: Sequence[Scores] | None,
-    ) -> Sequence[Problem]:
+    ) -> Sequence[Any]:
         """Return the problems of rows with these class numbers; an offset for each, where there is a prior."""
 
     def signs(self, codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
         """Return the labels of each problem; 0 for a row that has no part in it."""
+
+    def against_others(self, scores: Scores, n_classes: int) -> Scores:
+        """Return scores of which each one by itself says how likely its positive side is."""
 
     def probabilities(self, of_problems: Scores, n_classes: int) -> Scores:
         """Return the probability of each class, from those of the positive sides of the problems."""
@@ -96,6 +103,10 @@ class OneVsRest:
         """Every row tells every problem something."""
         return [True] * self.n_problems(len(totals))
 
+    def n_vectors(self, n_classes: int) -> int:
+        """One."""
+        return 1
+
     def problems(
         self,
         rows: RowsLike,
@@ -103,7 +114,7 @@ class OneVsRest:
         weights: Weights | None,
         terms: Terms,
         offsets: Sequence[Scores] | None,
-    ) -> Sequence[Problem]:
+    ) -> Sequence[Any]:
         """All of them over all rows."""
         cost = costs_of(codes, weights, terms.factors)
         n = self.n_problems(terms.n_classes)
@@ -117,6 +128,10 @@ class OneVsRest:
         """The labels of each problem."""
         positive = [1] if n_classes == 2 else range(n_classes)
         return [np.where(codes == k, np.int8(1), np.int8(-1)) for k in positive]
+
+    def against_others(self, scores: Scores, n_classes: int) -> Scores:
+        """The scores themselves."""
+        return scores
 
     def probabilities(self, of_problems: Scores, n_classes: int) -> Scores:
         """Of two classes, that and the rest; of more, in proportion."""
@@ -230,7 +245,7 @@ class OneVsOne(OneVsRest):
         weights: Weights | None,
         terms: Terms,
         offsets: Sequence[Scores] | None,
-    ) -> Sequence[Problem]:
+    ) -> Sequence[Any]:
         """Each over a view of its rows."""
         if terms.n_classes == 2:
             return super().problems(rows, codes, weights, terms, offsets)
@@ -329,4 +344,57 @@ def _sums(of_first: npt.NDArray[Any], of_second: npt.NDArray[Any], n_classes: in
     return sums
 
 
-schemes: dict[str, Scheme] = {"ovr": OneVsRest(), "ovo": OneVsOne()}
+class CrammerSinger(OneVsRest):
+    """One problem of all classes at once.
+
+    Of two classes it is that of w_1 - w_0, an ordinary problem with half the lam: of all pairs with one difference the
+    shortest is w_1 = -w_0.
+    """
+
+    noun = "problem"
+
+    def n_problems(self, n_classes: int) -> int:
+        """One."""
+        return 1
+
+    def n_vectors(self, n_classes: int) -> int:
+        """One a class; of two classes their difference."""
+        return 1 if n_classes == 2 else n_classes
+
+    def problems(
+        self,
+        rows: Any,
+        codes: npt.NDArray[np.intp],
+        weights: Weights | None,
+        terms: Terms,
+        offsets: Sequence[Scores] | None,
+    ) -> Sequence[Any]:
+        """A `JointProblem`; there is an offset for each class."""
+        if terms.n_classes == 2:
+            return super().problems(rows, codes, weights, replace(terms, lam=0.5 * terms.lam), offsets)
+        # A row that counts nothing may be of no class, numbered -1.
+        known = np.maximum(codes, 0).astype(np.int32)
+        offset = no_offset(rows.n_rows, terms.n_classes) if offsets is None else np.column_stack(offsets)
+        cost = costs_of(codes, weights, terms.factors)
+        return [JointProblem(rows, known, cost, offset, terms.lam, terms.total)]
+
+    def against_others(self, scores: Scores, n_classes: int) -> Scores:
+        """By how much each class is ahead of the best other."""
+        if n_classes == 2:
+            return scores
+        first_two = np.partition(scores, n_classes - 2, axis=1)[:, -2:]
+        is_best = scores == first_two[:, 1:]
+        return np.asarray(scores - np.where(is_best, first_two[:, :1], first_two[:, 1:]))
+
+    def certified(self, scores: Scores, reach: Scores, n_classes: int) -> npt.NDArray[np.bool_]:
+        """Whether the winner is ahead by more than the difference of two scores can move.
+
+        Within a distance r of all weights together, w_r - w_s moves by at most sqrt(2) r.
+        """
+        if n_classes == 2:
+            return super().certified(scores, reach, n_classes)
+        first_two = np.partition(scores, n_classes - 2, axis=1)[:, -2:]
+        return np.asarray(first_two[:, 1] - first_two[:, 0] > np.sqrt(2.0) * reach.max(axis=1))
+
+
+schemes: dict[str, Scheme] = {"ovr": OneVsRest(), "ovo": OneVsOne(), "crammer_singer": CrammerSinger()}

@@ -36,13 +36,13 @@ class Stream:
     certificates: list[Certificate]  # of the last block that told each problem anything
 
     @classmethod
-    def begin(cls, n_problems: int, n_features: int, n_classes: int, seed: int) -> Stream:
+    def begin(cls, n_problems: int, weights_shape: tuple[int, ...], n_classes: int, seed: int) -> Stream:
         """Before the first block."""
         return cls(
             0,
             np.zeros(n_classes),
             np.zeros(n_classes),
-            [np.zeros(n_features + 1) for _ in range(n_problems)],
+            [np.zeros(weights_shape) for _ in range(n_problems)],
             [0] * n_problems,
             [None] * n_problems,
             seed,
@@ -139,7 +139,7 @@ def _pass(problem: Problem, solver: Pegasos, state: PegasosState, trace: Trace, 
     row = _next_row(trace, state.counters.step, 1.0, begun, certificate)
     return Solution(
         weights=weights,
-        alpha=np.minimum(np.maximum(alpha, 0.0), problem.cost),
+        alpha=problem.within_bounds(alpha),
         status=Status.PASSED,
         certificate=certificate,
         trace=Trace([*trace.rows, row]),

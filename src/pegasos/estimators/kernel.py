@@ -395,6 +395,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.multi_class == "crammer_singer":
+            raise PegasosError(
+                "multi_class='crammer_singer' is for linear machines (PegasosClassifier); with a kernel use 'ovr' or "
+                "'ovo'."
+            )
         check.check_positive("cache_size", self.cache_size)
         if self.max_support is not None:
             check.check_count("max_support", self.max_support)
@@ -452,7 +457,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         fine = double or (self.tol is not None and self.tol < 1e-5)
         return KernelRows.of(kernel, items, bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
 
-    def _solver(self, rows: KernelRows | Rows, n: int) -> Solver:
+    def _solver(self, rows: KernelRows | Rows, n: int, *, is_joint: bool = False) -> Solver:
         if isinstance(rows, Rows):
             linear = self._pegasos(n, np.float64), DualAscent(np.float64), self.tol
             return FreeMapped(Auto(*linear), self.tol) if self._is_free else Mapped(*linear)

@@ -18,9 +18,10 @@ from pegasos.estimators._schemes import Members, numbers, sizes
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import Terms, check_classes, class_totals, encode_known
 from pegasos.estimators._watching import with_callbacks
-from pegasos.problem import Problem, Rows
+from pegasos.problem import Rows
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
+from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
 from pegasos.solvers.driver import Solver
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
@@ -62,10 +63,12 @@ class PegasosClassifier(CertifiedClassifier):
         solver "pegasos" and in a stream it must be True.
     intercept_scaling : float, default=1.0
         A larger value regularises the intercept less.
-    multi_class : {"ovr", "ovo"}, default="ovr"
-        More than two classes: one problem a class, against the rest, or one for each pair of classes, over the rows of
-        those two; in parallel threads. ``lam`` means what it means for two classes alone, ``C`` what it means in
-        LIBSVM.
+    multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
+        More than two classes. "ovr": one problem a class, against the rest, in parallel threads. "ovo": one for each
+        pair of classes, over the rows of those two; ``lam`` means what it means for two classes alone, ``C`` what it
+        means in LIBSVM. "crammer_singer": one problem of all classes,
+        ``lam/2 |W|^2 + (1/N) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i>)``; of two classes it is solved for
+        w_1 - w_0, as an ordinary problem with half the lam.
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
     prior : fitted linear classifier, (coef, intercept) or None, default=None
@@ -104,7 +107,8 @@ class PegasosClassifier(CertifiedClassifier):
         Why the fit ended, and what is proved.
     alpha_ : array of shape (n_rows,) or (n_classes, n_rows); with "ovo" a list of n_pairs arrays
         The dual point: 0 <= alpha_i <= cost_i. That of a pair has an entry for each row of its two classes, in the
-        order of the rows: n_classes - 1 numbers a row in all.
+        order of the rows: n_classes - 1 numbers a row in all. For "crammer_singer" the sum over the classes is at most
+        cost_i, and the entry of the row's own class is 0.
     support_ : array of int
         Rows with alpha above 0, for any class.
     margin_ : float, or array of shape (n_problems,)
@@ -231,8 +235,9 @@ class PegasosClassifier(CertifiedClassifier):
         codes = encode_known(y, known, weights)
         self._prior = self._prior_of_stream(known, rows, first=not hasattr(self, "_stream"))
         if not hasattr(self, "_stream"):
-            n_problems = self._scheme.n_problems(len(known))
-            self._stream = Stream.begin(n_problems, rows.n_features, len(known), self._seed())
+            n_problems, n_vectors = self._scheme.n_problems(len(known)), self._scheme.n_vectors(len(known))
+            shape = (rows.n_features + 1,) if n_vectors == 1 else (n_vectors, rows.n_features + 1)
+            self._stream = Stream.begin(n_problems, shape, len(known), self._seed())
             self.classes_ = known
         totals, counts = (class_totals(codes, len(known), each) for each in (weights, None))
         if totals.sum() == 0.0:
@@ -246,7 +251,10 @@ class PegasosClassifier(CertifiedClassifier):
         terms = self._terms_of(known, running, so_far, total=rows.n_rows * mean_weight, largest_norm=0.0)
         members = self._scheme.members(codes, len(known))
         problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
-        solvers = [self._pegasos(n, np.float64, at_most_all=True) for n in sizes(members, rows.n_rows)]
+        is_joint = self._scheme.n_vectors(len(known)) > 1
+        solvers = [
+            self._pegasos_for(n, np.float64, is_joint=is_joint, at_most_all=True) for n in sizes(members, rows.n_rows)
+        ]
         solutions = stream.learn(problems, solvers, self._scheme.is_present(totals), self.n_jobs)
         stream.n_rows, stream.totals, stream.counts = n_seen, running, terms.counts
         self._terms = terms
@@ -279,24 +287,30 @@ class PegasosClassifier(CertifiedClassifier):
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
         return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
 
-    def _solver(self, rows: Rows, n: int) -> Solver:
+    def _solver(self, rows: Rows, n: int, *, is_joint: bool = False) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
         # Next to a good prior the losses can be smaller than what single precision leaves of a score.
         fine = self._prior is not None or (self.tol is not None and self.tol < 1e-5)
         narrow = rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":
-            return self._pegasos(n, np.float64)
-        ascent = DualAscent(dtype)
-        solver = ascent if self.solver == "dual" else Auto(self._pegasos(n, dtype), ascent, self.tol)
+            return self._pegasos_for(n, np.float64, is_joint=is_joint)
+        ascent = JointAscent(dtype) if is_joint else DualAscent(dtype)
+        if self.solver == "dual":
+            solver: Any = ascent
+        else:
+            pegasos = self._pegasos_for(n, dtype, is_joint=is_joint)
+            solver = (JointAuto if is_joint else Auto)(pegasos, ascent, self.tol)
         return FreeIntercept(solver, self.tol) if self._is_free else solver
 
-    def _warm_states(
-        self, solvers: Sequence[Any], problems: Sequence[Problem], n_rows: list[int], seed: int
-    ) -> list[Any]:
+    def _pegasos_for(self, n: int, dtype: npt.DTypeLike, *, is_joint: bool, at_most_all: bool = False) -> Pegasos:
+        pegasos = self._pegasos(n, dtype, at_most_all=at_most_all)
+        return JointPegasos(**vars(pegasos)) if is_joint else pegasos
+
+    def _warm_states(self, solvers: Sequence[Any], problems: Sequence[Any], n_rows: list[int], seed: int) -> list[Any]:
         stream, nothing = getattr(self, "_stream", None), [None] * len(problems)
-        d = problems[0].rows.n_features
-        if not self.warm_start or stream is None or [len(w) for w in stream.weights] != [d + 1] * len(problems):
+        shapes = [problems[0].weights_shape] * len(problems)
+        if not self.warm_start or stream is None or [w.shape for w in stream.weights] != shapes:
             return nothing
         alphas = self._alphas()
         fits = [len(alpha) for alpha in alphas] == n_rows
@@ -320,7 +334,10 @@ class PegasosClassifier(CertifiedClassifier):
         return np.column_stack([coef, carried]).astype(np.float64)
 
     def _weight_lengths(self, certificate: Certificate) -> npt.NDArray[np.float64]:
-        return np.asarray(np.linalg.norm(self.coef_, axis=1))
+        lengths = np.linalg.norm(self.coef_, axis=1)
+        # Of all classes at once there is one vector, in the space of the joint feature map.
+        is_joint = len(certificate.parts) < len(lengths)
+        return np.atleast_1d(np.linalg.norm(lengths)) if is_joint else np.asarray(lengths)
 
     def _weight_products(self) -> npt.NDArray[np.float64]:
         return np.asarray(self.coef_ @ self.coef_.T, np.float64)
@@ -348,10 +365,16 @@ class PegasosClassifier(CertifiedClassifier):
 
     def _write_zero(self, X: Any) -> None:
         """The model before any row counted."""
-        self.__dict__.update(self._weights_as_attributes(np.stack(self._stream.weights), X))
+        self.__dict__.update(self._weights_as_attributes(np.vstack(self._stream.weights), X))
         self.status_ = "No row had a weight above 0 so far; the model is the prior, or the zero vector."
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         super()._write(solutions, trace, X, members)
         each = zip(members, (solution.alpha for solution in solutions), strict=True)
-        self.support_ = np.unique(np.concatenate([numbers(mine, len(alpha))[alpha > 0.0] for mine, alpha in each]))
+        self.support_ = np.unique(
+            np.concatenate([numbers(mine, len(alpha))[_any_class(alpha > 0.0)] for mine, alpha in each])
+        )
+
+
+def _any_class(is_above: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    return is_above if is_above.ndim == 1 else np.asarray(is_above.any(axis=1))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.certificate import certify, within_bounds
+from pegasos.certificate import better_within_bounds, certify
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import Review
 from pegasos.solvers.dual_ascent import DualAscent, DualState
@@ -151,7 +151,7 @@ class Auto:
         epochs = self.pegasos.visits(pegasos) / problem.rows.n_rows
         if state.dual is None:
             _, alpha = self.pegasos.point(problem, pegasos)
-            trial = self.ascent.enter(problem, within_bounds(problem, alpha), state.seed)
+            trial = self.ascent.enter(problem, better_within_bounds(problem, alpha), state.seed)
             state.dual_before = self.ascent.dual(problem, trial)
             state.visits_before = self.pegasos.visits(pegasos)
             state.steps_before = self.pegasos.steps(pegasos)

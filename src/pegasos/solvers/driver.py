@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.certificate import Certificate, certify_dual
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
 _chunk_seconds = 0.05
@@ -45,9 +45,9 @@ class Review(NamedTuple):
 
 
 class Solver(Protocol):
-    """What a solver can do. ``State`` is its own business."""
+    """What a solver can do. ``State`` is its own business, and so is which kind of problem it takes."""
 
-    def start(self, problem: Problem, seed: int) -> Any:
+    def start(self, problem: Any, seed: int) -> Any:
         """Return the state before the first step."""
 
     def steps(self, state: Any) -> int:
@@ -56,19 +56,19 @@ class Solver(Protocol):
     def visits(self, state: Any) -> int:
         """Return the rows visited so far."""
 
-    def advance_to(self, problem: Problem, state: Any, visits: int) -> None:
+    def advance_to(self, problem: Any, state: Any, visits: int) -> None:
         """Go on until that many rows have been visited."""
 
-    def next_look(self, problem: Problem, state: Any) -> int:
+    def next_look(self, problem: Any, state: Any) -> int:
         """Return the number of visits after which to think of a certificate; its state alone may decide it."""
 
-    def review_due(self, problem: Problem, state: Any, epoch: int | None, tol: float | None) -> bool:
+    def review_due(self, problem: Any, state: Any, epoch: int | None, tol: float | None) -> bool:
         """Whether a certificate is worth its price now; ``epoch`` is the number of a whole one just completed."""
 
-    def review(self, problem: Problem, state: Any, tol: float | None) -> Review:
+    def review(self, problem: Any, state: Any, tol: float | None) -> Review:
         """Return the point reached, certified."""
 
-    def point(self, problem: Problem, state: Any) -> tuple[npt.NDArray[np.float64], Floats]:
+    def point(self, problem: Any, state: Any) -> tuple[npt.NDArray[np.float64], Floats]:
         """Return the weights and the dual point reached, with no proof and at no price."""
 
 
@@ -76,7 +76,7 @@ class Solver(Protocol):
 class FindsIntercept(Protocol):
     """A solver whose intercept is not one of the weights."""
 
-    def intercept(self, problem: Problem, state: Any) -> float:
+    def intercept(self, problem: Any, state: Any) -> float:
         """Return the intercept reached, beside the one that the weights of `Solver.point` speak of."""
 
 
@@ -101,7 +101,7 @@ class Watcher:
 
 @dataclass
 class _Run:
-    problem: Problem
+    problem: Objective
     solver: Solver
     stop: Stop
     watcher: Watcher
@@ -188,7 +188,7 @@ class _Run:
 
     def zero(self) -> Review:
         """The zero vector: a model that every machine can represent."""
-        alpha = np.zeros(self.problem.rows.n_rows)
+        alpha = np.zeros(self.problem.alpha_shape)
         certificate, _ = certify_dual(self.problem, alpha)
         return Review(certificate, np.zeros_like(self.model().weights), alpha)
 
@@ -198,7 +198,7 @@ class _Run:
         visits = self.solver.visits(self.state)
         return Solution(
             weights=self.last.weights,
-            alpha=np.minimum(np.maximum(self.last.alpha, 0.0), self.problem.cost),
+            alpha=self.problem.within_bounds(self.last.alpha),
             status=status,
             certificate=self.last.certificate,
             trace=self.trace,
@@ -211,7 +211,7 @@ class _Run:
 
 
 def run(
-    problem: Problem,
+    problem: Objective,
     solver: Solver,
     stop: Stop,
     *,

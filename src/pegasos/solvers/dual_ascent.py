@@ -40,17 +40,17 @@ class DualAscent:
 
     def start(self, problem: Problem, seed: int) -> DualState:
         """The zero dual point."""
-        return self.enter(problem, np.zeros(problem.rows.n_rows, self.dtype), seed)
+        return self.enter(problem, np.zeros(problem.alpha_shape, self.dtype), seed)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DualState:
         """A dual point of these rows, brought within its bounds."""
-        alpha = np.clip(alpha, 0.0, problem.cost).astype(self.dtype, copy=False)
+        alpha = problem.within_bounds(alpha).astype(self.dtype, copy=False)
         largest = np.finfo(np.dtype(self.dtype)).max
         with np.errstate(divide="ignore", over="ignore"):
             step = problem.lam * problem.total / problem.rows.squared_norms
         state = DualState(
-            _core.DualCounters(),
-            np.zeros(problem.rows.n_features + 1, self.dtype),
+            self._counters(),
+            self._zero_weights(problem),
             alpha,
             # A row of zeros takes the longest step there is: it goes straight to its bound.
             np.minimum(step, largest).astype(self.dtype, copy=False),
@@ -125,6 +125,12 @@ class DualAscent:
         gap = state.counters.sweep_gap / problem.total
         primal = self.dual(problem, state) + gap
         return gap / primal if primal > 0.0 else 0.0
+
+    def _counters(self) -> _core.DualCounters:
+        return _core.DualCounters()
+
+    def _zero_weights(self, problem: Problem) -> Floats:
+        return np.zeros(problem.weights_shape, self.dtype)
 
     def _settle(self, problem: Problem, state: DualState, weights: npt.NDArray[np.float64], dual: float) -> None:
         with np.errstate(over="ignore"):

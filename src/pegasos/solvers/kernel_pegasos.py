@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.certificate import certify, within_bounds
+from pegasos.certificate import better_within_bounds, certify
 from pegasos.errors import PegasosError
 from pegasos.gram import KernelRows, Numbers
 from pegasos.problem import Floats, Problem, inner
@@ -209,7 +209,7 @@ class KernelPegasos:
     def review(self, problem: Problem, state: KernelPegasosState, tol: float | None) -> Review:
         """The iterate, or the average, with its certificate."""
         weights, alpha = self.point(problem, state)
-        alpha = within_bounds(problem, alpha)
+        alpha = better_within_bounds(problem, alpha)
         return Review(certify(problem, weights, alpha), weights, alpha)
 
     def point(self, problem: Problem, state: KernelPegasosState) -> tuple[npt.NDArray[np.float64], Floats]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.certificate import certify, within_bounds
+from pegasos.certificate import better_within_bounds, certify
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 
@@ -58,7 +58,7 @@ class Pegasos:
 
     def start(self, problem: Problem, seed: int) -> PegasosState:
         """Zero weights, before the first step."""
-        return self.enter(problem, np.zeros(problem.rows.n_features + 1, self.dtype), step=0, seed=seed)
+        return self.enter(problem, np.zeros(problem.weights_shape, self.dtype), step=0, seed=seed)
 
     def enter(self, problem: Problem, weights: Floats, *, step: int, seed: int) -> PegasosState:
         """Given weights, which are copied, after ``step`` steps on other rows."""
@@ -90,14 +90,14 @@ class Pegasos:
 
     def move_to(self, problem: Problem, state: PegasosState, *, restart_average: bool = False) -> PegasosState:
         """A copy of weights and counters, before a block of rows never seen: their dual variables are 0."""
-        n, dtype = problem.rows.n_rows, state.weights.dtype
+        dtype = state.weights.dtype
         averages = self.average is not None
         moved = PegasosState(
             copy.copy(state.counters),
             state.weights.copy(),
-            alphas=np.zeros(n, dtype),
+            alphas=np.zeros(problem.alpha_shape, dtype),
             weight_sums=None if state.weight_sums is None else state.weight_sums.copy(),
-            alpha_sums=np.zeros(n, dtype) if averages else None,
+            alpha_sums=np.zeros(problem.alpha_shape, dtype) if averages else None,
             order=np.empty(0, np.uint32),
             sampling=self.sampling,
         )
@@ -154,7 +154,7 @@ class Pegasos:
     def review(self, problem: Problem, state: PegasosState, tol: float | None) -> Review:
         """The iterate, or the average, with its certificate."""
         weights, alpha = self.point(problem, state)
-        alpha = within_bounds(problem, alpha)
+        alpha = better_within_bounds(problem, alpha)
         return Review(certify(problem, weights, alpha), weights, alpha)
 
     def point(self, problem: Problem, state: PegasosState) -> tuple[npt.NDArray[np.float64], Floats]:

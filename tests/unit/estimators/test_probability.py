@@ -40,6 +40,11 @@ def test_the_predicted_class_is_the_likeliest_whatever_the_probabilities_were(ra
     np.testing.assert_array_equal(mixed[settled], probabilities[settled])
 
 
+def test_certainty_stays_certain():
+    sure = np.array([[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(agreeing(sure, np.array([1, 0])), sure)
+
+
 @given(st.integers(0, 10_000), st.integers(2, 4), st.floats(0.0, 0.4))
 def test_probabilities_never_contradict_the_prediction(seed, n_classes, noise):
     random = np.random.default_rng(seed)
@@ -170,8 +175,11 @@ def test_pairs_are_coupled_to_the_probabilities_that_agree_best():
         assert (misfit(found) <= misfit(other) + 1e-12).all()
 
 
-@pytest.mark.parametrize("make", [PegasosClassifier, KernelPegasosClassifier])
-def test_one_against_one_has_probabilities_that_agree_with_its_votes(make):
-    model = make(lam=1e-2, probability=True, multi_class="ovo", random_state=0).fit(X, Y)
+@pytest.mark.parametrize(
+    ("make", "multi_class"),
+    [(PegasosClassifier, "ovo"), (KernelPegasosClassifier, "ovo"), (PegasosClassifier, "crammer_singer")],
+)
+def test_other_ways_to_many_classes_have_probabilities_that_agree_with_the_prediction(make, multi_class):
+    model = make(lam=1e-2, probability=True, multi_class=multi_class, random_state=0).fit(X, Y)
     new = np.random.default_rng(0).normal(4.0, 3.0, size=(300, 4))
     np.testing.assert_array_equal(model.classes_[model.predict_proba(new).argmax(axis=1)], model.predict(new))

@@ -1,6 +1,7 @@
 """What the settings do together: prior, free intercept, pairs, probabilities, names."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -24,9 +25,10 @@ def quiet(make, **settings):
     return make(**{**SHAPE, **kernel, **settings})
 
 
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize(
+    ("make", "multi_class", "free"),
+    [*product(BOTH, ["ovr", "ovo"], [False, True]), (PegasosClassifier, "crammer_singer", False)],
+)
 def test_a_prior_of_several_classes_is_certified_however_they_become_problems(make, multi_class, free):
     model = quiet(make, prior=PRIOR, multi_class=multi_class, regularize_intercept=not free).fit(X, Y)
     assert model.certificate_.relative_gap <= 1e-8
@@ -60,6 +62,21 @@ def test_probabilities_next_to_a_prior_with_names(make, multi_class):
     found = model.predict_proba(frame)
     assert (model.classes_[found.argmax(axis=1)] == model.predict(frame)).all()
     assert float(np.mean(model.predict(frame) == Y)) > 0.8
+
+
+@pytest.mark.parametrize("setting", [{"regularize_intercept": False}, {"sampling": "balanced"}])
+def test_what_the_problem_of_all_classes_does_not_offer_gets_a_sentence(setting):
+    with pytest.raises(PegasosError, match="crammer_singer"):
+        PegasosClassifier(multi_class="crammer_singer", **setting).fit(X, Y)
+    with pytest.raises(PegasosError, match="'ovr'"):
+        KernelPegasosClassifier(multi_class="crammer_singer").fit(X, Y)
+
+
+def test_the_margin_of_all_classes_at_once_is_that_of_the_joint_feature_map():
+    model = PegasosClassifier(multi_class="crammer_singer", lam=1e-2, random_state=0).fit(X, Y)
+    least = model.margin(X, Y).min()
+    assert model.margin_ == pytest.approx(least / np.linalg.norm(model.coef_), rel=1e-6)
+    assert model.margin(X, Y, geometric=True).shape == (150,)
 
 
 def test_margins_next_to_a_prior_are_those_of_the_whole_weights():

@@ -1,0 +1,126 @@
+"""The problem of all classes at once (Crammer, Singer: JMLR 2, 2001), another objective than that of `Problem`.
+
+    P(W) = lam/2 |W|^2 + (1/total) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i> + offset_ir - offset_iy),  y = y_i
+
+Its dual variables: alpha_ir >= 0 with sum_r alpha_ir <= cost_i; the entry of a row's own class is 0. They belong to
+
+    w_r(alpha) = 1/(lam total) sum_i ([y_i = r] sum_s alpha_is - alpha_ir) x_i
+    D(alpha)   = (1/total) sum_{i, r} alpha_ir (1 + offset_ir - offset_iy) - lam/2 |W(alpha)|^2  <=  min_W P(W)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.problem import Floats, Losses, Rows, constant, inner
+
+
+@dataclass(frozen=True, eq=False)
+class JointProblem:
+    """Rows with their classes, costs and offsets, and how strongly the weights are regularised.
+
+    Weights are of shape (n_classes, n_features + 1), the last column for the constant one; dual points of shape
+    (n_rows, n_classes).
+
+    Attributes
+    ----------
+    rows : Rows
+    codes : int32 array of shape (n_rows,), the class y_i of each row, from 0 to n_classes - 1
+    cost : float64 array of shape (n_rows,), what a mistake on a row costs: sample weight times class weight
+    offset : float64 array of shape (n_rows, n_classes), scores that are already there
+    lam : float
+    total : float, the sum of the sample weights
+    """
+
+    rows: Rows
+    codes: npt.NDArray[np.int32]
+    cost: npt.NDArray[np.float64]
+    offset: npt.NDArray[np.float64]
+    lam: float
+    total: float
+
+    @classmethod
+    def plain(cls, rows: Rows, codes: npt.NDArray[Any], n_classes: int, lam: float) -> JointProblem:
+        """All costs 1, no offsets."""
+        n, offset = rows.n_rows, no_offset(rows.n_rows, n_classes)
+        return cls(rows, codes.astype(np.int32), constant(1.0, n), offset, lam, float(n))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.offset.shape[1])
+
+    @property
+    def weights_shape(self) -> tuple[int, ...]:
+        """One weight a class and feature, and one a class for the constant column."""
+        return (self.n_classes, self.rows.n_features + 1)
+
+    @property
+    def alpha_shape(self) -> tuple[int, ...]:
+        """One dual variable a row and class."""
+        return (self.rows.n_rows, self.n_classes)
+
+    @cached_property
+    def native(self) -> _core.JointProblem:
+        """What the loops see."""
+        return _core.make_joint_problem(
+            self.rows.native, self.codes, self.cost, self.offset, self.n_classes, self.lam, self.total
+        )
+
+    @cached_property
+    def radius(self) -> float:
+        """|W*| is at most this: lam |W*|^2 is the dual's linear term less the loss, so at most the loss of W = 0."""
+        n = np.arange(self.rows.n_rows)
+        claims = 1.0 + self.offset
+        claims[n, self.codes] -= 1.0
+        loss = float(np.sum(self.cost * (claims.max(axis=1) - claims[n, self.codes])))
+        return float(np.sqrt(loss / (self.lam * self.total)))
+
+    def within_bounds(self, alpha: Floats) -> Floats:
+        """No entry below 0 or for the row's own class; rows that exceed their cost are scaled down to it."""
+        kept = np.maximum(alpha, 0.0)
+        kept[np.arange(len(kept)), self.codes] = 0.0
+        spent = kept.sum(axis=1, dtype=np.float64)
+        over = spent > self.cost
+        kept[over] *= (self.cost[over] / spent[over])[:, None]
+        return kept
+
+    def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+        """W(alpha), alpha within its bounds, and sum_{i, r} alpha_ir (1 + offset_ir - offset_iy)."""
+        weights = np.empty(self.laid_out_shape)
+        gain = _core.joint_dual_weights(self.native, np.ascontiguousarray(alpha), weights)
+        return self.picked_up(weights), gain
+
+    def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
+        """The sum of the losses of these weights, the least margin, and |W|^2."""
+        return Losses(*_core.joint_losses(self.native, self.laid_out(weights)), self.square(weights))
+
+    def square(self, weights: npt.NDArray[np.float64]) -> float:
+        """|W|^2."""
+        return inner(weights, weights)
+
+    @property
+    def laid_out_shape(self) -> tuple[int, int]:
+        """Shape of the weights as the loops keep them."""
+        return (self.rows.n_features + 1, _core.class_width(self.n_classes))
+
+    def laid_out(self, weights: Floats) -> npt.NDArray[Any]:
+        """The weights as the loops keep them: feature by feature, the classes together (class_weights.h)."""
+        laid_out = np.zeros(self.laid_out_shape, weights.dtype)
+        laid_out[:, : self.n_classes] = weights.T
+        return laid_out
+
+    def picked_up(self, laid_out: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The inverse of `laid_out`."""
+        return np.ascontiguousarray(laid_out[:, : self.n_classes].T)
+
+
+def no_offset(n_rows: int, n_classes: int) -> npt.NDArray[np.float64]:
+    """Offsets of 0, in the memory of one number."""
+    return np.broadcast_to(np.float64(0.0), (n_rows, n_classes))
