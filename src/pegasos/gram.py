@@ -28,7 +28,7 @@ _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense
 _dense_bytes = 1 << 28
 _largest_single = 1e30
 _sample, _more = 64, 4  # rows whose rounding is measured at first, and how many times more where these do not decide
-_quick_features = 256
+_quick_features = 200
 _worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
 
 Numbers = npt.NDArray[np.intp]
