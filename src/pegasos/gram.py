@@ -300,8 +300,8 @@ class KernelRows:
         if not is_quick(self.items) and (slots[old:] >= 0).all():
             _core.extend_square(self.table, np.maximum(slots, 0), self.place_of[members], old, square, n_threads())
             return
-        square[old:] = self.block(new, members)
-        square[:old, old:] = square[old:, :old].T
+        square[:, old:] = self.block(members, new)
+        _core.mirror(square, old, n_threads())
 
     @property
     def _at_once(self) -> int:
