@@ -83,6 +83,15 @@ def interrupt_soon(seconds):
     threading.Timer(seconds, signal.raise_signal, [signal.SIGINT]).start()
 
 
+@pytest.fixture
+def interrupts_arrive():
+    """A shell that starts a job in the background tells it to ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts_arrive")
 @pytest.mark.parametrize("labels", [LONG_Y, LONG_Y + 2 * (np.arange(200_000) % 2)])
 def test_an_interrupt_leaves_a_certified_model(labels):
     model = PegasosClassifier(solver="pegasos", tol=0.0, max_iter=10**6, n_jobs=2, random_state=0)
