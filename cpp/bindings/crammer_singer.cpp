@@ -71,8 +71,12 @@ static void joint_pegasos_advance(const OwnedJointProblem& owned, PegasosCounter
   const JointProblem& problem = owned.problem;
   const bool average = weight_sums.has_value() && alpha_sums.has_value();
   const PegasosSettings settings{batch_size, sampling_of(sampling), project, average, radius};
+  if (settings.sampling == Sampling::balanced) throw std::invalid_argument("there are no signs to draw in turn.");
   if (settings.sampling == Sampling::shuffle && Index(order.shape(0)) != problem.rows.n_rows)
     throw std::invalid_argument("order must have one entry a row.");
+  if (batch_size < 1) throw std::invalid_argument("batch_size must be at least 1.");
+  if (counters.position < 0 || counters.position > problem.rows.n_rows)
+    throw std::invalid_argument("position must be that of a row.");
   check_weights(weights, problem);
   check_alpha(alphas, problem);
   if (average) check_weights(*weight_sums, problem), check_alpha(*alpha_sums, problem);

@@ -164,24 +164,35 @@ def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDAr
     """
     even = balanced(problem, alpha)
     weights, _ = dual_point(problem, even)
-    lowest, highest = best_intercepts(problem, problem.rows.scores_of(weights))
-    intercept = 0.5 * (lowest + highest)
-    certificate = certify(replace(problem, offset=problem.offset + intercept), weights, even)
-    return certificate, weights, intercept
+    best = _one_of(*best_intercepts(problem, problem.rows.scores_of(weights)))
+    certificate = certify(replace(problem, offset=problem.offset + best), weights, even)
+    # What rounding has left to the constant column is a part of the scores above, and so of the intercept.
+    return certificate, weights, best + problem.rows.constant_score(weights)
+
+
+def _one_of(lowest: float, highest: float) -> float:
+    """The middle, or the end of an interval that has one."""
+    if math.isfinite(lowest) and math.isfinite(highest):
+        return 0.5 * (lowest + highest)
+    return lowest if math.isfinite(lowest) else highest if math.isfinite(highest) else 0.0
 
 
 def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """The lowest and the highest intercept with the least loss: it is convex, and a broken line, in the intercept."""
+    """The lowest and the highest intercept with the least loss: it is convex, and a broken line, in the intercept.
+
+    Infinite where rows of one sign alone cost anything.
+    """
     counts = problem.cost > 0.0
     sign, cost = problem.sign[counts], problem.cost[counts]
     breaks = sign - scores[counts] - problem.offset[counts]
     order = np.argsort(breaks, kind="stable")
-    slopes = np.cumsum(cost[order]) - float(np.sum(cost[sign > 0]))  # behind each break
+    # In front of the first break, and behind each.
+    slopes = np.append(0.0, np.cumsum(cost[order])) - float(np.sum(cost[sign > 0]))
+    ends = np.concatenate([[-np.inf], breaks[order], [np.inf]])
     rounding = 1e-12 * float(np.sum(cost))
     lowest = int(np.searchsorted(slopes, -rounding))
     highest = int(np.searchsorted(slopes, rounding, side="right"))
-    last = len(breaks) - 1
-    return float(breaks[order[min(lowest, last)]]), float(breaks[order[min(highest, last)]])
+    return float(ends[lowest]), float(ends[highest])
 
 
 def intercept_reach(problem: Problem, alpha: Floats, intercept: float, radius: float) -> float:
@@ -192,10 +203,11 @@ def intercept_reach(problem: Problem, alpha: Floats, intercept: float, radius: f
     """
     weights, _ = dual_point(problem, alpha)
     scores = problem.rows.scores_of(weights)
-    reach = radius * np.sqrt(np.maximum(problem.rows.squared_norms - problem.rows.bias**2, 0.0))
+    reach = radius * np.sqrt(problem.rows.squared_norms)  # with the constant column: more than enough
     lowest, _ = best_intercepts(problem, scores + reach)
     _, highest = best_intercepts(problem, scores - reach)
-    return max(highest - intercept, intercept - lowest)
+    own = problem.rows.constant_score(weights)  # which the scores have, and the intercept has too
+    return max(highest + own - intercept, intercept - own - lowest, 0.0)
 
 
 def combine(parts: list[Certificate]) -> Certificate:

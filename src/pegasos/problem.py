@@ -131,6 +131,10 @@ class Rows:
         _core.scores(self.native, weights[None], scores)
         return scores[:, 0]
 
+    def constant_score(self, weights: npt.NDArray[np.float64]) -> float:
+        """What the constant column adds to every score."""
+        return self.bias * float(weights[-1])
+
     @property
     def own_values(self) -> Matrix:
         """The values of these rows alone: of a view a copy."""
@@ -218,6 +222,9 @@ class RowsLike(Protocol):
 
     def scores_of(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the score of every row."""
+
+    def constant_score(self, weights: npt.NDArray[np.float64]) -> float:
+        """Return what the constant column adds to every score."""
 
 
 class Objective(Protocol):

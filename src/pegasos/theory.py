@@ -10,15 +10,16 @@ import numpy.typing as npt
 least_margin = 1e-5  # of the largest norm: with a smaller margin, classes are taken for inseparable
 
 
-def lam_of_c(C: float, total: float, largest_norm: float = 1.0) -> float:
+def lam_of_c(C: float, total: float, largest_norm: float = 1.0, least_cost: float = 1.0) -> float:
     """The lam with the same minimiser as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight.
 
     An infinite C asks for a hard margin. Where weights of length 1/m give every row a margin, the dual variables add up
-    to lam total / m^2, and no bound of 1 is in their way with the lam of this function, down to margins of 1e-5 of the
-    largest norm. Those weights cost lam / (2 m^2), at most 1 / (2 total): a larger optimum proves that there are none.
+    to lam total / m^2, and no bound, which is a cost, is in their way with the lam of this function, down to margins of
+    1e-5 of the largest norm. Those weights cost lam / (2 m^2), at most least_cost / (2 total): a larger optimum proves
+    that there are none.
     """
     if math.isinf(C):
-        return (least_margin * (largest_norm or 1.0)) ** 2 / total
+        return (least_margin * (largest_norm or 1.0)) ** 2 * least_cost / total
     product = C * total
     return 1.0 / product if product > 0.0 else math.inf
 

@@ -11,12 +11,14 @@ from sklearn.svm import SVC
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError
 from pegasos.certificate import balanced, best_intercepts, certify_free
 from pegasos.kernels import RBF, Spectrum
+from pegasos.problem import Problem, Rows
 from pegasos.solution import Status
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.decomposition import Decomposition
-from pegasos.solvers.driver import Stop, run
+from pegasos.solvers.driver import Stop, Watcher, run
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
+from pegasos.solvers.mapped import FreeMapped
 from pegasos.solvers.pegasos import Pegasos
 from tests.agreement.interior_point import free_optimum_of
 from tests.problems import kernel_problem_of, problem_of, small_problems
@@ -221,3 +223,76 @@ def test_a_stream_with_a_free_intercept_says_why_there_is_none(make):
     assert "not regularised" in str(caught.value.__cause__)
     with pytest.raises(PegasosError, match="knows no intercept"):
         make(regularize_intercept=False, solver="pegasos").fit(X, Y)
+
+
+@pytest.mark.parametrize("length", [1e6, 1e8, 3e9])
+@pytest.mark.parametrize("weight", [1.0, 0.0])
+def test_a_very_long_row_does_not_come_between_the_model_and_its_certificate(length, weight):
+    random = np.random.default_rng(1)
+    rows = np.r_[random.normal(size=(200, 3)), [[length, 0.0, 0.0]]]
+    y = np.r_[rows[:200, 0] + 1.5 * random.normal(size=200) > 0, True]
+    weights = np.r_[np.ones(200), weight]
+    model = PegasosClassifier(lam=1e-2, regularize_intercept=False, random_state=0).fit(rows, y, weights)
+    again = model.certify(rows, y, weights)
+    assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+    assert again.relative_gap <= 1.1e-3
+    near = random.normal(size=(200, 3))
+    exact = PegasosClassifier(lam=1e-2, regularize_intercept=False, tol=1e-9, max_iter=50_000).fit(rows, y, weights)
+    sure = model.certified(near)
+    assert (model.predict(near)[sure] == exact.predict(near)[sure]).all()
+
+
+def test_rows_far_from_the_origin_are_certified_as_they_are_predicted():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(300, 4)) + 1e5
+    y = rows[:, 0] - 1e5 + 0.5 * random.normal(size=300) > 0.8
+    model = PegasosClassifier(lam=1e-4, regularize_intercept=False, tol=0.5, max_iter=300, random_state=0).fit(rows, y)
+    assert model.certify(rows, y).primal == pytest.approx(model.certificate_.primal, rel=1e-4)
+
+
+def test_a_long_row_leaves_others_their_reach():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(300, 4))
+    y = rows[:, 0] + 0.5 * random.normal(size=300) > 0.8
+    rows[0] *= 1e10
+    model = PegasosClassifier(lam=1e-3, regularize_intercept=False, random_state=0, max_iter=100, tol=0.9).fit(rows, y)
+    if model.certificate_.weight_radius > 1.0:
+        assert model._intercept_reach[0] > 1e-3
+
+
+def test_one_sign_alone_leaves_the_intercept_open():
+    drawn = problem_of(np.ones((3, 1)), [1, 1, -1], cost=[1.0, 2.0, 0.0])
+    assert best_intercepts(drawn, np.zeros(3)) == (1.0, np.inf)
+    drawn = problem_of(np.ones((3, 1)), [-1, -1, 1], cost=[1.0, 2.0, 0.0])
+    assert best_intercepts(drawn, np.zeros(3)) == (-np.inf, -1.0)
+    nothing = problem_of(np.ones((3, 1)), [-1, -1, 1], cost=0.0)
+    assert best_intercepts(nothing, np.zeros(3)) == (-np.inf, np.inf)
+    assert certify_free(nothing, np.zeros(3))[2] == 0.0
+    rows = np.random.default_rng(0).normal(size=(90, 4))
+    y = np.arange(90) % 3
+    model = PegasosClassifier(multi_class="ovo", regularize_intercept=False, class_weight={0: 0, 1: 0, 2: 1})
+    assert model.fit(rows, y).coef_.shape == (3, 4)
+    assert not model.certified(rows).any()
+
+
+def test_callbacks_see_coefficients_of_explicit_features():
+    random = np.random.default_rng(0)
+    words = ["".join(random.choice(list("abc"), 8)) for _ in range(240)]
+    items = Spectrum(2).read(words)
+    rows = Rows.of(Spectrum(2).map(items)[0], 0.0)
+    rows = rows.with_bias(natural_bias(rows.squared_norms))
+    sign = np.where([word.count("ab") > 1 for word in words], 1, -1).astype(np.int8)
+    solver = FreeMapped(Auto(Pegasos(), DualAscent(), 1e-3), 1e-3)
+    seen = []
+
+    def look(epoch, model):
+        seen.append(model().weights.shape)
+        return False
+
+    run(Problem.plain(rows, sign, 1e-3), solver, Stop(1e-3, 50), watcher=Watcher(on_epoch=look))
+    assert set(seen) == {(240,)}
+
+
+def test_a_budget_on_support_vectors_needs_a_regularised_intercept():
+    with pytest.raises(PegasosError, match="max_support=20 needs a regularised intercept"):
+        KernelPegasosClassifier(regularize_intercept=False, max_support=20).fit(X, Y)

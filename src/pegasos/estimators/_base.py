@@ -20,7 +20,7 @@ from pegasos.certificate import Certificate, balanced, certify, combine, interce
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, names_kept_on_failure
-from pegasos.estimators._probability import agreeing, cross_fitted, most_folds
+from pegasos.estimators._probability import Calibration, agreeing, cross_fitted, most_folds
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
 from pegasos.estimators._schemes import Members, Scheme, losses_of_zero, schemes, sizes
 from pegasos.estimators._targets import (
@@ -75,7 +75,9 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             codes = encode(y, classes)
             totals, counts = (class_totals(codes, len(classes), each) for each in (weights, None))
             largest_norm = float(np.sqrt(rows.squared_norms.max()))
-            terms = self._terms_of(classes, totals, counts, total=float(totals.sum()), largest_norm=largest_norm)
+            least_weight = 1.0 if weights is None else float(weights[weights > 0.0].min())
+            extent = {"total": float(totals.sum()), "largest_norm": largest_norm, "least_weight": least_weight}
+            terms = self._terms_of(classes, totals, counts, **extent)
             self._prior = None if self.prior is None else self._read_prior(classes, rows)
             members = self._scheme.members(codes, len(classes))
             problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
@@ -110,7 +112,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
         check_is_fitted(self, "classes_")
-        return self._scheme.decisions(self._scores(X), len(self.classes_))
+        return self._fitted_scheme.decisions(self._scores(X), len(self.classes_))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
@@ -131,7 +133,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         rows, y = self._read_rows_again(X, y)
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
-        members = self._scheme.members(codes, len(self.classes_))
+        members = self._fitted_scheme.members(codes, len(self.classes_))
         alphas = self._alphas()
         if [len(alpha) for alpha in alphas] != sizes(members, rows.n_rows):
             # Of pairs, each row is in one less than there are classes.
@@ -141,8 +143,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"alpha_ belongs to the {n_fitted} rows of the last fit, got {rows.n_rows} rows; "
                 "certify needs the same rows in the same order."
             )
-        problems = self._scheme.problems(rows, codes, weights, self._terms, self._offsets(X, rows))
-        is_present = self._scheme.is_present(class_totals(codes, len(self.classes_), weights))
+        problems = self._fitted_scheme.problems(rows, codes, weights, self._terms, self._offsets(X, rows))
+        is_present = self._fitted_scheme.is_present(class_totals(codes, len(self.classes_), weights))
         points = zip(self._points(problems, members, alphas, X), is_present, self.certificate_.parts, strict=True)
         with self._threads_within(problems):
             parts = [
@@ -167,7 +169,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         radii = np.array([part.weight_radius for part in self.certificate_.parts])
         # A little more than the bound, for the rounding of the scores themselves.
         reach = lengths[:, None] * (radii * (1.0 + 1e-9) + rounding) + (1.0 + 1e-9) * self._intercept_reach
-        return self._scheme.certified(scores, reach, len(self.classes_))
+        return self._fitted_scheme.certified(scores, reach, len(self.classes_))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -176,12 +178,13 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         By Platt's method, on scores of rows that their model had not seen. Needs ``probability=True`` at the fit.
         """
         check_is_fitted(self, "classes_")
-        if self._calibration is None:
+        calibration: Calibration | None = getattr(self, "_calibration", None)
+        if calibration is None:
             raise PegasosError("the model was fitted without probabilities; fit it with probability=True.")
         scores, n_classes = self._scores(X), len(self.classes_)
-        against = self._scheme.against_others(scores, n_classes)
-        found = self._scheme.probabilities(self._calibration.of_problems(against), n_classes)
-        return agreeing(found, self._winners(self._scheme.decisions(scores, n_classes)))
+        against = self._fitted_scheme.against_others(scores, n_classes)
+        found = self._fitted_scheme.probabilities(calibration.of_problems(against), n_classes)
+        return agreeing(found, self._winners(self._fitted_scheme.decisions(scores, n_classes)))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -212,10 +215,13 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y = np.asarray(y)
         if y.shape != (len(scores),):
             raise PegasosError(f"y must name the class of each of the {len(scores)} rows, got shape {y.shape}.")
-        codes = encode_known(y, self.classes_, None)
+        try:
+            codes = encode_known(y, self.classes_, None)
+        except TypeError as error:
+            raise PegasosError(f"y must hold classes such as {self.classes_[0]!r}: {error}.") from error
         check.check_flag("geometric", geometric)
         products = self._weight_products() if geometric else None
-        return self._scheme.margins(scores, codes, products, len(self.classes_))
+        return self._fitted_scheme.margins(scores, codes, products, len(self.classes_))
 
     def __sklearn_clone__(self) -> Any:
         """A clone keeps its prior as it is, fitted: that is what the prior is for."""
@@ -266,6 +272,17 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         if self.C is not None:
             raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+        if not hasattr(self, "_terms"):
+            return
+        if self._terms.multi_class != self.multi_class:
+            raise PegasosError(
+                f"multi_class={self.multi_class!r} cannot go on from a model with {self._terms.multi_class!r}; call "
+                "fit, or begin with a new model."
+            )
+        if self._terms.is_free:
+            raise PegasosError(
+                "a stream cannot go on from a fit whose intercept was not regularised; begin with a new model."
+            )
 
     def _prior_of_stream(self, classes: npt.NDArray[Any], rows: Any, *, first: bool) -> Any:
         """The prior, which is read once: what has been learnt since is the difference to it."""
@@ -278,6 +295,11 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     @property
     def _scheme(self) -> Scheme:
         return schemes[self.multi_class]
+
+    @property
+    def _fitted_scheme(self) -> Scheme:
+        """That of the fitted model, whatever the parameter says now."""
+        return schemes[self._terms.multi_class] if hasattr(self, "_terms") else self._scheme
 
     @property
     def _is_free(self) -> bool:
@@ -305,12 +327,14 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         counts: npt.NDArray[np.float64],
         *,
         total: float,
-        largest_norm: float,
+        largest_norm: float = 0.0,
+        least_weight: float = 1.0,
     ) -> Terms:
         """The terms of rows of this total weight; the totals and counts of the classes so far say what balances."""
         factors = class_factors(self.class_weight, classes, totals)
         C = None if self.C is None else float(self.C)
-        lam = float(self.lam) if C is None else theory.lam_of_c(C, total, largest_norm)
+        least_cost = least_weight * (1.0 if factors is None else float(np.min(factors[factors > 0.0], initial=np.inf)))
+        lam = float(self.lam) if C is None else theory.lam_of_c(C, total, largest_norm, least_cost)
         if not 0.0 < lam < np.inf:
             raise PegasosError(f"C={self.C!r} makes lam = 1 / (C N) = {lam}, which is no positive number; change C.")
         return Terms(
@@ -322,6 +346,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             len(classes),
             C=C,
             largest_norm=largest_norm,
+            least_cost=least_cost,
+            multi_class=self.multi_class,
             totals=totals,
             counts=counts,
         )
@@ -332,7 +358,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if at_most_all:
             size = min(size, n)
         if size > n:
-            raise PegasosError(f"batch_size={size} exceeds the {n} rows; use batch_size='all' for all of them.")
+            whose = f"the {n} rows" + (" of a pair of classes" if self.multi_class == "ovo" else "")
+            raise PegasosError(f"batch_size={size} exceeds {whose}; use batch_size='all' for all of them.")
         # All rows at once are all rows: there is nothing to shuffle, and both signs are there as often as they are.
         sampling: Any = "sequential" if size == n and self.sampling != "uniform" else self.sampling
         average: Any = self.average
@@ -357,6 +384,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.status_ += f" The geometric margin is {np.min(self.margin_):.6g}."
 
     def _write_pass(self, solutions: list[Solution], X: Any, members: list[Members]) -> None:
+        self._calibration = None  # it belonged to other weights
         self._write(solutions, add_traces(solutions), X, members)
 
     def _stacked(self, models: Sequence[Model | Solution], members: list[Members], X: Any) -> npt.NDArray[np.float64]:
@@ -368,7 +396,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         alphas: Any = getattr(self, "alpha_", [])
         if isinstance(alphas, list):
             return alphas
-        is_joint = hasattr(self, "classes_") and self._scheme.n_vectors(len(self.classes_)) > 1
+        is_joint = hasattr(self, "classes_") and self._fitted_scheme.n_vectors(len(self.classes_)) > 1
         return [alphas.T] if is_joint else list(np.atleast_2d(alphas))
 
     def _jobs(self, problems: Sequence[Problem]) -> int | None:

@@ -84,7 +84,7 @@ class ScoredPrior:
                 f"prior must be a fitted classifier with decision_function, or a pair (coef, intercept), got "
                 f"{_name(prior)}."
             )
-        if getattr(prior, "decision_function_shape", None) == "ovo":
+        if getattr(prior, "decision_function_shape", None) == "ovo" or getattr(prior, "multi_class", None) == "ovo":
             _refuse_pairs(prior, "scores")
         n_labels = len(_labels(prior))
         mixing = _mixing(prior, 1 if n_labels == 2 else n_labels, classes, scheme)

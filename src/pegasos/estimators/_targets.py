@@ -30,6 +30,8 @@ class Terms:
     n_classes: int
     C: float | None  # where that sets lam
     largest_norm: float
+    least_cost: float  # above 0
+    multi_class: str
     totals: Weights  # sample weight of each class, in all rows so far
     counts: Weights  # rows of each class, so far
 
@@ -42,7 +44,9 @@ class Terms:
         """The lam and the total of so many rows of some of the classes, as if these were all there are."""
         chosen = list(classes)
         total = float(n_rows * self.totals[chosen].sum() / max(self.counts[chosen].sum(), 1.0))
-        return (self.lam if self.C is None else theory.lam_of_c(self.C, total, self.largest_norm)), total
+        return (
+            self.lam if self.C is None else theory.lam_of_c(self.C, total, self.largest_norm, self.least_cost)
+        ), total
 
 
 def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 from threadpoolctl import threadpool_limits
 
-from pegasos.certificate import Certificate
+from pegasos.certificate import Certificate, certify
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
@@ -52,7 +52,7 @@ from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.kernels.vector import VectorKernel
 from pegasos.problem import Problem, Rows, constant
-from pegasos.solution import Solution, Trace
+from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Model, Solver, Stop, Watcher
@@ -97,6 +97,13 @@ def _with_support(
         terms.lam,
         terms.total,
     )
+
+
+def _certified_again(problem: Problem, solution: Solution, tol: float | None) -> Solution:
+    """The same point with the proof that other kernel values give it."""
+    certificate = certify(problem, solution.weights, solution.alpha)
+    is_open = solution.status is Status.CERTIFIED and tol is not None and certificate.relative_gap > tol
+    return replace(solution, certificate=certificate, status=Status.ROUNDING if is_open else solution.status)
 
 
 def _warm_state(solver: Any, problem: Problem, alpha: Any, state: KernelPegasosState | None, seed: int) -> Any:
@@ -370,7 +377,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return self
         running = stream.totals + totals
         mean_weight = float(running.sum()) / (stream.n_rows + len(y))
-        terms = self._terms_of(known, running, counts, total=len(y) * mean_weight, largest_norm=0.0)
+        terms = self._terms_of(known, running, counts, total=len(y) * mean_weight)
         rows = self._kernel_rows(kernel, items, self._bias)
         old = stream.n_support
         cost = costs_of(codes, weights, terms.factors)
@@ -403,6 +410,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
         check.check_positive("cache_size", self.cache_size)
         if self.max_support is not None:
             check.check_count("max_support", self.max_support)
+            if self._is_free:
+                raise PegasosError(
+                    f"max_support={self.max_support!r} needs a regularised intercept: dropping support vectors would "
+                    "unbalance a free one; give regularize_intercept=True."
+                )
             if self.multi_class == "ovo":
                 raise PegasosError(
                     f"max_support={self.max_support!r} is not offered with multi_class='ovo', whose pairs share their "
@@ -492,7 +504,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int
     ) -> list[Any]:
         alphas, states = self._alphas(), getattr(self, "_states", None) or [None] * len(problems)
-        if not self.warm_start or [len(alpha) for alpha in alphas] != n_rows:
+        same = hasattr(self, "_terms") and self._terms.multi_class == self.multi_class
+        if not self.warm_start or not same or [len(alpha) for alpha in alphas] != n_rows:
             return [None] * len(problems)
         return [
             _warm_state(solver, problem, alpha, state, seed)
@@ -515,7 +528,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         rows = problem.rows
         if not isinstance(rows, KernelRows) or self.tol is None or rows.dtype != np.float32:
             return False
-        return rows.rounding_exceeds(problem, solution.weights, _doubtful * self.tol * solution.certificate.primal)
+        shifted = replace(problem, offset=problem.offset + solution.intercept)
+        return rows.rounding_exceeds(shifted, solution.weights, _doubtful * self.tol * solution.certificate.primal)
 
     def _finish(self, problems: Sequence[Problem], solutions: list[Solution]) -> list[Solution]:
         if self.multi_class == "ovo":
@@ -535,11 +549,16 @@ class KernelPegasosClassifier(CertifiedClassifier):
         rows.release()
         again = self._kernel_rows(rows.kernel, rows.items, rows.bias, double=True)
         problems = [replace(problem, rows=again) for problem in problems]
+        solutions = solutions.copy()
+        if self.solver == "pegasos":  # the published algorithm and nothing else: only the proof is made anew
+            for k in doubtful:
+                solutions[k] = _certified_again(problems[k], solutions[k], self.tol)
+            return problems, solutions
         mine = [problems[k] for k in doubtful]
         solver: Any = self._solver(again, again.n_rows)
         states = [solver.enter(problems[k], solutions[k].alpha, 0) for k in doubtful]
-        spent = max(solution.trace.rows[-1].seconds for solution in solutions)
-        left = None if self.time_budget is None else max(0.0, self.time_budget - spent)
+        spent = max((row.seconds for solution in solutions for row in solution.trace.rows), default=0.0)
+        left = None if self._time_share is None else max(0.0, self._time_share - spent)
         found = solve_all(
             mine,
             [solver] * len(mine),
@@ -550,7 +569,6 @@ class KernelPegasosClassifier(CertifiedClassifier):
             watchers=[Watcher() for _ in mine],
             settle=super()._settle,
         )
-        solutions = solutions.copy()
         for k, solution in zip(doubtful, found, strict=True):
             solutions[k] = solutions[k].followed_by(solution)
         return problems, solutions

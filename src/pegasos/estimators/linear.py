@@ -248,7 +248,7 @@ class PegasosClassifier(CertifiedClassifier):
         running, n_seen = stream.totals + totals, stream.n_rows + rows.n_rows
         mean_weight = float(running.sum()) / n_seen
         so_far = stream.counts + counts
-        terms = self._terms_of(known, running, so_far, total=rows.n_rows * mean_weight, largest_norm=0.0)
+        terms = self._terms_of(known, running, so_far, total=rows.n_rows * mean_weight)
         members = self._scheme.members(codes, len(known))
         problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
         is_joint = self._scheme.n_vectors(len(known)) > 1
@@ -311,6 +311,8 @@ class PegasosClassifier(CertifiedClassifier):
         stream, nothing = getattr(self, "_stream", None), [None] * len(problems)
         shapes = [problems[0].weights_shape] * len(problems)
         if not self.warm_start or stream is None or [w.shape for w in stream.weights] != shapes:
+            return nothing
+        if not hasattr(self, "_terms") or self._terms.multi_class != self.multi_class:
             return nothing
         alphas = self._alphas()
         fits = [len(alpha) for alpha in alphas] == n_rows

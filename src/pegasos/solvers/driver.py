@@ -87,7 +87,7 @@ class Stop:
     tol: float | None = 1e-3
     max_iter: int = 1000
     time_budget: float | None = None
-    is_hard: bool = False  # whether the optimum must not exceed 1 / (2 total)
+    is_hard: bool = False  # whether the optimum must not exceed least cost / (2 total)
 
 
 @dataclass
@@ -161,12 +161,17 @@ class _Run:
             return Status.OVERFLOW
         self.last, self.reviewed_at = review, self.solver.visits(self.state)
         self.record(review.certificate)
-        if self.stop.is_hard and review.certificate.dual > 0.5 / self.problem.total:
+        if self.stop.is_hard and review.certificate.dual > self.largest_hard_optimum():
             return Status.INSEPARABLE
         gap = review.certificate.relative_gap
         if self.stop.tol is None or gap > max(self.stop.tol, _rounding):
             return None
         return Status.CERTIFIED if self.stop.tol >= _rounding else Status.ROUNDING
+
+    def largest_hard_optimum(self) -> float:
+        """More than this proves that the classes cannot be separated (`theory.lam_of_c`)."""
+        cost = self.problem.cost
+        return 0.5 * float(np.min(cost, where=cost > 0.0, initial=np.inf)) / self.problem.total
 
     def model(self) -> Model:
         """The model reached, for those who look on."""

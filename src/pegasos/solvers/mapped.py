@@ -44,6 +44,11 @@ class FreeMapped(FreeIntercept):
         review = super().review(problem, state, tol)
         return review._replace(weights=_coefficients(problem, review.alpha))
 
+    def point(self, problem: Problem, state: FreeState) -> tuple[npt.NDArray[np.float64], Floats]:
+        """The coefficients and the dual point."""
+        _, alpha = super().point(problem, state)
+        return _coefficients(problem, alpha), alpha
+
 
 def _coefficients(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
     feasible = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)

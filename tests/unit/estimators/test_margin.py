@@ -149,3 +149,18 @@ def test_pairs_may_have_a_hard_margin_and_a_free_intercept(make):
     theirs = SVC(kernel="linear", C=1e10).fit(X[Y < 2], Y[Y < 2])
     assert model.margin_[0] == pytest.approx(1.0 / np.linalg.norm(theirs.coef_), rel=1e-2)
     assert model.certified(X).shape == (150,)
+
+
+@pytest.mark.parametrize("weight", [1e-8, 1e-2, 1e4])
+def test_a_hard_margin_does_not_depend_on_the_scale_of_weights(weight):
+    random = np.random.default_rng(0)
+    rows = np.r_[random.normal(size=(50, 2)), random.normal(size=(50, 2)) + 9.0]
+    y = np.arange(100) >= 50
+    plain = PegasosClassifier(C=np.inf, tol=1e-6, max_iter=20_000).fit(rows, y)
+    weighted = PegasosClassifier(C=np.inf, tol=1e-6, max_iter=20_000).fit(rows, y, np.full(100, weight))
+    assert weighted.margin_ == pytest.approx(plain.margin_, rel=1e-4)
+    lighter = PegasosClassifier(C=np.inf, tol=1e-6, max_iter=20_000, class_weight={False: weight, True: weight})
+    assert lighter.fit(rows, y).margin_ == pytest.approx(plain.margin_, rel=1e-4)
+    rows[0], y[0] = rows[1], True  # a contradiction
+    with pytest.warns(GapWarning, match="cannot be separated"):
+        PegasosClassifier(C=np.inf).fit(rows, y, np.full(100, weight))

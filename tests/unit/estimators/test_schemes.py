@@ -80,7 +80,7 @@ def terms_of(codes, weights, *, lam=0.1, C=None, factors=None):
     n_classes = codes.max() + 1
     totals = np.bincount(codes, weights, n_classes).astype(float)
     counts = np.bincount(codes, minlength=n_classes).astype(float)
-    return Terms(lam, 1.0, False, factors, totals.sum(), n_classes, C, 1.0, totals, counts)
+    return Terms(lam, 1.0, False, factors, totals.sum(), n_classes, C, 1.0, 1.0, "ovo", totals, counts)
 
 
 def test_a_pair_has_the_rows_signs_costs_and_total_of_its_classes():

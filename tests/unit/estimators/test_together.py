@@ -105,3 +105,49 @@ def test_balanced_draws_of_pairs_reach_the_same_optimum(make):
         drawn = make(**settings, lam=0.05, random_state=0).fit(rows, Y)
     exact = make(multi_class="ovo", lam=0.05, random_state=0, tol=1e-6).fit(rows, Y)
     assert drawn.certificate_.primal <= exact.certificate_.primal * 1.03
+
+
+def test_a_fitted_model_stays_what_it_is_when_its_parameters_change():
+    model = PegasosClassifier(lam=1e-2, multi_class="ovo", random_state=0).fit(X, Y)
+    before = model.predict(X), model.certified(X), model.margin(X, Y), model.decision_function(X)
+    model.set_params(multi_class="ovr")
+    after = model.predict(X), model.certified(X), model.margin(X, Y), model.decision_function(X)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert model.certify(X, Y) == model.certificate_
+    with pytest.raises(PegasosError, match="cannot go on from a model with 'ovo'"):
+        model.partial_fit(X, Y)
+    assert model.set_params(warm_start=True).fit(X, Y).coef_.shape == (3, 4)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_a_stream_does_not_go_on_from_a_free_intercept(make):
+    model = quiet(make, regularize_intercept=False, tol=1e-3).fit(X + 10.0, Y == 1)
+    with pytest.raises(PegasosError, match="cannot go on from a fit whose intercept was not regularised"):
+        model.set_params(regularize_intercept=True).partial_fit(X + 10.0, Y == 1)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_a_stream_has_no_probabilities_of_an_earlier_fit(make):
+    model = make(lam=1e-2, probability=True, random_state=0).fit(X, Y)
+    model.set_params(probability=False).partial_fit(X, Y)
+    with pytest.raises(PegasosError, match="fitted without probabilities"):
+        model.set_params(probability=True).predict_proba(X)
+
+
+@pytest.mark.parametrize("kernel", [{"kernel": "rbf", "gamma": 1e-3}, {"kernel": "poly", "degree": 2, "gamma": 1.0}])
+def test_the_published_algorithm_on_rounded_kernel_values_keeps_its_point_and_tells_its_gap(kernel):
+    rows = (X + 50.0).astype(np.float32)
+    model = KernelPegasosClassifier(**kernel, lam=1e-2, solver="pegasos", tol=1e-5, max_iter=5, random_state=0)
+    with pytest.warns(GapWarning):
+        model.fit(rows, Y == 1)
+    in_double = KernelPegasosClassifier(**kernel, lam=1e-2, solver="pegasos", tol=1e-6, max_iter=5, random_state=0)
+    with pytest.warns(GapWarning):
+        in_double.fit(rows.astype(np.float64), Y == 1)
+    assert model.n_steps_ == in_double.n_steps_
+
+
+def test_a_prior_of_votes_is_refused():
+    votes = PegasosClassifier(lam=1e-2, multi_class="ovo", random_state=0).fit(X, Y)
+    with pytest.raises(PegasosError, match="pairs of classes"):
+        KernelPegasosClassifier(prior=votes).fit(X, Y)
