@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.certificate import Certificate, certify_dual
+from pegasos.certificate import Certificate, certify_dual, dual_point
 from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
@@ -126,7 +126,7 @@ class _Run:
             ended = self.advance_to(min(goal, last * n))
             epoch = self.solver.visits(self.state) // n
             completed = epoch - first if epoch > before else None
-            if ended is None and self.solver.review_due(self.problem, self.state, completed, self.stop.tol):
+            if ended is None and self.is_due(completed):
                 ended = self.review()
             if ended is None and completed is not None and self.watcher.on_epoch(completed, self.model):
                 ended = Status.STOPPED
@@ -134,6 +134,15 @@ class _Run:
                 return ended
         ended = self.review()
         return ended or (Status.COMPLETED if self.stop.tol is None else Status.EPOCHS)
+
+    def is_due(self, completed: int | None) -> bool:
+        """Whether to look: when the solver thinks so, or when an epoch has shown that a hard margin is impossible."""
+        if self.solver.review_due(self.problem, self.state, completed, self.stop.tol):
+            return True
+        if not self.stop.is_hard or completed is None:
+            return False
+        _, alpha = self.solver.point(self.problem, self.state)
+        return dual_point(self.problem, alpha)[1] > self.largest_hard_optimum()
 
     def advance_to(self, visits: int) -> Status | None:
         """Chunks of about 0.05 s, so that budgets and interrupts are kept."""
