@@ -162,10 +162,11 @@ def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDAr
     The intercept b is one more offset, and drops out of D where sum_i alpha_i sign_i = 0; there w(alpha) has no
     constant column, whatever its value.
     """
-    even = balanced(problem, alpha)
-    weights, _ = dual_point(problem, even)
-    best = _one_of(*best_intercepts(problem, problem.rows.scores_of(weights)))
-    certificate = certify(replace(problem, offset=problem.offset + best), weights, even)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights, gain = problem.dual_weights(balanced(problem, alpha))
+        best = _one_of(*best_intercepts(problem, problem.rows.scores_of(weights)))
+        losses = replace(problem, offset=problem.offset + best).losses(weights)
+        certificate = _certificate(problem, losses, gain, losses.square)
     # What rounding has left to the constant column is a part of the scores above, and so of the intercept.
     return certificate, weights, best + problem.rows.constant_score(weights)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -22,7 +23,7 @@ from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, names_kept_on_failure
 from pegasos.estimators._probability import Calibration, agreeing, cross_fitted, most_folds
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
-from pegasos.estimators._schemes import Members, Scheme, losses_of_zero, schemes, sizes
+from pegasos.estimators._schemes import Members, Scheme, losses_of_zero, schemes, sizes, winners
 from pegasos.estimators._targets import (
     Terms,
     class_factors,
@@ -44,7 +45,7 @@ _satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED
 
 def can_stream(model: Any) -> bool:
     """Whether the model may learn block by block."""
-    if model.fit_intercept and not model.regularize_intercept:
+    if model._is_free:
         raise AttributeError("a stream knows no intercept that is not regularised; give regularize_intercept=True.")
     if model.probability:
         raise AttributeError("a stream keeps no rows to fit probabilities on; give probability=False.")
@@ -62,7 +63,7 @@ def split(stacked: npt.NDArray[Any], problems: Sequence[Any]) -> list[npt.NDArra
     return [part[0] if len(part) == 1 else part for part in np.split(stacked, len(problems))]
 
 
-class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base of the classifiers; the parameters are those of the subclasses."""
 
     _solvers: tuple[str, ...]
@@ -117,7 +118,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
         decisions = self.decision_function(X)
-        return np.asarray(self.classes_[self._winners(decisions)])
+        return np.asarray(self.classes_[winners(decisions)])
 
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Recompute the certificate from the training data and the stored dual point, trusting no solver.
@@ -184,19 +185,13 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores, n_classes = self._scores(X), len(self.classes_)
         against = self._fitted_scheme.against_others(scores, n_classes)
         found = self._fitted_scheme.probabilities(calibration.of_problems(against), n_classes)
-        return agreeing(found, self._winners(self._fitted_scheme.decisions(scores, n_classes)))
+        return agreeing(found, winners(self._fitted_scheme.decisions(scores, n_classes)))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """The logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def _winners(self, decisions: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """The number of the class that is predicted."""
-        if decisions.ndim == 1:
-            return (decisions > 0.0).astype(np.intp)
-        return np.asarray(decisions.argmax(axis=1))
 
     def margin(self, X: Any, y: Any, *, geometric: bool = False) -> npt.NDArray[np.float64]:
         """How far each row is on the right side; negative where the prediction is wrong.
@@ -408,27 +403,27 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """While this lasts, a problem has the threads that suit it for itself."""
         return nullcontext()
 
+    @abstractmethod
     def _read_training_rows(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Any, Any, npt.NDArray[np.float64] | None]:
         """The rows to train on, y as an array of the same length, and the weights."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _collection(self, X: Any, rows: Any) -> Any:
         """What was read, in a form that a fit takes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_prior(self, classes: npt.NDArray[Any], rows: Any) -> Any:
         """The prior for these classes and features."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _offsets(self, X: Any, rows: Any) -> list[npt.NDArray[np.float64]] | None:
         """The scores of the prior, for each problem; None when there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Any, Any]:
         """The same rows for a fitted model."""
-        raise NotImplementedError
 
     def _settle(self, problem: Problem, solution: Solution) -> Solution:
         """What is done to a solution while its problem is at hand: with a free intercept, find how far it may be."""
@@ -441,19 +436,19 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """What is done to the solutions before they become a model."""
         return solutions
 
+    @abstractmethod
     def _solver(self, rows: Any, n: int, *, is_joint: bool = False) -> Solver:
         """The solver of a problem about n of the rows, or of that of all classes at once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _warm_states(
         self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int
     ) -> list[Any]:
         """Where the last fit ended, as far as it fits these rows; None: begin anew."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _remember(self, solutions: list[Solution], n_rows: int, terms: Terms, seed: int) -> None:
         """What a warm start or a stream goes on from."""
-        raise NotImplementedError
 
     def _least_margins(self, certificate: Certificate) -> Any:
         """The geometric margin of the rows of the fit, for each problem."""
@@ -462,13 +457,13 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             margins = least / self._weight_lengths(certificate)
         return float(margins[0]) if len(margins) == 1 else margins
 
+    @abstractmethod
     def _weight_lengths(self, certificate: Certificate) -> npt.NDArray[np.float64]:
         """|w| of each problem, without what carries the intercept; NaN where it is not known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _weight_products(self) -> npt.NDArray[np.float64]:
         """<w_k, w_l> of the weights of all problems, without intercepts."""
-        raise NotImplementedError
 
     def _points(
         self, problems: Sequence[Problem], members: list[Members], alphas: list[npt.NDArray[np.float64]], X: Any
@@ -476,9 +471,9 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Each problem with its weights and its dual point."""
         return zip(problems, split(self._weights(self._terms.bias), problems), alphas, strict=True)
 
+    @abstractmethod
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         """The weights of the fitted model, one row a problem, for rows whose constant column has this value."""
-        raise NotImplementedError
 
     def _as_attributes(self, models: Sequence[Model | Solution], members: list[Members], X: Any) -> dict[str, Any]:
         """What `predict` needs, from the model of each problem."""
@@ -486,13 +481,14 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         attributes["intercept_"] = attributes["intercept_"] + np.array([model.intercept for model in models])
         return attributes
 
+    @abstractmethod
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         """What `predict` needs, from the weights of each problem."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        raise NotImplementedError
+        """The scores of all problems, one column each."""
 
+    @abstractmethod
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
         """Scores, the length |x| of each row, and the rounding of each problem's scores at length 1."""
-        raise NotImplementedError

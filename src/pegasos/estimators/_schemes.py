@@ -86,6 +86,13 @@ class Scheme(Protocol):
         """Return by how much each row's class wins; divided by the length of the weights whose products are given."""
 
 
+def winners(decisions: Scores) -> npt.NDArray[np.intp]:
+    """The number of the class that the scores of the classes decide for."""
+    if decisions.ndim == 1:
+        return (decisions > 0.0).astype(np.intp)
+    return np.asarray(decisions.argmax(axis=1))
+
+
 class OneVsRest:
     """One problem a class, against the rest; two classes make one problem. They share rows and costs."""
 

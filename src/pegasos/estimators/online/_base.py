@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import names_kept_on_failure
-from pegasos.estimators._schemes import OneVsRest
+from pegasos.estimators._schemes import OneVsRest, winners
 from pegasos.estimators._targets import (
     Weights,
     check_classes,
@@ -30,7 +31,7 @@ from pegasos.solvers.online import Labels, Order
 _scheme = OneVsRest()
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the online learners; the parameters are those of the subclasses.
 
     A state is what the rows seen so far have left: it has ``copy``, ``is_finite``, ``counters`` and a ``curve``.
@@ -103,10 +104,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
-        scores = self.decision_function(X)
-        if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(scores > 0.0).astype(np.intp)])
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        decisions = self.decision_function(X)
+        return np.asarray(self.classes_[winners(decisions)])
 
     def _passes(self, state: Any, rows: Any, labels: Labels) -> tuple[int, KeyboardInterrupt | None]:
         """All passes of a fit: how many there were, and the interrupt that ended them early, if one did."""
@@ -167,29 +166,29 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     def _bias(self) -> float:
         return 1.0 if self.fit_intercept else 0.0
 
+    @abstractmethod
     def _read(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> tuple[Any, Any, Weights | None]:
         """The rows, the labels as an array of the same length, and the weights."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _start(self, rows: Any, n_problems: int) -> Any:
         """The state before the first row."""
-        raise NotImplementedError
 
     def _go_on(self, state: Any, rows: Any) -> Any:
         """The state of a stream before a new block."""
         return state
 
+    @abstractmethod
     def _advance(self, state: Any, rows: Any, labels: Labels, order: Order) -> None:
         """Visit the rows of the order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _model(self, state: Any, rows: Any) -> dict[str, Any]:
         """The attributes that `predict` needs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Of shape (n_rows, n_problems)."""
-        raise NotImplementedError
 
 
 def _counted(labels: Labels) -> Order:
