@@ -1,0 +1,7 @@
+"""``python -m pegasos`` is the command ``pegasos``."""
+
+import sys
+
+from pegasos.cli import main
+
+sys.exit(main())

@@ -1,0 +1,21 @@
+"""Train on data that comes with scikit-learn, print what is proved, draw the gap falling.
+
+pegasos demo
+pegasos demo pictures
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the picture goes."""
+    parser.add_argument("folder", nargs="?", default="demo", help="where the picture goes; default: demo")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train and draw."""
+    from pegasos.demo import main
+
+    main(arguments.folder)

@@ -1,0 +1,39 @@
+"""Files that are there whole, or not at all."""
+
+import os
+
+import pytest
+
+from pegasos.files import atomically
+
+
+def test_a_file_appears_when_all_of_it_is_written(tmp_path):
+    path = tmp_path / "new"
+    with atomically(path) as file:
+        file.write(b"first ")
+        assert not path.exists()
+        file.write(b"second")
+    assert path.read_bytes() == b"first second"
+    assert os.listdir(tmp_path) == ["new"]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "kept"
+    path.write_bytes(b"old")
+
+    def fail_half_way():
+        with atomically(path) as file:
+            file.write(b"new")
+            raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="middle"):
+        fail_half_way()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["kept"]
+
+
+def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
+    with atomically(tmp_path / "new"):
+        pass
+    (tmp_path / "other").write_bytes(b"")
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
