@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
   pegasos::bind_objective(m);
   pegasos::bind_crammer_singer(m);
   pegasos::bind_interior_point(m);
+  pegasos::bind_newton(m);
   pegasos::bind_sequences(m);
   pegasos::bind_kernels(m);
 }

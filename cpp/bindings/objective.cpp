@@ -1,9 +1,12 @@
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <tuple>
+#include <vector>
 
 #include "bindings.h"
+#include "threads.h"
 
 namespace pegasos {
 
@@ -21,15 +24,33 @@ static double dual_weights(const OwnedProblem& owned, GivenFloatArray alpha, Wei
   const Buffer buffer{const_cast<void*>(alpha.data()), scalar_of(alpha.dtype(), "alpha")};
   if (problem.rows.scalar == Scalar::float64 && buffer.scalar == Scalar::float32)
     throw std::invalid_argument("alpha of float64 rows must be float64.");
+  const Index n = problem.rows.n_rows, side = problem.rows.n_features + 1, parts = parts_of(n, problem.rows.threads);
+  std::vector<double> sums(static_cast<std::size_t>(parts)), others(static_cast<std::size_t>((parts - 1) * side));
   nb::gil_scoped_release release;
-  return loops().dual_weights(problem, buffer, weights.data());
+  in_parts(n, parts, [&](Index part, Index begin, Index end) {
+    double* mine = part > 0 ? others.data() + (part - 1) * side : weights.data();
+    sums[std::size_t(part)] = loops().dual_weights(problem, buffer, mine, begin, end);
+  });
+  double sum = sums[0];
+  for (Index part = 1; part < parts; ++part) {
+    sum += sums[std::size_t(part)];
+    for (Index j = 0; j < side; ++j) weights.data()[j] += others[std::size_t((part - 1) * side + j)];
+  }
+  return sum;
 }
 
 static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights weights) {
   check_length(weights, owned.problem.rows.n_features);
+  const Index n = owned.problem.rows.n_rows, parts = parts_of(n, owned.problem.rows.threads);
+  std::vector<Losses> found(static_cast<std::size_t>(parts));
   nb::gil_scoped_release release;
-  const Losses found = loops().losses(owned.problem, weights.data());
-  return {found.sum, found.least_margin};
+  in_parts(n, parts, [&](Index part, Index begin, Index end) {
+    found[std::size_t(part)] = loops().losses(owned.problem, weights.data(), begin, end);
+  });
+  Losses all = found[0];
+  for (std::size_t k = 1; k < found.size(); ++k)
+    all = {all.sum + found[k].sum, std::min(all.least_margin, found[k].least_margin)};
+  return {all.sum, all.least_margin};
 }
 
 static void scores(const OwnedRows& rows, GivenWeights weights, WeightArray out) {
@@ -38,16 +59,27 @@ static void scores(const OwnedRows& rows, GivenWeights weights, WeightArray out)
       Index(out.shape(0)) != rows.rows.n_rows || Index(out.shape(1)) != n_vectors)
     throw std::invalid_argument("weights must be (vectors, features + 1), scores (rows, vectors).");
   nb::gil_scoped_release release;
-  loops().scores(rows.rows, weights.data(), n_vectors, out.data());
+  in_parts(rows.rows.n_rows, parts_of(rows.rows.n_rows, rows.rows.threads), [&](Index, Index begin, Index end) {
+    loops().scores(rows.rows, weights.data(), n_vectors, out.data(), begin, end);
+  });
 }
 
 static std::tuple<Index, Index, Index> inspect(const OwnedRows& rows, WeightArray squared_norms) {
   if (rows.rows.numbers) throw std::invalid_argument("a view is of rows that were inspected.");
   if (squared_norms.ndim() != 1 || Index(squared_norms.shape(0)) != rows.rows.n_rows)
     throw std::invalid_argument("squared_norms must have one entry a row.");
+  const Index n = rows.rows.n_rows, parts = parts_of(n, rows.rows.threads);
+  std::vector<Inspection> found(static_cast<std::size_t>(parts));
   nb::gil_scoped_release release;
-  const Inspection found = loops().inspect(rows.rows, squared_norms.data());
-  return {found.out_of_bounds, found.unsorted, found.not_finite};
+  in_parts(n, parts, [&](Index part, Index begin, Index end) {
+    found[std::size_t(part)] = loops().inspect(rows.rows, squared_norms.data(), begin, end);
+  });
+  const auto first = [&](Index Inspection::* what) {
+    for (const Inspection& one : found)
+      if (one.*what >= 0) return one.*what;
+    return Index(-1);
+  };
+  return {first(&Inspection::out_of_bounds), first(&Inspection::unsorted), first(&Inspection::not_finite)};
 }
 
 void bind_objective(nb::module_& m) {

@@ -118,7 +118,10 @@ static OwnedProblem make_problem(const OwnedRows& rows, InputArray sign, InputAr
 void bind_problem(nb::module_& m) {
   nb::class_<OwnedRows>(m, "Rows", "The user's rows, dense or CSR, or some of them; nothing is copied.")
       .def_prop_ro("n_rows", [](const OwnedRows& r) { return r.rows.n_rows; })
-      .def_prop_ro("n_features", [](const OwnedRows& r) { return r.rows.n_features; });
+      .def_prop_ro("n_features", [](const OwnedRows& r) { return r.rows.n_features; })
+      .def_prop_rw(
+          "threads", [](const OwnedRows& r) { return r.rows.threads; },
+          [](OwnedRows& r, Index threads) { r.rows.threads = threads; });
   m.def("dense_rows", dense_rows, nb::arg("values"), nb::arg("bias"));
   m.def("gram_rows", gram_rows, nb::arg("values"));
   m.def("scored_rows", scored_rows, nb::arg("n_rows"));

@@ -18,6 +18,12 @@ class Rows:
     @property
     def n_features(self) -> int: ...
 
+    @property
+    def threads(self) -> int: ...
+
+    @threads.setter
+    def threads(self, arg: int, /) -> None: ...
+
 def dense_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)], bias: float) -> Rows: ...
 
 def gram_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)]) -> Rows: ...
@@ -253,6 +259,29 @@ def factor(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), or
 
 def solve(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], vector: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Solves in place, with the factor."""
+
+def residuals(problem: Problem, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Writes r_i = 1 - sign_i (<w, x_i> + offset_i)."""
+
+def slope(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], other: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], t: float, gamma: float) -> tuple[float, float]:
+    """
+    First and second derivative in t of the sum of smoothed losses, at t on the line between two residuals.
+    """
+
+def smooth(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], other: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], t: float, gamma: float, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], sum: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float, int]:
+    """
+    Moves the residuals along the line and alpha with them, and adds the changes of sum_i alpha_i sign_i x_i; returns the losses, the gap, the sum of alpha and the number of rows that bend the objective.
+    """
+
+def bend(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], gamma: float, vector: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Adds the second derivatives of the sum of smoothed losses, times the vector.
+    """
+
+def curvature(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], gamma: float, every: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Adds the second derivatives of the sum of smoothed losses, lower triangle.
+    """
 
 class Sequences:
     """Sequences of unequal length, end to end in one array."""

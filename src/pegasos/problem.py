@@ -53,9 +53,9 @@ class Rows:
     numbers: npt.NDArray[np.uint32] | None = None
 
     @classmethod
-    def of(cls, values: Matrix, bias: float) -> Rows:
+    def of(cls, values: Matrix, bias: float, threads: int = 1) -> Rows:
         """Inspect the array: bounds, order, finiteness and norms in one pass."""
-        native = _native_rows(values, bias)
+        native = _native_rows(values, bias, threads)
         squared_norms = np.empty(native.n_rows)
         out_of_bounds, unsorted, not_finite = _core.inspect(native, squared_norms)
         if out_of_bounds >= 0:
@@ -69,7 +69,7 @@ class Rows:
             # Repeated columns of a row mean their sum, which the norms above do not know.
             values = values.copy()
             values.sum_duplicates()
-            return cls.of(values, bias)
+            return cls.of(values, bias, threads)
         return cls(values, bias, squared_norms, native)
 
     def view(self, indices: npt.NDArray[Any]) -> Rows:
@@ -83,34 +83,41 @@ class Rows:
     def take(self, indices: npt.NDArray[Any]) -> Rows:
         """A copy of some of the rows, which need no second look."""
         values = self.values[indices if self.numbers is None else self.numbers[indices]]
-        return Rows(values, self.bias, self.squared_norms[indices], _native_rows(values, self.bias))
+        return Rows(values, self.bias, self.squared_norms[indices], _native_rows(values, self.bias, self.threads))
 
     def part(self, begin: int, end: int) -> Rows:
         """A view of the rows begin..end of a dense array."""
         if self.numbers is not None:
             return self.view(np.arange(begin, end))
         values = self.values[begin:end]
-        return Rows(values, self.bias, self.squared_norms[begin:end], _native_rows(values, self.bias))
+        return Rows(values, self.bias, self.squared_norms[begin:end], _native_rows(values, self.bias, self.threads))
 
     def with_bias(self, bias: float) -> Rows:
         """The same rows with another value of the constant column."""
         squared_norms = self.squared_norms + (bias * bias - self.bias * self.bias)
-        rows = Rows(self.values, bias, squared_norms, _native_rows(self.values, bias))
+        rows = Rows(self.values, bias, squared_norms, _native_rows(self.values, bias, self.threads))
         if self.numbers is None:
             return rows
         return replace(rows, native=_core.view_rows(rows.native, self.numbers), numbers=self.numbers)
+
+    def in_threads(self, threads: int) -> Rows:
+        """The same rows, for so many threads to share a pass over them."""
+        native = _native_rows(self.values, self.bias, threads)
+        if self.numbers is not None:
+            native = _core.view_rows(native, self.numbers)
+        return replace(self, native=native)
 
     def of_type(self, dtype: npt.DTypeLike) -> Rows:
         """The same rows with values of another type; themselves if they have it."""
         if self.dtype == dtype:
             return self
         values = self.own_values.astype(dtype)
-        return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias))
+        return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias, self.threads))
 
     def dense(self) -> Rows:
         """The same rows as a dense array."""
         values = np.ascontiguousarray(self.own_values.toarray())
-        return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias))
+        return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias, self.threads))
 
     def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
         """w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
@@ -150,6 +157,11 @@ class Rows:
         return int(np.diff(self.values.indptr)[self.numbers].sum())
 
     @property
+    def threads(self) -> int:
+        """How many threads may share a pass over the rows."""
+        return self.native.threads
+
+    @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.native.n_rows
@@ -166,9 +178,13 @@ class Rows:
         return dtype
 
 
-def _native_rows(values: Matrix, bias: float) -> _core.Rows:
-    if not sp.issparse(values):
-        return _core.dense_rows(values, bias)
+def _native_rows(values: Matrix, bias: float, threads: int) -> _core.Rows:
+    native = _core.dense_rows(values, bias) if not sp.issparse(values) else _csr_rows(values, bias)
+    native.threads = threads
+    return native
+
+
+def _csr_rows(values: Matrix, bias: float) -> _core.Rows:
     indices, starts = values.indices, values.indptr
     if len(starts) != values.shape[0] + 1:
         raise PegasosError(

@@ -7,6 +7,7 @@
 #include "interior_point.inl"
 #include "kernel_blocks.inl"
 #include "linear_pegasos.inl"
+#include "newton.inl"
 #include "objective.inl"
 #include "online.inl"
 #include "sequence_kernels.inl"
@@ -29,6 +30,12 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   losses,
                   scores,
                   inspect,
+                  residuals,
+                  slope,
+                  smooth,
+                  bend,
+                  curvature_room,
+                  curvature,
                   chosen_scores,
                   chosen_sum,
                   gram_room,

@@ -7,6 +7,7 @@
 #include "interior_point.h"
 #include "kernel_blocks.h"
 #include "linear_pegasos.h"
+#include "newton.h"
 #include "objective.h"
 #include "online.h"
 #include "problem.h"
@@ -23,10 +24,18 @@ struct Loops {
   void (*joint_dual_advance)(const JointProblem&, const JointDualState&, Index n_visits);
   double (*joint_dual_weights)(const JointProblem&, const Buffer& alpha, double* weights, double* room);
   Losses (*joint_losses)(const JointProblem&, const double* weights, double* room);
-  double (*dual_weights)(const Problem&, const Buffer& alpha, double* weights);
-  Losses (*losses)(const Problem&, const double* weights);
-  void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores);
-  Inspection (*inspect)(const Rows&, double* squared_norms);
+  double (*dual_weights)(const Problem&, const Buffer& alpha, double* weights, Index begin, Index end);
+  Losses (*losses)(const Problem&, const double* weights, Index begin, Index end);
+  void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin, Index end);
+  Inspection (*inspect)(const Rows&, double* squared_norms, Index begin, Index end);
+  void (*residuals)(const Problem&, const Buffer& weights, const Buffer& out, Index begin, Index end);
+  Slope (*slope)(const Problem&, const Line&, double gamma, Index begin, Index end);
+  Smoothed (*smooth)(const Problem&, const SmoothedState&, double gamma, Index begin, Index end);
+  void (*bend)(const Problem&, const Buffer& residual, double gamma, const Buffer& vector, double* out, double* room,
+               Index begin, Index end);
+  Index (*curvature_room)(const Rows&);
+  void (*curvature)(const Problem&, const Buffer& residual, double gamma, Index every, double* matrix, double* room,
+                    Index begin, Index end);
   void (*chosen_scores)(const Problem&, const Chosen&, const double* weights, double* out);
   void (*chosen_sum)(const Problem&, const Chosen&, const double* values, double* out);
   Index (*gram_room)(const Rows&);

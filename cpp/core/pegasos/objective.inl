@@ -9,13 +9,13 @@
 
 namespace pegasos::PEGASOS_ISA {
 
-// sum of term(i) over 0 <= i < n, added in blocks, so that rounding grows with the number of blocks, not of rows.
+// sum of term(i) over first <= i < last, added in blocks, so that rounding grows with the number of blocks, not of rows.
 template <class Term>
-inline double sum_in_blocks(Index n, Term&& term) {
+inline double sum_in_blocks(Index first, Index last, Term&& term) {
   constexpr Index block_rows = 512;
   double total = 0.0;
-  for (Index begin = 0; begin < n; begin += block_rows) {
-    const Index end = begin + block_rows < n ? begin + block_rows : n;
+  for (Index begin = first; begin < last; begin += block_rows) {
+    const Index end = begin + block_rows < last ? begin + block_rows : last;
     double part = 0.0;
     for (Index i = begin; i < end; ++i) part += term(i);
     total += part;
@@ -23,14 +23,14 @@ inline double sum_in_blocks(Index n, Term&& term) {
   return total;
 }
 
-// weights <- 1/(lam total) sum_i alpha_i sign_i x_i with alpha clipped to [0, cost_i];
+// weights <- 1/(lam total) sum_i alpha_i sign_i x_i with alpha clipped to [0, cost_i], over a range of rows;
 // returns sum_i alpha_i (1 - sign_i offset_i).
-inline double dual_weights(const Problem& problem, const Buffer& alpha, double* weights) {
+inline double dual_weights(const Problem& problem, const Buffer& alpha, double* weights, Index begin, Index end) {
   return visit(problem.rows, alpha.scalar, [&]<class R, class W>(const R& rows, W) {
     const W* alphas = static_cast<const W*>(alpha.data);
     for (Index j = 0; j <= rows.n_features; ++j) weights[j] = 0.0;
     const double unit = 1.0 / (problem.lam * problem.total);
-    return sum_in_blocks(rows.n_rows, [&](Index i) {
+    return sum_in_blocks(begin, end, [&](Index i) {
       const double cost = at(problem.cost, i);
       const double given = double(alphas[i]);
       const double a = given > cost ? cost : given;
@@ -42,10 +42,10 @@ inline double dual_weights(const Problem& problem, const Buffer& alpha, double* 
 }
 
 // sum_i cost_i max(0, 1 - margin_i), margin_i = sign_i (<w, x_i> + offset_i), and the least margin that costs anything.
-inline Losses losses(const Problem& problem, const double* weights) {
+inline Losses losses(const Problem& problem, const double* weights, Index begin, Index end) {
   return visit(problem.rows, [&]<class R>(const R& rows) {
     double least = std::numeric_limits<double>::infinity();
-    const double sum = sum_in_blocks(rows.n_rows, [&](Index i) {
+    const double sum = sum_in_blocks(begin, end, [&](Index i) {
       const double margin = double(problem.sign[i]) * (rows.dot(i, weights) + at(problem.offset, i));
       const double cost = at(problem.cost, i);
       if (margin < least && cost > 0.0) least = margin;
@@ -80,7 +80,7 @@ inline double joint_dual_weights(const JointProblem& problem, const Buffer& alph
     for (Index j = 0; j < (rows.n_features + 1) * width; ++j) weights[j] = 0.0;
     for (Index r = 0; r < width; ++r) room[r] = 0.0;
     const double unit = 1.0 / (problem.lam * problem.total);
-    return sum_in_blocks(rows.n_rows, [&](Index i) {
+    return sum_in_blocks(0, rows.n_rows, [&](Index i) {
       const Index own = problem.codes[i];
       const double spent = within_cost(problem, i, alphas + i * problem.n_classes, room);
       if (!(spent > 0.0)) return 0.0;
@@ -102,7 +102,7 @@ inline Losses joint_losses(const JointProblem& problem, const double* weights, d
   return visit(problem.rows, [&]<class R>(const R& rows) {
     const Index width = class_width(problem.n_classes);
     double least = std::numeric_limits<double>::infinity();
-    const double sum = sum_in_blocks(rows.n_rows, [&](Index i) {
+    const double sum = sum_in_blocks(0, rows.n_rows, [&](Index i) {
       const Index own = problem.codes[i];
       class_scores(rows, i, weights, width, room);
       const double mine = room[own] + at(problem.offset, i, own), cost = at(problem.cost, i);
@@ -120,9 +120,9 @@ inline Losses joint_losses(const JointProblem& problem, const double* weights, d
 }
 
 // scores[i, k] = <x_i, weights_k> + bias weights_k[n_features], in double.
-inline void scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores) {
+inline void scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores, Index begin, Index end) {
   visit(any_rows, [&]<class R>(const R& rows) {
-    for (Index i = 0; i < rows.n_rows; ++i)
+    for (Index i = begin; i < end; ++i)
       for (Index k = 0; k < n_vectors; ++k)
         scores[i * n_vectors + k] = rows.dot(i, weights + k * (rows.n_features + 1));
   });
@@ -163,10 +163,10 @@ bool all_finite(const CsrRows<T, I>& rows, Index i) {
 }
 
 // One pass: squared_norms[i] = |x_i|^2 + bias^2, and whether the rows can be used at all.
-inline Inspection inspect(const Rows& any_rows, double* squared_norms) {
+inline Inspection inspect(const Rows& any_rows, double* squared_norms, Index begin, Index end) {
   return visit(any_rows, [&]<class R>(const R& rows) {
     Inspection found;
-    for (Index i = 0; i < rows.n_rows; ++i) {
+    for (Index i = begin; i < end; ++i) {
       squared_norms[i] = inspect_row(rows, i, found) ? rows.squared_norm(i) : 0.0;
       // A squared norm that is not finite may come from large finite values: look closer.
       if (!std::isfinite(squared_norms[i]) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;

@@ -23,6 +23,7 @@ struct Rows {
   Index n_features;
   double bias;
   const RowNumber* numbers = nullptr;
+  Index threads = 1;  // that may read them at the same time
 };
 
 // A column with one value a row; stride 0 repeats a single value without any memory. Row i: at(column, i).

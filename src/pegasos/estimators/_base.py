@@ -80,6 +80,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
             extent = {"total": float(totals.sum()), "largest_norm": largest_norm, "least_weight": least_weight}
             terms = self._terms_of(classes, totals, counts, **extent)
             self._prior = None if self.prior is None else self._read_prior(classes, rows)
+            rows = self._shared(rows, self._scheme.n_problems(len(classes)))
             members = self._scheme.members(codes, len(classes))
             problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
             is_joint = self._scheme.n_vectors(len(classes)) > 1
@@ -402,6 +403,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
     def _threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
         """While this lasts, a problem has the threads that suit it for itself."""
         return nullcontext()
+
+    def _shared(self, rows: Any, n_problems: int) -> Any:
+        """The rows, for so many problems to be solved at a time."""
+        return rows
 
     @abstractmethod
     def _read_training_rows(

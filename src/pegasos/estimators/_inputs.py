@@ -18,15 +18,17 @@ _names = ("n_features_in_", "feature_names_in_", "_prior")
 _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
 
 
-def read_rows(estimator: Any, X: Any, bias: float) -> Rows:
+def read_rows(estimator: Any, X: Any, bias: float, threads: int = 1) -> Rows:
     """Rows of X for a fitted estimator."""
-    return Rows.of(validate_data(estimator, X, reset=False, **how_to_read(X)), bias)
+    return Rows.of(validate_data(estimator, X, reset=False, **how_to_read(X)), bias, threads)
 
 
-def read_rows_and_target(estimator: Any, X: Any, y: Any, bias: float, *, reset: bool) -> tuple[Rows, Any]:
+def read_rows_and_target(
+    estimator: Any, X: Any, y: Any, bias: float, *, reset: bool, threads: int = 1
+) -> tuple[Rows, Any]:
     """Rows of X, and y as an array of the same length."""
     X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X))
-    return Rows.of(X, bias), y
+    return Rows.of(X, bias, threads), y
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 from sklearn.utils.metaestimators import available_if
 
 from pegasos import _core
@@ -45,7 +46,8 @@ class PegasosClassifier(CertifiedClassifier):
     solver : {"auto", "pegasos", "dual"}, default="auto"
         "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "auto" begins with
         Pegasos where that is enough, goes on with dual ascent as soon as that closes the gap faster, and helps it with
-        an interior point where it crawls.
+        an interior point where it crawls. With many rows and not too many features it takes Newton's method on a
+        smoothed problem.
     batch_size : int or "all", default=1
         Rows of a Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform", "balanced"}, default="shuffle"
@@ -89,7 +91,8 @@ class PegasosClassifier(CertifiedClassifier):
         Begin the next fit where the last one ended: with the same number of rows from its dual point, otherwise (for
         ``solver="pegasos"``) from its weights and step count.
     n_jobs : int, optional
-        Threads for the problems of several classes. The result does not depend on it.
+        Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
+        of a single problem, whose sums are rounded differently for another number.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
         1: a line for each certificate.
@@ -269,10 +272,14 @@ class PegasosClassifier(CertifiedClassifier):
     def _read_training_rows(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Rows, Any, npt.NDArray[np.float64] | None]:
-        rows, y = read_rows_and_target(self, X, y, self._bias, reset=True)
+        threads = effective_n_jobs(self.n_jobs)
+        rows, y = read_rows_and_target(self, X, y, self._bias, reset=True, threads=threads)
         if self._is_free:
             rows = rows.with_bias(natural_bias(rows.squared_norms))
         return rows, y, check_weights(sample_weight, rows.n_rows)
+
+    def _shared(self, rows: Rows, n_problems: int) -> Rows:
+        return rows if n_problems == 1 else rows.in_threads(1)
 
     def _collection(self, X: Any, rows: Rows) -> Any:
         return X if hasattr(self, "feature_names_in_") else rows.values
@@ -345,7 +352,7 @@ class PegasosClassifier(CertifiedClassifier):
         return np.asarray(self.coef_ @ self.coef_.T, np.float64)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        return self._scores_of(read_rows(self, X, 1.0))
+        return self._scores_of(read_rows(self, X, 1.0, effective_n_jobs(self.n_jobs)))
 
     def _scores_of(self, rows: Rows) -> npt.NDArray[np.float64]:
         weights = np.column_stack([self.coef_, self.intercept_ / (rows.bias or 1.0)]).astype(np.float64)

@@ -1,11 +1,12 @@
-"""Each solver where it is fastest: Pegasos, dual ascent from its dual point, an interior point where that crawls.
+"""Each solver where it is fastest: Pegasos, dual ascent, Newton's method, an interior point.
 
 The first epoch of Pegasos leaves a relative gap of about |x|^2 / (lam total) (measured on six data sets); where that is
 enough, nothing is faster. Afterwards it brings its gap from epoch e to e + 1 down by the factor e/(e + 1), whatever the
 data; dual ascent raises its lower bound by an amount that one epoch shows, and goes on only if that is more. Where
-lam is smaller, dual ascent is the faster one from the first row on. And where dual ascent would need more work than an
-interior point, that takes the rows to their place, and dual ascent looks at all of them again. All choices follow
-counts of work, never the clock.
+lam is smaller, dual ascent is the faster one from the first row on, but its epochs grow with |x|^2 / (lam total)
+(measured on ten data sets): where Newton's method needs less work than that, it is taken. And where dual ascent would
+need more work than an interior point, that takes the rows to their place, and dual ascent looks at all of them again.
+All choices follow counts of work, never the clock.
 """
 
 from __future__ import annotations
@@ -16,26 +17,30 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.certificate import better_within_bounds, certify
+from pegasos.certificate import better_within_bounds, certify, stretched
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import Review
 from pegasos.solvers.dual_ascent import DualAscent, DualState
 from pegasos.solvers.interior_point import InteriorPoint, InteriorState
+from pegasos.solvers.newton import Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 _first_gap_worth_having = 0.01  # when there is none to reach
 _patience = 100  # epochs of dual ascent after which a cheap interior point is always worth it
 _cheap = 1e9  # multiply-adds
+_least_newton = 1e-5  # relative gap that Newton's method is good for
+_newton_margin = 0.8  # of the gap asked for is what it should reach by its own account
 
 
 @dataclass
 class AutoState:
-    """The states at work: Pegasos until dual ascent has won, dual ascent, an interior point within it."""
+    """The states at work: Pegasos until dual ascent has won, dual ascent, an interior point within it, or Newton's."""
 
     seed: int
     pegasos: PegasosState | None = None
     dual: DualState | None = None
     interior: InteriorState | None = None
+    newton: NewtonState | None = None
     visits_before: int = 0  # by others than the dual state
     steps_before: int = 0
     gap: float = np.inf  # of the last certificate of Pegasos
@@ -59,6 +64,8 @@ class Auto:
         first_gap = float(problem.rows.squared_norms.mean()) / (problem.lam * problem.total)
         if first_gap <= (_first_gap_worth_having if self.tol is None else self.tol):
             return AutoState(seed, pegasos=self.pegasos.start(problem, seed))
+        if self._is_for_newton(problem, first_gap):
+            return AutoState(seed, newton=self._newton.start(problem))
         return AutoState(seed, dual=self.ascent.start(problem, seed))
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
@@ -67,6 +74,8 @@ class Auto:
 
     def steps(self, state: AutoState) -> int:
         """Steps taken so far, of all solvers."""
+        if state.newton is not None:
+            return state.newton.steps
         if state.dual is not None:
             return state.steps_before + self.ascent.steps(state.dual)
         assert state.pegasos is not None
@@ -74,6 +83,8 @@ class Auto:
 
     def visits(self, state: AutoState) -> int:
         """Rows visited so far, by all solvers."""
+        if state.newton is not None:
+            return state.newton.visits
         if state.dual is not None:
             return state.visits_before + self.ascent.visits(state.dual)
         assert state.pegasos is not None
@@ -83,6 +94,9 @@ class Auto:
         """Go on with the solver of the hour; choices are made at the ends of epochs."""
         n = problem.rows.n_rows
         while (done := self.visits(state)) < visits:
+            if state.newton is not None:
+                self._newton_step(problem, state, state.newton)
+                return
             if state.interior is not None:
                 self._step_inside(problem, state, state.interior)
             elif state.pegasos is not None:
@@ -100,6 +114,8 @@ class Auto:
     def next_look(self, problem: Problem, state: AutoState) -> int:
         """As the solver at work sees it; while dual ascent is on trial or an interior point at work, whole epochs."""
         n = problem.rows.n_rows
+        if state.newton is not None:
+            return state.newton.visits + 1
         end_of_epoch = (self.visits(state) // n + 1) * n
         if state.dual is None or state.pegasos is not None or state.interior is not None:
             return end_of_epoch
@@ -107,6 +123,9 @@ class Auto:
 
     def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
         """As the solver at work sees it."""
+        if state.newton is not None:
+            assert self.tol is not None
+            return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(state.newton)
         if state.interior is not None:
             return False
         if state.dual is not None:
@@ -116,6 +135,8 @@ class Auto:
 
     def review(self, problem: Problem, state: AutoState, tol: float | None) -> Review:
         """The certificate of the point reached."""
+        if state.newton is not None:
+            return self._review_newton(problem, state.newton, tol)
         if state.interior is not None:
             self._leave_interior(problem, state, state.interior)
         if state.dual is not None:
@@ -127,10 +148,50 @@ class Auto:
 
     def point(self, problem: Problem, state: AutoState) -> tuple[npt.NDArray[np.float64], Floats]:
         """The weights and the dual point of the solver at work."""
+        if state.newton is not None:
+            self._newton.look_at_all(problem, state.newton)
+            return state.newton.weights, state.newton.alpha
         if state.dual is not None:
             return self.ascent.point(problem, state.dual)
         assert state.pegasos is not None
         return self.pegasos.point(problem, state.pegasos)
+
+    @property
+    def _newton(self) -> Newton:
+        return Newton(self.ascent.dtype)
+
+    def _is_for_newton(self, problem: Problem, first_gap: float) -> bool:
+        """Whether Newton's method is going to need less work than dual ascent."""
+        if self.tol is None or self.tol < _least_newton:
+            return False
+        epochs = (4.0 + 3.0 * first_gap) * max(1.0, -math.log10(self.tol)) / 3.0
+        assert isinstance(problem.rows, Rows)
+        stored = problem.rows.n_stored / problem.rows.n_rows
+        return Newton.price(problem) < epochs * problem.rows.n_rows * (30.0 + 0.5 * stored)
+
+    def _newton_goal(self, newton: NewtonState) -> float:
+        """The gap at which Newton's method asks for a certificate: less after each in vain."""
+        assert self.tol is not None
+        return self.tol * _newton_margin * 0.5**newton.reviews
+
+    def _newton_step(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
+        """A step; where it leads nowhere, dual ascent goes on from its dual point."""
+        self._newton.step(problem, newton, self._newton_goal(newton))
+        if newton.stalled:
+            self._newton.look_at_all(problem, newton)
+            alpha = stretched(problem, newton.alpha)
+            state.dual = self.ascent.enter(problem, alpha, state.seed)
+            state.visits_before, state.steps_before, state.newton = newton.visits, newton.steps, None
+
+    def _review_newton(self, problem: Problem, newton: NewtonState, tol: float | None) -> Review:
+        """Its weights, and its dual point scaled to the best bound that it gives, where that is not reached yet."""
+        self._newton.look_at_all(problem, newton)
+        newton.reviews += 1
+        certificate = certify(problem, newton.weights, newton.alpha)
+        if tol is not None and certificate.relative_gap <= tol:
+            return Review(certificate, newton.weights, newton.alpha)
+        alpha = stretched(problem, newton.alpha)
+        return Review(certify(problem, newton.weights, alpha), newton.weights, alpha)
 
     def _better_weights(self, problem: Problem, state: AutoState, review: Review) -> Review:
         """The interior point's own weights, where summing the dual point up would lose too many digits."""

@@ -84,7 +84,10 @@ class JointAscent(DualAscent):
 
 @dataclass(frozen=True)
 class JointAuto(Auto):
-    """Pegasos and dual ascent, each where it is faster; there is no interior point for this problem."""
+    """Pegasos and dual ascent, each where it is faster; there is no second order for this problem."""
+
+    def _is_for_newton(self, problem: Any, first_gap: float) -> bool:
+        return False
 
     def _consider_interior(self, problem: Any, state: AutoState) -> None:
         pass

@@ -1,0 +1,136 @@
+#include <nanobind/stl/tuple.h>
+
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "bindings.h"
+#include "threads.h"
+
+namespace pegasos {
+
+using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+static void require_length(const Vector& vector, Index length) {
+  if (Index(vector.shape(0)) != length) throw std::invalid_argument("a vector has the wrong length.");
+}
+
+static void require_side(const Matrix& matrix, Index side) {
+  if (Index(matrix.shape(0)) != side || Index(matrix.shape(1)) != side)
+    throw std::invalid_argument("a matrix has the wrong size.");
+}
+
+static void residuals(const OwnedProblem& owned, AnyFloatArray weights, AnyFloatArray out) {
+  const Rows& rows = owned.problem.rows;
+  const Buffer w = buffer_of(weights, rows.n_features + 1, "weights"), r = buffer_of(out, rows.n_rows, "out");
+  check_one_type(rows, w, {&r});
+  nb::gil_scoped_release release;
+  in_parts(rows.n_rows, parts_of(rows.n_rows, rows.threads),
+           [&](Index, Index begin, Index end) { loops().residuals(owned.problem, w, r, begin, end); });
+}
+
+static Line line_of(const Rows& rows, const AnyFloatArray& residual, const AnyFloatArray& other, double t) {
+  const Line line{buffer_of(residual, rows.n_rows, "residual"), buffer_of(other, rows.n_rows, "other"), t};
+  check_one_type(rows, line.residual, {&line.other});
+  return line;
+}
+
+static std::tuple<double, double> slope(const OwnedProblem& owned, AnyFloatArray residual, AnyFloatArray other,
+                                        double t, double gamma) {
+  const Line line = line_of(owned.problem.rows, residual, other, t);
+  const Index n = owned.problem.rows.n_rows, parts = parts_of(n, owned.problem.rows.threads);
+  std::vector<Slope> found(static_cast<std::size_t>(parts));
+  {
+    nb::gil_scoped_release release;
+    in_parts(n, parts, [&](Index part, Index begin, Index end) {
+      found[std::size_t(part)] = loops().slope(owned.problem, line, gamma, begin, end);
+    });
+  }
+  Slope sum;
+  for (const Slope& one : found) sum.first += one.first, sum.second += one.second;
+  return {sum.first, sum.second};
+}
+
+// What the parts of a pass add up, the first of them in the caller's own array.
+struct Sums {
+  double* first;
+  std::size_t length;
+  std::vector<double> others;
+
+  Sums(double* array, Index size, Index parts)
+      : first(array), length(std::size_t(size)), others(length * std::size_t(parts - 1)) {}
+  double* of(Index part) { return part > 0 ? others.data() + length * std::size_t(part - 1) : first; }
+  void combine() {
+    for (std::size_t k = 0; k < others.size(); ++k) first[k % length] += others[k];
+  }
+};
+
+static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owned, AnyFloatArray residual, AnyFloatArray other,
+                                                 double t, double gamma, AnyFloatArray alpha, Vector sum) {
+  const Rows& rows = owned.problem.rows;
+  const Line line = line_of(rows, residual, other, t);
+  const Buffer dual = buffer_of(alpha, rows.n_rows, "alpha");
+  check_one_type(rows, line.residual, {&dual});
+  require_length(sum, rows.n_features + 1);
+  const Index parts = parts_of(rows.n_rows, rows.threads);
+  Sums sums(sum.data(), rows.n_features + 1, parts), rooms(nullptr, rows.n_features + 1, parts + 1);
+  std::vector<Smoothed> found(static_cast<std::size_t>(parts));
+  Smoothed total;
+  nb::gil_scoped_release release;
+  in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
+    found[std::size_t(part)] = loops().smooth(owned.problem, {line, dual, sums.of(part), rooms.of(part + 1)}, gamma, begin, end);
+  });
+  sums.combine();
+  for (const Smoothed& one : found) total.loss += one.loss, total.gap += one.gap, total.alpha_sum += one.alpha_sum, total.curved += one.curved;
+  return {total.loss, total.gap, total.alpha_sum, total.curved};
+}
+
+static void bend(const OwnedProblem& owned, AnyFloatArray residual, double gamma, AnyFloatArray vector, Vector out) {
+  const Rows& rows = owned.problem.rows;
+  const Index side = rows.n_features + 1, parts = parts_of(rows.n_rows, rows.threads);
+  const Buffer given = buffer_of(residual, rows.n_rows, "residual"), factor = buffer_of(vector, side, "vector");
+  check_one_type(rows, given, {&factor});
+  require_length(out, side);
+  Sums sums(out.data(), side, parts), rooms(nullptr, side, parts + 1);
+  nb::gil_scoped_release release;
+  in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
+    loops().bend(owned.problem, given, gamma, factor, sums.of(part), rooms.of(part + 1), begin, end);
+  });
+  sums.combine();
+}
+
+static void curvature(const OwnedProblem& owned, AnyFloatArray residual, double gamma, Index every, Matrix out) {
+  if (every < 1) throw std::invalid_argument("every must be at least 1.");
+  const Rows& rows = owned.problem.rows;
+  const Buffer given = buffer_of(residual, rows.n_rows, "residual");
+  check_one_type(rows, given, {});
+  const Index side = rows.n_features + 1, parts = parts_of(rows.n_rows, rows.threads);
+  require_side(out, side);
+  Sums sums(out.data(), side * side, parts);
+  const std::size_t room = std::size_t(loops().curvature_room(rows));
+  std::vector<double> rooms(room * std::size_t(parts));
+  nb::gil_scoped_release release;
+  in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
+    double* mine = rooms.data() + room * std::size_t(part);
+    loops().curvature(owned.problem, given, gamma, every, sums.of(part), mine, begin, end);
+  });
+  sums.combine();
+}
+
+void bind_newton(nb::module_& m) {
+  m.def("residuals", residuals, nb::arg("problem"), nb::arg("weights"), nb::arg("out"),
+        "Writes r_i = 1 - sign_i (<w, x_i> + offset_i).");
+  m.def("slope", slope, nb::arg("problem"), nb::arg("residual"), nb::arg("other"), nb::arg("t"), nb::arg("gamma"),
+        "First and second derivative in t of the sum of smoothed losses, at t on the line between two residuals.");
+  m.def("smooth", smooth, nb::arg("problem"), nb::arg("residual"), nb::arg("other"), nb::arg("t"), nb::arg("gamma"),
+        nb::arg("alpha"), nb::arg("sum"),
+        "Moves the residuals along the line and alpha with them, and adds the changes of sum_i alpha_i sign_i x_i; "
+        "returns the losses, the gap, the sum of alpha and the number of rows that bend the objective.");
+  m.def("bend", bend, nb::arg("problem"), nb::arg("residual"), nb::arg("gamma"), nb::arg("vector"), nb::arg("out"),
+        "Adds the second derivatives of the sum of smoothed losses, times the vector.");
+  m.def("curvature", curvature, nb::arg("problem"), nb::arg("residual"), nb::arg("gamma"), nb::arg("every"),
+        nb::arg("out"), "Adds the second derivatives of the sum of smoothed losses, lower triangle.");
+}
+
+}  // namespace pegasos

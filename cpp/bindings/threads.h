@@ -1,0 +1,37 @@
+// Ranges of rows in threads that live as long as the call: none is left behind, none survives a fork.
+#pragma once
+
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "pegasos/types.h"
+
+namespace pegasos {
+
+// How many threads n rows keep busy for longer than it takes to start one.
+inline Index parts_of(Index n, Index threads) {
+  constexpr Index fewest_rows = 4096;
+  const Index worth = n / fewest_rows;
+  return threads < 1 || worth < 1 ? 1 : (threads < worth ? threads : worth);
+}
+
+// Calls f(part, begin, end) for each of `parts` ranges of 0..n, all at the same time. Where the system gives no more
+// threads, the ranges are done one after the other: the same results, later.
+template <class F>
+void in_parts(Index n, Index parts, F&& f) {
+  const auto begin = [&](Index part) { return n / parts * part + (n % parts) * part / parts; };
+  std::vector<std::thread> others;
+  others.reserve(std::size_t(parts));
+  Index started = 1;
+  try {
+    for (; started < parts; ++started)
+      others.emplace_back([&f, &begin, part = started] { f(part, begin(part), begin(part + 1)); });
+  } catch (const std::system_error&) {
+    for (Index part = started; part < parts; ++part) f(part, begin(part), begin(part + 1));
+  }
+  f(Index(0), begin(0), begin(1));
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace pegasos

@@ -1,0 +1,48 @@
+// The passes over the rows of Newton's method on a smoothed problem (src/pegasos/solvers/newton.py).
+//
+//   P_gamma(w) = lam/2 |w|^2 + (1/total) sum_i cost_i gamma log(1 + exp(r_i/gamma)),   r_i = 1 - sign_i (<w, x_i> + offset_i)
+//
+//   residuals   r_i of some weights
+//   slope       the derivative of the sum of the losses along a line between two vectors of residuals
+//   smooth      alpha_i = cost_i/(1 + exp(-r_i/gamma)) and sum_i alpha_i sign_i x_i
+//   bend        the second derivatives of the sum of the losses, times a vector: sum_i h_i <x_i, v> x_i,
+//               h_i = alpha_i (1 - alpha_i/cost_i)/gamma, over the few rows where that is not next to nothing
+//   curvature   their matrix, estimated from every so manieth of these rows: what preconditions a solution with `bend`
+//
+// Each takes a range of rows, so that threads can share them; what it adds up is its own.
+#pragma once
+
+#include "problem.h"
+#include "types.h"
+
+namespace pegasos {
+
+// A point on the line from `residual` to `other`, both with one entry a row and of one type; r_i = residual_i + t
+// (other_i - residual_i).
+struct Line {
+  Buffer residual, other;
+  double t;
+};
+
+struct Slope {
+  double first = 0.0;  // sum_i alpha_i (other_i - residual_i)
+  double second = 0.0;
+};
+
+// The sums of a smoothed problem over a range of rows.
+struct Smoothed {
+  double loss = 0.0;       // cost_i max(0, r_i)
+  double gap = 0.0;        // cost_i max(0, r_i) - alpha_i r_i
+  double alpha_sum = 0.0;  // alpha_i (1 - sign_i offset_i)
+  Index curved = 0;        // rows that bend the objective
+};
+
+// What `smooth` changes: the residuals move to the point of the line, alpha to what belongs to them; the sums follow.
+struct SmoothedState {
+  Line line;
+  Buffer alpha;  // one entry a row, same type as the residuals
+  double* sum;   // n_features + 1; += the changes of alpha_i sign_i x_i
+  double* room;  // n_features + 1
+};
+
+}  // namespace pegasos

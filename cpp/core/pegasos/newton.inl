@@ -1,0 +1,246 @@
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "exponential.h"
+#include "matrices.h"
+#include "newton.h"
+#include "rows.h"
+
+namespace pegasos::PEGASOS_ISA {
+
+inline void residuals(const Problem& problem, const Buffer& weights, const Buffer& out, Index begin, Index end) {
+  visit(problem.rows, weights.scalar, [&]<class R, class W>(const R& rows, W) {
+    const W* w = static_cast<const W*>(weights.data);
+    W* residual = static_cast<W*>(out.data);
+    for (Index i = begin; i < end; ++i) {
+      rows.prefetch(i + 8 < end ? i + 8 : i);
+      residual[i] = W(1) - W(problem.sign[i]) * (rows.dot(i, w) + W(at(problem.offset, i)));
+    }
+  });
+}
+
+// Below this share of its largest value, 1/4, a row's curvature is nothing worth its price.
+inline constexpr double least_curvature = 1e-3;
+
+// The logistic function of r/gamma and its derivative times gamma, for some rows at a time; where it differs from 0 or
+// 1 by less than single precision shows, it is 0 or 1.
+template <class W>
+struct Logistic {
+  static constexpr int lanes = simd::vector_bytes / int(sizeof(W));
+  static constexpr int n = 64;  // rows
+  using V = simd::Vector<W, lanes>;
+  W value[n], curvature[n];
+
+  void set(const W* r, W gamma) {
+    for (int k = 0; k < n; k += lanes) {
+      const V x = simd::load<W, lanes>(r + k) / gamma;
+      const V e = simd::decayed<lanes>(x < 0 ? -x : x);
+      const V near = e < W(2e-8) ? V{} : e;
+      const V beyond = W(1) / (W(1) + near);  // of |x|
+      simd::store<W, lanes>(value + k, x < 0 ? near * beyond : beyond);
+      simd::store<W, lanes>(curvature + k, near * beyond * beyond);
+    }
+  }
+};
+
+// Calls f(i, n, r) for blocks of at most Logistic::n rows i, i + 1, ...; r are the residuals on the line, then zeros.
+template <class W, class F>
+void each_block(const Line& line, Index begin, Index end, F&& f) {
+  const W* residual = static_cast<const W*>(line.residual.data);
+  const W* other = static_cast<const W*>(line.other.data);
+  const W t = W(line.t);
+  for (Index i = begin; i < end; i += Logistic<W>::n) {
+    W r[Logistic<W>::n] = {};
+    const Index n = i + Logistic<W>::n < end ? Logistic<W>::n : end - i;
+    for (Index k = 0; k < n; ++k) r[k] = residual[i + k] + t * (other[i + k] - residual[i + k]);
+    f(i, n, r);
+  }
+}
+
+template <class W>
+Slope slope_of(const Problem& problem, const Line& line, double gamma, Index begin, Index end) {
+  const W* residual = static_cast<const W*>(line.residual.data);
+  const W* other = static_cast<const W*>(line.other.data);
+  Slope slope;
+  Logistic<W> logistic;
+  each_block<W>(line, begin, end, [&](Index i, Index n, const W* r) {
+    logistic.set(r, W(gamma));
+    double first = 0.0, second = 0.0;
+    for (Index k = 0; k < n; ++k) {
+      const double cost = at(problem.cost, i + k), move = double(other[i + k] - residual[i + k]);
+      first += cost * double(logistic.value[k]) * move;
+      second += cost * double(logistic.curvature[k]) * move * move;
+    }
+    slope.first += first;
+    slope.second += second;
+  });
+  slope.second /= gamma;
+  return slope;
+}
+
+inline Slope slope(const Problem& problem, const Line& line, double gamma, Index begin, Index end) {
+  return line.residual.scalar == Scalar::float32 ? slope_of<float>(problem, line, gamma, begin, end)
+                                                 : slope_of<double>(problem, line, gamma, begin, end);
+}
+
+// Adds scale x x' to a matrix: of a short row entry by entry, of others in blocks that are packed first.
+template <class R>
+struct GramSum {
+  using T = typename R::Value;
+  using Tile = GramTile<T>;
+  static constexpr Index block = 48;
+  const R& rows;
+  double* matrix;
+  T* room;
+  Index side = rows.n_features + 1, width = Tile::width(side);
+  Index packed = 0;
+
+  void add(Index i, double scale) {
+    const auto row = rows.entries(i);
+    // Going through memory at random costs about as much as sixteen products in order.
+    if (16 * row.n * row.n < side * side)
+      add_entries(row, i, scale);
+    else
+      pack(i, scale);
+  }
+
+  template <class Entries>
+  void add_entries(const Entries& row, Index, double scale) {
+    for (Index a = 0; a < row.n; ++a) {
+      const double left = scale * double(row.value(a));
+      double* out = matrix + row.column(a) * side;
+      for (Index b = 0; b <= a; ++b) out[row.column(b)] += left * double(row.value(b));
+    }
+    double* out = matrix + (side - 1) * side;
+    const double left = scale * rows.bias;
+    for (Index b = 0; b < row.n; ++b) out[row.column(b)] += left * double(row.value(b));
+    out[side - 1] += left * rows.bias;
+  }
+
+  void pack(Index i, double scale) {
+    T* out = room + packed * width;
+    for (Index k = 0; k < width; ++k) out[k] = T(0);
+    rows.add(i, T(std::sqrt(scale)), out);
+    if (++packed == block) flush();
+  }
+
+  void flush() {
+    for (Index i = 0; i < side; i += Tile::tall)
+      for (Index j = 0; j < i + Tile::tall && j < side; j += Tile::wide)
+        Tile::add(room, packed, width, i, j, matrix, side);
+    packed = 0;
+  }
+};
+
+inline Index curvature_room(const Rows& rows) {
+  const Index side = rows.n_features + 1;
+  const Index narrow = GramTile<float>::width(side), wide = GramTile<double>::width(side);
+  return GramSum<DenseRows<float>>::block * (narrow > wide ? narrow : wide);
+}
+
+// Adds rows up: of dense ones some in the precision of W before the sum in double, which is twice as fast.
+template <class R, class W>
+struct RowSum {
+  static constexpr bool in_blocks = std::is_same_v<R, DenseRows<typename R::Value>> && std::is_same_v<W, float>;
+  const R& rows;
+  double* sum;
+  W* block;
+  Index side = rows.n_features + 1;
+
+  RowSum(const R& rows_, double* sum_, double* room)
+      : rows(rows_), sum(sum_), block(reinterpret_cast<W*>(room)) {
+    if constexpr (in_blocks)
+      for (Index j = 0; j < side; ++j) block[j] = W(0);
+  }
+  void add(Index i, W a) {
+    if constexpr (in_blocks)
+      rows.add(i, a, block);
+    else
+      rows.add(i, double(a), sum);
+  }
+  void end_block() {
+    if constexpr (in_blocks)
+      for (Index j = 0; j < side; ++j) {
+        sum[j] += double(block[j]);
+        block[j] = W(0);
+      }
+  }
+};
+
+template <class R, class W>
+Smoothed smooth_rows(const Problem& problem, const R& rows, const SmoothedState& state, double gamma, Index begin,
+                     Index end) {
+  W* residual = static_cast<W*>(state.line.residual.data);
+  W* alpha = static_cast<W*>(state.alpha.data);
+  Smoothed total;
+  Logistic<W> logistic;
+  RowSum<R, W> sum(rows, state.sum, state.room);
+  each_block<W>(state.line, begin, end, [&](Index i, Index n, const W* r) {
+    logistic.set(r, W(gamma));
+    Smoothed part;
+    for (Index k = 0; k < n; ++k) {
+      const Index row = i + k;
+      const double cost = at(problem.cost, row), sign = double(problem.sign[row]);
+      const double push = r[k] > W(0) ? double(r[k]) : 0.0;
+      const W moved = W(cost) * logistic.value[k], change = moved - alpha[row];
+      residual[row] = r[k];
+      alpha[row] = moved;
+      part.loss += cost * push;
+      part.gap += cost * push - double(moved) * double(r[k]);
+      part.alpha_sum += double(moved) * (1.0 - sign * at(problem.offset, row));
+      part.curved += double(logistic.curvature[k]) > least_curvature;
+      if (change != W(0)) sum.add(row, change * W(sign));
+    }
+    sum.end_block();
+    total.loss += part.loss, total.gap += part.gap, total.alpha_sum += part.alpha_sum;
+    total.curved += part.curved;
+  });
+  return total;
+}
+
+inline Smoothed smooth(const Problem& problem, const SmoothedState& state, double gamma, Index begin, Index end) {
+  return visit(problem.rows, state.alpha.scalar, [&]<class R, class W>(const R& rows, W) {
+    return smooth_rows<R, W>(problem, rows, state, gamma, begin, end);
+  });
+}
+
+// out += the second derivatives times the vector.
+inline void bend(const Problem& problem, const Buffer& residual, double gamma, const Buffer& vector, double* out,
+                 double* room, Index begin, Index end) {
+  visit(problem.rows, residual.scalar, [&]<class R, class W>(const R& rows, W) {
+    const W* v = static_cast<const W*>(vector.data);
+    Logistic<W> logistic;
+    RowSum<R, W> sum(rows, out, room);
+    each_block<W>(Line{residual, residual, 0.0}, begin, end, [&](Index i, Index n, const W* r) {
+      logistic.set(r, W(gamma));
+      for (Index k = 0; k < n; ++k)
+        if (double(logistic.curvature[k]) > least_curvature)
+          sum.add(i + k, W(at(problem.cost, i + k) / gamma) * logistic.curvature[k] * rows.dot(i + k, v));
+      sum.end_block();
+    });
+  });
+}
+
+// matrix (lower triangle) += the second derivatives, as every `every`th curved row tells them; `room` has
+// curvature_room entries.
+inline void curvature(const Problem& problem, const Buffer& residual, double gamma, Index every, double* matrix,
+                      double* room, Index begin, Index end) {
+  visit(problem.rows, residual.scalar, [&]<class R, class W>(const R& rows, W) {
+    GramSum<R> gram{rows, matrix, reinterpret_cast<typename R::Value*>(room)};
+    Logistic<W> logistic;
+    Index count = 0;
+    each_block<W>(Line{residual, residual, 0.0}, begin, end, [&](Index i, Index n, const W* r) {
+      logistic.set(r, W(gamma));
+      for (Index k = 0; k < n; ++k) {
+        if (!(double(logistic.curvature[k]) > least_curvature)) continue;
+        if (count++ % every == 0)
+          gram.add(i + k, at(problem.cost, i + k) * double(logistic.curvature[k]) / gamma * double(every));
+      }
+    });
+    gram.flush();
+  });
+}
+
+}  // namespace pegasos::PEGASOS_ISA

@@ -1,0 +1,254 @@
+"""Newton's method on a smoothed problem, while the smoothing goes to nothing.
+
+    P_gamma(w) = lam/2 |w|^2 + (1/total) sum_i cost_i gamma log(1 + exp(r_i/gamma))
+    r_i = 1 - sign_i (<w, x_i> + offset_i)
+
+At its minimum w = w(alpha) with alpha_i = cost_i/(1 + exp(-r_i/gamma)), a dual point of the problem itself, and the
+duality gap of the two is (1/total) sum_i (cost_i max(0, r_i) - alpha_i r_i): it falls with the square of gamma, as only
+rows within a few gamma of the margin have a part in it. Only these rows bend the objective, so that its second
+derivatives cost little; the number of steps hardly depends on lam or on the conditioning; and all but the last steps
+can do with a sample of the rows. (Lee, Mangasarian: SSVM, Computational Optimization and Applications 20, 2001;
+Chapelle: Training a support vector machine in the primal, Neural Computation 19, 2007.) Given any weights, the result
+is a point with a gap that is small, not tiny: that is left to others. The passes over the rows, which threads share:
+cpp/core/pegasos/newton.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.problem import Floats, Problem, Rows, inner
+
+Vector = npt.NDArray[np.float64]
+
+_first_gamma = 0.6
+_smaller = 0.4  # gamma, when its minimum is near enough
+_coarser = 4  # each sample has one row where the next one has so many
+_rows_a_feature = 8  # of a sample, at least
+_fewest = 2000  # rows of a sample
+_direct = 320  # side of a matrix that is computed anew at each step
+_largest = 1500  # side of a matrix
+_most_steps = 80
+_most_products = 30
+_patience = 8  # products, after which a new matrix is worth its price
+
+
+@dataclass
+class NewtonState:
+    """A point and what is known there: plain arrays, picklable."""
+
+    weights: Vector
+    gamma: float
+    stride: int  # every so manieth row is looked at; 1: all
+    residual: Floats  # of the rows looked at
+    other: Floats  # those of the point that a step aims at
+    alpha: Floats
+    sum: Vector  # sum_i alpha_i sign_i x_i
+    primal: float = np.inf  # of the rows looked at
+    dual: float = 0.0
+    smoothing: float = np.inf  # the part of the gap that is due to gamma
+    curved: int = 0  # rows that bend the objective
+    width: float = 1.0  # times gamma: how far the second derivatives look
+    factor: Vector | None = None  # of a matrix near that of the second derivatives
+    visits: int = 0
+    steps: int = 0
+    reviews: int = 0  # certificates asked for
+    stalled: bool = False
+    sample: Problem | None = field(default=None, repr=False)  # of the rows looked at
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "sample": None}
+
+    @property
+    def gap(self) -> float:
+        """The relative gap, as the rows looked at show it."""
+        return (self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class Newton:
+    """The settings: the type of what there is one of for each row."""
+
+    dtype: npt.DTypeLike = np.float64
+
+    @staticmethod
+    def price(problem: Problem) -> float:
+        """About how many nanoseconds a solution takes; infinite where the matrices would be too large."""
+        rows = problem.rows
+        assert isinstance(rows, Rows)
+        n, side = rows.n_rows, rows.n_features + 1
+        if side > _largest or n < max(_fewest, _rows_a_feature * side):
+            return np.inf
+        stored = rows.n_stored / n
+        passes = 4.0 + 6.0 * min(1.0, 64.0 * side / n)
+        row = 20.0 + 0.7 * stored
+        if side <= _direct:
+            curvature, factors = min(stored**2, side**2 / 32.0), 15.0 * side**3 / 24.0
+        else:
+            curvature, factors = 15.0 * row, 0.6 * side**3
+        return n * (passes * row + curvature) / rows.threads + factors
+
+    def start(self, problem: Problem) -> NewtonState:
+        """The zero vector, and the smallest sample."""
+        n, side = problem.rows.n_rows, problem.rows.n_features + 1
+        stride = 1
+        while n // (stride * _coarser) >= max(_rows_a_feature * side, _fewest):
+            stride *= _coarser
+        none = np.empty(0, self.dtype)
+        state = NewtonState(np.zeros(side), _first_gamma, stride, none, none, none, np.zeros(side))
+        self._look(problem, state)
+        return state
+
+    def step(self, problem: Problem, state: NewtonState, tol: float) -> None:
+        """One step, after which gamma may be smaller or the rows more."""
+        rows = self._rows(problem, state)
+        gradient = rows.lam * state.weights - state.sum / rows.total
+        move = self._direction(rows, state, gradient)
+        slope = inner(gradient, move)
+        state.steps += 1
+        state.visits += rows.rows.n_rows
+        state.stalled = state.steps >= _most_steps or not slope < 0.0
+        if state.stalled:
+            return
+        _core.residuals(rows.native, (state.weights + move).astype(self.dtype), state.other)
+        t = self._length(rows, state, move, slope)
+        state.weights = state.weights + t * move
+        # A short step met rows that it had not seen bend: look further.
+        if t < 0.2:
+            state.width *= 2.0
+        elif t == 1.0:
+            state.width = max(1.0, 0.5 * state.width)
+        is_near = t == 1.0 and -0.5 * slope <= 2.0 * state.smoothing
+        # A sample tells the weights no better than this.
+        enough = tol if state.stride == 1 else max(tol, 12.0 * len(move) / rows.rows.n_rows)
+        is_smooth = state.smoothing > 0.5 * enough * state.primal
+        if is_near and is_smooth:
+            state.gamma *= _smaller
+        self._smooth(rows, state, t)
+        if is_near and not is_smooth and state.stride > 1:
+            state.stride //= _coarser
+            self._look(problem, state)
+
+    def look_at_all(self, problem: Problem, state: NewtonState) -> None:
+        """Know alpha of all rows."""
+        if state.stride > 1:
+            state.stride = 1
+            self._look(problem, state)
+
+    def _rows(self, problem: Problem, state: NewtonState) -> Problem:
+        """The problem of the rows looked at."""
+        if state.stride == 1:
+            return problem
+        if state.sample is None:
+            chosen = np.arange(state.stride // 2, problem.rows.n_rows, state.stride)
+            cost = problem.cost[chosen]
+            state.sample = replace(
+                problem,
+                rows=problem.rows.view(chosen),
+                sign=problem.sign[chosen],
+                cost=cost,
+                offset=problem.offset[chosen],
+                total=problem.total * max(float(np.sum(cost)), 1e-300) / float(np.sum(problem.cost)),
+            )
+        return state.sample
+
+    def _look(self, problem: Problem, state: NewtonState) -> None:
+        """Go on with other rows at the same point."""
+        state.sample = state.factor = None
+        rows = self._rows(problem, state)
+        n = rows.rows.n_rows
+        state.residual, state.other, state.alpha = (np.zeros(n, self.dtype) for _ in range(3))
+        _core.residuals(rows.native, state.weights.astype(self.dtype), state.residual)
+        state.sum[:] = 0.0
+        state.visits += n
+        self._smooth(rows, state, 0.0)
+
+    def _smooth(self, rows: Problem, state: NewtonState, t: float) -> None:
+        """Go to t on the line from the residuals to the others, and take stock there."""
+        loss, gap, alpha_sum, state.curved = _core.smooth(
+            rows.native, state.residual, state.other, t, state.gamma, state.alpha, state.sum
+        )
+        state.primal = 0.5 * rows.lam * inner(state.weights, state.weights) + loss / rows.total
+        square = inner(state.sum, state.sum) / (rows.lam * rows.total) / rows.total
+        state.dual = alpha_sum / rows.total - 0.5 * square
+        state.smoothing = gap / rows.total
+
+    def _direction(self, rows: Problem, state: NewtonState, gradient: Vector) -> Vector:
+        """Where the quadratic that touches the smoothed objective has its minimum; nan where rounding hides it."""
+        if len(gradient) <= _direct or state.factor is None:
+            state.factor = self._factor(rows, state)
+        move = _solve(state.factor, -gradient)
+        return move if len(gradient) <= _direct else self._improved(rows, state, gradient, move)
+
+    def _improved(self, rows: Problem, state: NewtonState, gradient: Vector, eased: Vector) -> Vector:
+        """Conjugate gradients: the factor is of another point, or of some of the rows."""
+        assert state.factor is not None
+        move, left, along = np.zeros_like(gradient), -gradient, eased
+        square = first = inner(left, eased)
+        n_products = 0
+        while n_products < _most_products:
+            n_products += 1
+            bent = self._bent(rows, state, along)
+            length = square / inner(along, bent)
+            move += length * along
+            left -= length * bent
+            eased = _solve(state.factor, left)
+            before, square = square, inner(left, eased)
+            if not square > 0.01 * first:
+                break
+            along = eased + square / before * along
+        if n_products > _patience:
+            state.factor = None
+        return move
+
+    def _bent(self, rows: Problem, state: NewtonState, vector: Vector) -> Vector:
+        """The second derivatives times a vector."""
+        out = np.zeros_like(vector)
+        _core.bend(rows.native, state.residual, state.width * state.gamma, vector.astype(self.dtype), out)
+        return out / rows.total + rows.lam * vector
+
+    def _factor(self, rows: Problem, state: NewtonState) -> Vector | None:
+        """The second derivatives, all or as some of the rows tell them; None where they are not definite."""
+        side = len(state.weights)
+        matrix = np.zeros((side, side))
+        every = 1 if side <= _direct else max(1, state.curved // (10 * side))
+        _core.curvature(rows.native, state.residual, state.width * state.gamma, every, matrix)
+        matrix /= rows.total
+        matrix[np.diag_indices_from(matrix)] += rows.lam
+        return matrix if _core.factor(matrix) else None
+
+    def _length(self, rows: Problem, state: NewtonState, move: Vector, slope: float) -> float:
+        """How far to go to about the minimum along the line, at most 1."""
+        along, square = rows.lam * inner(state.weights, move), rows.lam * inner(move, move)
+
+        def derivatives(t: float) -> tuple[float, float]:
+            first, second = _core.slope(rows.native, state.residual, state.other, t, state.gamma)
+            return first / rows.total + along + t * square, second / rows.total + square
+
+        low, high, t = 0.0, 1.0, 1.0
+        first, second = derivatives(t)
+        if first <= -0.3 * slope:
+            return t
+        for _ in range(20):
+            t = t - first / second
+            if not low < t < high:
+                t = 0.5 * (low + high)
+            first, second = derivatives(t)
+            if abs(first) <= -0.1 * slope:
+                break
+            low, high = (low, t) if first > 0.0 else (t, high)
+        return t
+
+
+def _solve(factor: Vector | None, vector: Vector) -> Vector:
+    """The solution with a factor; nan without one."""
+    if factor is None:
+        return np.full_like(vector, np.nan)
+    solution = vector.copy()
+    _core.solve(factor, solution)
+    return solution

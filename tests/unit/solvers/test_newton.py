@@ -1,0 +1,187 @@
+"""Newton's method on the smoothed problem: its passes against numpy, its solutions against the certificate."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from pegasos import PegasosClassifier, _core
+from pegasos.certificate import certify
+from pegasos.problem import Problem, Rows
+from pegasos.solution import Status
+from pegasos.solvers.auto import Auto
+from pegasos.solvers.driver import Stop, run
+from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.newton import Newton
+from pegasos.solvers.pegasos import Pegasos
+
+
+def noisy_problem(n=3000, d=7, *, lam=1e-3, dtype=np.float64, sparse=False, threads=1, seed=0):
+    random = np.random.default_rng(seed)
+    values = random.normal(size=(n, d)).astype(dtype)
+    if sparse:
+        values[random.random(values.shape) < 0.7] = 0
+    sign = np.where(values @ random.normal(size=d) + random.normal(size=n) > 0, 1, -1).astype(np.int8)
+    rows = Rows.of(sp.csr_matrix(values) if sparse else values, 0.5, threads)
+    cost, offset = random.uniform(0.0, 2.0, n), random.normal(size=n) / 5
+    return Problem(rows, sign, cost, offset, lam, float(n))
+
+
+def matrix(problem):
+    values = problem.rows.values
+    dense = np.asarray(values.toarray() if sp.issparse(values) else values, np.float64)
+    return np.c_[dense, np.full(len(dense), problem.rows.bias)]
+
+
+def at(problem, weights):
+    return 1.0 - problem.sign * (matrix(problem) @ weights + problem.offset)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_passes_are_those_of_numpy(dtype, sparse, threads):
+    problem = noisy_problem(13_001, 21, dtype=dtype, sparse=sparse, threads=threads)
+    random = np.random.default_rng(1)
+    weights, other, gamma, t = random.normal(size=22), random.normal(size=22), 0.3, 0.4
+    near = {"rtol": 1e-6, "atol": 1e-6} if dtype == np.float64 else {"rtol": 2e-4, "atol": 2e-4}
+    r, s = (np.empty(13_001, dtype) for _ in range(2))
+    _core.residuals(problem.native, weights.astype(dtype), r)
+    _core.residuals(problem.native, other.astype(dtype), s)
+    assert np.allclose(r, at(problem, weights), **near)
+    there = at(problem, weights) + t * (at(problem, other) - at(problem, weights))
+    share = 1.0 / (1.0 + np.exp(-there / gamma))
+    move = at(problem, other) - at(problem, weights)
+    first, second = _core.slope(problem.native, r, s, t, gamma)
+    assert np.isclose(first, np.sum(problem.cost * share * move), **near)
+    assert np.isclose(second, np.sum(problem.cost * share * (1 - share) * move**2) / gamma, **near)
+
+    alpha, total = np.zeros(13_001, dtype), np.zeros(22)
+    loss, gap, alpha_sum, curved = _core.smooth(problem.native, r, s, t, gamma, alpha, total)
+    exact = problem.cost * share
+    assert np.allclose(r, there, **near)
+    assert np.allclose(alpha, exact, **near)
+    assert np.allclose(total, matrix(problem).T @ (exact * problem.sign), rtol=1e-3, atol=0.02)
+    assert np.isclose(loss, np.sum(problem.cost * np.maximum(there, 0)), **near)
+    assert np.isclose(gap, np.sum(problem.cost * np.maximum(there, 0) - exact * there), rtol=1e-3)
+    assert np.isclose(alpha_sum, np.sum(exact * (1 - problem.sign * problem.offset)), **near)
+
+    curvature = np.where(share * (1 - share) > 1e-3, problem.cost * share * (1 - share) / gamma, 0.0)
+    assert abs(curved - np.count_nonzero(curvature)) <= 3
+    expected = matrix(problem).T @ (curvature[:, None] * matrix(problem))
+    found, vector, bent = np.zeros((22, 22)), random.normal(size=22), np.zeros(22)
+    _core.curvature(problem.native, r, gamma, 1, found)
+    assert np.allclose(np.tril(found), np.tril(expected), rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+    _core.bend(problem.native, r, gamma, vector.astype(dtype), bent)
+    assert np.allclose(bent, expected @ vector, rtol=1e-3, atol=1e-3 * np.abs(expected @ vector).max())
+
+
+def test_a_second_pass_adds_only_what_has_changed():
+    problem = noisy_problem(500)
+    r, s = (at(problem, np.full(8, value)) for value in (0.1, 0.3))
+    alpha, total = np.zeros(500), np.zeros(8)
+    _core.smooth(problem.native, r, s, 0.0, 0.2, alpha, total)
+    _core.smooth(problem.native, r, s, 1.0, 0.1, alpha, total)
+    assert np.allclose(total, matrix(problem).T @ (alpha * problem.sign))
+    assert np.allclose(r, s)
+
+
+def test_every_other_curved_row_counts_twice():
+    problem = noisy_problem(400)
+    r, halved, expected = at(problem, np.zeros(8)), np.zeros((8, 8)), np.zeros((8, 8))
+    curved = np.flatnonzero(np.abs(r) < 100)  # all are curved with so large a gamma
+    _core.curvature(problem.native, r, 50.0, 2, halved)
+    some = replace(problem, cost=np.where(np.isin(np.arange(400), curved[::2]), 2.0 * problem.cost, 0.0))
+    _core.curvature(some.native, r, 50.0, 1, expected)
+    assert np.allclose(halved, expected)
+
+
+def solve(problem, tol, dtype=np.float64):
+    solver = Newton(dtype)
+    state = solver.start(problem)
+    while not state.stalled and (state.stride > 1 or state.gap > tol):
+        solver.step(problem, state, tol)
+    return state
+
+
+@pytest.mark.parametrize("d", [7, 330])
+@pytest.mark.parametrize("lam", [1e-2, 1e-4, 1e-5])
+def test_the_gap_it_claims_is_the_gap_there_is(lam, d):
+    problem = noisy_problem(12_000, d, lam=lam)
+    state = solve(problem, 1e-3)
+    proof = certify(problem, state.weights, state.alpha)
+    assert not state.stalled
+    assert proof.relative_gap <= 1e-3 * (1 + 1e-6)
+    assert np.isclose(proof.primal, state.primal)
+    assert np.isclose(proof.dual, state.dual)
+
+
+def test_most_steps_look_at_a_sample():
+    problem = noisy_problem(40_000, 4)
+    state = solve(problem, 1e-3)
+    assert state.visits < 8 * 40_000
+    assert state.steps >= 8
+
+
+def test_single_precision_reaches_the_same_gap():
+    problem = noisy_problem(12_000, 9, lam=1e-4, dtype=np.float32)
+    state = solve(problem, 1e-3, np.float32)
+    assert certify(problem, state.weights, state.alpha).relative_gap <= 1.1e-3
+
+
+def test_a_stored_state_goes_on_as_the_other_would_have():
+    problem = noisy_problem(30_000, 5)
+    solver = Newton()
+    one = solver.start(problem)
+    for _ in range(3):
+        solver.step(problem, one, 1e-3)
+    assert one.stride > 1
+    two = pickle.loads(pickle.dumps(one))
+    for state in (one, two):
+        for _ in range(4):
+            solver.step(problem, state, 1e-3)
+    assert np.array_equal(one.weights, two.weights)
+    assert np.array_equal(one.alpha, two.alpha)
+
+
+AUTO = Auto(Pegasos(), DualAscent())
+
+
+def test_auto_takes_it_where_dual_ascent_would_need_many_epochs():
+    easy, hard = noisy_problem(30_000, 5, lam=2.0), noisy_problem(30_000, 5, lam=1e-5)
+    assert AUTO.start(easy, 0).newton is None
+    assert AUTO.start(hard, 0).newton is not None
+    assert AUTO.start(noisy_problem(500, 5, lam=1e-5), 0).newton is None
+    solution = run(hard, AUTO, Stop())
+    assert solution.status is Status.CERTIFIED
+    assert np.array_equal(solution.alpha, hard.within_bounds(solution.alpha))
+
+
+def test_dual_ascent_takes_over_when_it_leads_nowhere():
+    problem = noisy_problem(30_000, 5, lam=1e-5)
+    state = AUTO.start(problem, 0)
+    state.newton.steps = 79  # the next step is its last
+    solution = run(problem, AUTO, Stop(), state=state)
+    assert state.newton is None
+    assert solution.status is Status.CERTIFIED
+
+
+def test_a_run_that_ends_amid_a_sample_hands_over_all_rows():
+    problem = noisy_problem(40_000, 4, lam=1e-5)
+    solution = run(problem, AUTO, Stop(time_budget=1e-9))
+    assert solution.status is Status.TIME
+    assert len(solution.alpha) == 40_000
+    assert solution.certificate.dual > 0.0
+
+
+def test_threads_change_the_rounding_and_nothing_else():
+    problem = noisy_problem(20_000, 6, lam=1e-4, dtype=np.float32)
+    y = problem.sign
+    fits = [PegasosClassifier(lam=1e-4, n_jobs=jobs, random_state=0).fit(problem.rows.values, y) for jobs in (1, 2, 2)]
+    one, two, again = fits
+    assert np.array_equal(two.coef_, again.coef_)
+    assert np.array_equal(two.alpha_, again.alpha_)
+    assert np.allclose(one.coef_, two.coef_, rtol=1e-3, atol=1e-3)
+    assert all(fit.certificate_.relative_gap <= 1e-3 for fit in fits)
