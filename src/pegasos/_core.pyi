@@ -116,6 +116,9 @@ class DualCounters:
     def active(self) -> int: ...
 
     @property
+    def position(self) -> int: ...
+
+    @property
     def sweep_gap(self) -> float: ...
 
     def recall_all_rows(self) -> None:
