@@ -52,12 +52,14 @@ class Window:
         Value of the constant column.
     room : int
         Bytes for blocks that stay. The block at work and those that are being read come on top of it.
+    fits : bool
+        Whether all blocks have room together: then each stays whole.
     """
 
     ahead = 1  # blocks that are read while one is at work
 
-    def __init__(self, source: BlockSource, bias: float, room: int) -> None:
-        self.source, self.bias, self.room = source, bias, room
+    def __init__(self, source: BlockSource, bias: float, room: int, *, fits: bool = False) -> None:
+        self.source, self.bias, self.room, self.fits = source, bias, room, fits
         self.n_read = 0  # bytes
         self.occasion: int | None = None  # the number of the walk that the last plan is for; None: a pass over all rows
         self._reader = ThreadPoolExecutor(1, "pegasos-reader")
@@ -102,7 +104,7 @@ class Window:
         free = self.room - self._used + (0 if before is None else before.n_bytes)
         self._drop(k)
         share = len(left) / piece.rows.n_rows
-        if share * piece.n_bytes <= free and (share < 0.5 or piece.n_bytes > free):
+        if share * piece.n_bytes <= free and (piece.n_bytes > free or (share < 0.5 and not self.fits)):
             piece = piece.take(left)
         if piece.n_bytes <= free:
             self._kept[k] = piece

@@ -20,6 +20,7 @@ class Labels:
 
     classes: npt.NDArray[Any]
     codes: npt.NDArray[np.integer[Any]]  # of all rows, as narrow as the classes allow
+    n_bytes: int  # of all blocks in memory
     largest_block: int  # bytes
 
     @property
@@ -34,7 +35,7 @@ def read_labels(source: BlockSource) -> Labels:
         raise PegasosError("the source has no rows; there is nothing to learn from.")
     codes = np.empty(source.n_rows, np.int32)
     number_of: dict[Any, int] = {}
-    largest = 0
+    n_bytes = []
     for k in range(source.n_blocks):
         begin, end = source.starts[k : k + 2]
         block = source.block(k)
@@ -42,11 +43,11 @@ def read_labels(source: BlockSource) -> Labels:
         if y.shape != (end - begin,):
             raise PegasosError(f"block {k} of the source has {end - begin} rows and labels of shape {y.shape}.")
         codes[begin:end] = _numbered(y, number_of, k)
-        largest = max(largest, bytes_of(block.X) + 8 * len(y))
+        n_bytes.append(bytes_of(block.X) + 8 * len(y))
     labels = np.array(list(number_of))
     classes = find_classes(labels, None)
     in_order = np.searchsorted(classes, labels).astype(np.min_scalar_type(-len(classes)))
-    return Labels(classes, in_order[codes], largest)
+    return Labels(classes, in_order[codes], sum(n_bytes), max(n_bytes))
 
 
 def _numbered(y: npt.NDArray[Any], number_of: dict[Any, int], k: int) -> npt.NDArray[np.int32]:

@@ -60,7 +60,7 @@ def fit_source(model: Any, source: Any, plan: Plan) -> None:
         solver = _solver(model, source)
         seed = _seed(model, plan)
         room = _room(plan.memory, source, labels, solver, len(positive))
-        with Window(source, terms.bias, room) as window:
+        with Window(source, terms.bias, room, fits=labels.n_bytes <= room) as window:
             problem = SourceProblem(window, labels.codes, positive, terms.factors, terms.lam, terms.total)
             checkpoint = _checkpoint(model, problem, plan, classes=labels.classes, seed=seed)
             solution = _solve(model, problem, solver, seed, checkpoint)

@@ -160,7 +160,7 @@ def _bytes(counters: list[Any]) -> npt.NDArray[np.uint8]:
 
 def _counters(kind: Any, n: int, stored: npt.NDArray[Any]) -> list[Any]:
     _check(stored.ndim == 2 and len(stored) == n and stored.dtype == np.uint8, "counters")
-    counters = [kind() for _ in range(n)]
+    counters = [kind.__new__(kind) for _ in range(n)]
     for each, row in zip(counters, stored, strict=True):
         each.__setstate__(row.tobytes())
     return counters

@@ -61,11 +61,11 @@ class Walker(ABC, Generic[State]):
 
     def advance_to(self, problem: SourceProblem, state: State, visits: int) -> None:
         """Go on with the block at hand, and from it to the next."""
-        walk = state.walk
+        walk, order = state.walk, self._order(problem, state)
         while walk.visits < visits:
             if walk.place < 0:
                 self._begin_walk(problem, state)
-            order = self._order(problem, state)
+                order = self._order(problem, state)
             if problem.window.occasion != walk.number:
                 self._announce(problem, state, order)
             block = order[walk.place]
