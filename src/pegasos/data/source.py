@@ -202,5 +202,5 @@ def _digest(*parts: Any) -> str:
     for part in parts:
         array = np.asarray(part)
         digest.update(f"{array.shape} {array.dtype} ".encode())
-        digest.update(repr(array.tolist()).encode() if array.dtype.hasobject else bytes_of(array))
+        digest.update(repr(array.tolist()).encode() if array.dtype.hasobject else bytes_of(array).data)
     return digest.hexdigest()

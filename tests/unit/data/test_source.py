@@ -64,8 +64,8 @@ def test_the_fingerprint_is_that_of_the_content():
     assert ArraySource(X.copy(), y.copy(), block_rows=3).fingerprint == first
     changed = X.copy()
     changed.data[0] += 1
-    others = [ArraySource(changed, y), ArraySource(X, y[::-1]), ArraySource(X, y.astype(object)), ArraySource(dense(X), y)]
-    assert len({first, *(other.fingerprint for other in others)}) == 5
+    others = [(changed, y), (X, np.roll(y, 1)), (X, y.astype(object)), (dense(X), y)]
+    assert len({first, *(ArraySource(*other).fingerprint for other in others)}) == 5
 
 
 @pytest.mark.parametrize(
