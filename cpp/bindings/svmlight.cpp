@@ -23,9 +23,9 @@ static std::tuple<Index, Index> count(TextArray text) {
 }
 
 static const char* word_of(TextFault fault) {
-  static constexpr const char* words[] = {"",       "label",      "no_label",        "many_labels", "query",
-                                          "entry",  "index",      "below_base",      "beyond_features", "wide",
-                                          "repeated", "value",    "not_finite",      "too_large",   "no_room"};
+  static constexpr const char* words[] = {"",         "label", "no_label",   "many_labels",     "query",
+                                          "entry",    "index", "below_base", "beyond_features", "wide",
+                                          "repeated", "value", "not_finite", "too_large",       "no_room"};
   return words[int(fault)];
 }
 
@@ -61,9 +61,10 @@ static std::tuple<Index, Index, Index, const char*, Index, Index> read(TextArray
 
 void bind_svmlight(nb::module_& m) {
   m.def("count_svmlight", count, nb::arg("text"), "At most how many rows and entries the text has.");
-  m.def("read_svmlight", read, nb::arg("text"), nb::arg("base"), nb::arg("n_features"), nb::arg("allows_not_finite"),
-        nb::arg("labels"), nb::arg("ends"), nb::arg("columns"), nb::arg("values"),
-        "Reads lines of text into the arrays; rows, entries, features, and the first fault: its name, place and column.");
+  m.def(
+      "read_svmlight", read, nb::arg("text"), nb::arg("base"), nb::arg("n_features"), nb::arg("allows_not_finite"),
+      nb::arg("labels"), nb::arg("ends"), nb::arg("columns"), nb::arg("values"),
+      "Reads lines of text into the arrays; rows, entries, features, and the first fault: its name, place and column.");
 }
 
 }  // namespace pegasos

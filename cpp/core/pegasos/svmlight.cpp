@@ -79,9 +79,7 @@ class TextReader {
     if (!number.end) return refuse(TextFault::label, place);
     p_ = number.end;
     if (!at_break()) {
-      const TextFault fault = *p_ == ':'   ? TextFault::no_label
-                              : *p_ == ',' ? TextFault::many_labels
-                                           : TextFault::label;
+      const TextFault fault = *p_ == ':' ? TextFault::no_label : *p_ == ',' ? TextFault::many_labels : TextFault::label;
       return refuse(fault, place);
     }
     if (!std::isfinite(number.value))

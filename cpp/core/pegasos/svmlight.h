@@ -15,20 +15,20 @@ namespace pegasos {
 
 enum class TextFault {
   none,
-  label,            // no number where a label should be
-  no_label,         // the line begins with a feature
-  many_labels,      // "1,2"
-  query,            // qid without a number
-  entry,            // no index:value
-  index,            // of more than 18 digits
-  below_base,       // 0 where indices begin with 1
+  label,  // no number where a label should be
+  no_label,  // the line begins with a feature
+  many_labels,  // "1,2"
+  query,  // qid without a number
+  entry,  // no index:value
+  index,  // of more than 18 digits
+  below_base,  // 0 where indices begin with 1
   beyond_features,  // more than there are
-  wide,             // does not fit the type of the columns
-  repeated,         // the same index twice in a row
-  value,            // no number
-  not_finite,       // nan or inf, and not allowed
-  too_large,        // for the type of the values
-  no_room,          // the text has changed since it was counted
+  wide,  // does not fit the type of the columns
+  repeated,  // the same index twice in a row
+  value,  // no number
+  not_finite,  // nan or inf, and not allowed
+  too_large,  // for the type of the values
+  no_room,  // the text has changed since it was counted
 };
 
 struct TextCounts {
@@ -36,7 +36,7 @@ struct TextCounts {
 };
 
 struct TextSettings {
-  Index base;        // the index of the first feature: 0 or 1
+  Index base;  // the index of the first feature: 0 or 1
   Index n_features;  // columns must be below
   bool allows_not_finite;
 };
@@ -54,7 +54,7 @@ struct TextRead {
   Index n_rows, n_entries;
   Index n_features;  // the largest column plus 1
   TextFault fault;
-  Index place;   // the byte of the fault; of a repeated index: where its line begins
+  Index place;  // the byte of the fault; of a repeated index: where its line begins
   Index column;  // which the fault is about, -1 for none
 };
 

@@ -10,6 +10,8 @@ import hashlib
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -76,6 +78,15 @@ class BlockSource(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Origin:
+    """A file: where its bytes are, what messages call it, and what tells it from its former self."""
+
+    path: Path
+    name: str
+    fingerprint: str
+
+
 class Blocks(ABC):
     """What the sources share: they count their blocks, begin anew, and refuse a block that is not there."""
 
@@ -83,6 +94,11 @@ class Blocks(ABC):
     is_sparse: bool
     dtype: np.dtype[Any]
     starts: Starts
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Another one when the content is another."""
 
     @property
     def n_rows(self) -> int:
@@ -112,6 +128,17 @@ class Blocks(ABC):
 
     @abstractmethod
     def _read(self, k: int) -> Block: ...
+
+
+class FileBlocks(Blocks):
+    """Blocks of a file."""
+
+    origin: Origin
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the file and of how it is read."""
+        return self.origin.fingerprint
 
 
 class ArraySource(Blocks):
@@ -150,12 +177,17 @@ class ArraySource(Blocks):
         """A digest of all numbers and labels, made when first asked for."""
         if self._fingerprint is None:
             parts = (self._X.data, self._X.indices, self._X.indptr) if self.is_sparse else (self._X,)
-            self._fingerprint = _digest(str(self._X.shape), *parts, self._y)
+            self._fingerprint = digest(str(self._X.shape), *parts, self._y)
         return self._fingerprint
 
     def _read(self, k: int) -> Block:
         begin, end = self.starts[k : k + 2]
         return Block(rows_between(self._X, begin, end), self._y[begin:end])
+
+
+def reason(error: Exception) -> str:
+    """What another library says, as the end of a sentence."""
+    return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
 
 
 def even_starts(n_rows: int, block_rows: int) -> Starts:
@@ -182,6 +214,16 @@ def csr_of(
     return matrix
 
 
+def is_sound(X: sp.csr_matrix) -> bool:
+    """Whether these arrays are those of a CSR matrix, so that loops may go where its columns point."""
+    ends = X.indptr
+    if len(ends) != X.shape[0] + 1 or len(X.indices) != len(X.data) or ends[0] != 0 or ends[-1] != len(X.data):
+        return False
+    columns = X.indices
+    are_inside = not len(columns) or 0 <= columns.min() <= columns.max() < X.shape[1]
+    return bool(are_inside and (ends[1:] >= ends[:-1]).all())
+
+
 def _checked_rows(X: Matrix) -> Matrix:
     if sp.issparse(X) and X.format != "csr":
         raise PegasosError(f"X must be an array or a CSR matrix, got one in format {X.format!r}: use X.tocsr().")
@@ -197,10 +239,11 @@ def bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _digest(*parts: Any) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+def digest(*parts: Any) -> str:
+    """A short text that differs when any of these arrays or texts does."""
+    found = hashlib.blake2b(digest_size=16)
     for part in parts:
         array = np.asarray(part)
-        digest.update(f"{array.shape} {array.dtype} ".encode())
-        digest.update(repr(array.tolist()).encode() if array.dtype.hasobject else bytes_of(array).data)
-    return digest.hexdigest()
+        found.update(f"{array.shape} {array.dtype} ".encode())
+        found.update(repr(array.tolist()).encode() if array.dtype.hasobject else bytes_of(array).data)
+    return found.hexdigest()

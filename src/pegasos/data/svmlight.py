@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from pegasos.data.faults import TextError
 from pegasos.data.parsing import Parsed, Reading, Text, ZeroBased, known_base, parse
-from pegasos.data.source import Block, Blocks
-from pegasos.data.text import LineFile, compression_of, decompressed, default_block_bytes, place_of, stamp_of
+from pegasos.data.source import Block, FileBlocks, Origin
+from pegasos.data.text import LineFile, compression_of, decompressed, default_block_bytes, place_of
 from pegasos.errors import PegasosError
 
 
@@ -76,37 +76,33 @@ def read_svmlight(
     return found.matrix(n_features), found.labels
 
 
-class SvmlightSource(Blocks):
+class SvmlightSource(FileBlocks):
     """Blocks of a plain file of svmlight text, which is read once, from end to end, when it is opened.
 
     Parameters
     ----------
-    path : Path
+    origin : Origin
     n_features, dtype, zero_based, allow_nan
         As of `read_svmlight`.
     block_bytes : int
         About how many bytes of the file make a block.
-    name : str, optional
-        What messages call the file.
     """
 
     is_sparse = True
 
     def __init__(
         self,
-        path: Path,
+        origin: Origin,
         *,
         n_features: int | None = None,
         dtype: npt.DTypeLike = np.float32,
         zero_based: ZeroBased = "auto",
         allow_nan: bool = False,
         block_bytes: int = default_block_bytes,
-        name: str | None = None,
     ) -> None:
-        self._file = LineFile(path, name or str(path), block_bytes)
+        self.origin, self._file = origin, LineFile(origin, block_bytes)
         reading = Reading(zero_based, n_features, np.dtype(dtype), allow_nan)
         self.dtype = reading.dtype
-        self.fingerprint = f"svmlight {stamp_of(path)} {reading} {block_bytes}"
         survey = known_base(reading, self._survey)
         self._reading, self._places, self.starts = survey.reading, survey.places, survey.starts
         self.n_features = n_features or survey.n_features

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pegasos.data.source import Origin, reason
 from pegasos.errors import PegasosError
 
 default_block_bytes = 1 << 24
@@ -33,19 +34,17 @@ class LineFile:
 
     Parameters
     ----------
-    path : Path
-    name : str
-        What messages call it.
+    origin : Origin
     block_bytes : int
         About how many bytes a block has; a longer line makes a longer block.
     """
 
-    def __init__(self, path: Path, name: str, block_bytes: int) -> None:
+    def __init__(self, origin: Origin, block_bytes: int) -> None:
         if block_bytes < 1:
             raise PegasosError(f"block_bytes must be at least 1, got {block_bytes}.")
-        self.path, self.name, self.block_bytes = path, name, block_bytes
-        self.size = _stat(path).st_size
-        self._stamp = stamp_of(path)
+        self.path, self.name, self.block_bytes = origin.path, origin.name, block_bytes
+        self._stamp = stamp_of(self.path)
+        self.size = self.path.stat().st_size
 
     def blocks(self, begin: int = 0) -> Iterator[tuple[int, bytes]]:
         """Where each block begins, and its bytes: whole lines."""
@@ -101,7 +100,7 @@ def decompressed(path: Path) -> Iterator[bytes]:
     try:
         yield from _decompress(path, make)
     except failures as error:
-        raise PegasosError(f"{path} is not a whole {compression} file: {error}.") from error
+        raise PegasosError(f"{path} is not a whole {compression} file: {reason(error)}.") from error
 
 
 @contextmanager
@@ -155,7 +154,7 @@ def _stat(path: Path) -> os.stat_result:
     try:
         state = path.stat()
     except OSError as error:
-        raise PegasosError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise PegasosError(f"{path} cannot be read: {error.strerror or reason(error)}.") from error
     if path.is_dir():
         raise PegasosError(f"{path} is a folder: name a file.")
     return state
