@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from pegasos.data.source import Block, FileBlocks, Matrix, Origin, csr_of, even_starts, is_sound, reason, rows_between
+from pegasos.data.origin import Origin, reason
+from pegasos.data.source import Block, FileBlocks, Matrix, csr_of, even_starts, is_sound, rows_between
 from pegasos.data.text import default_block_bytes
 from pegasos.errors import PegasosError
 
@@ -32,7 +33,7 @@ class MappedSource(FileBlocks):
         self.origin, self._X, self._y = origin, X, y
         self.is_sparse, self.n_features = sp.issparse(X), int(X.shape[1])
         self.dtype = float_type(X.dtype, f"{origin.name}: X")
-        n_bytes = X.data.nbytes + X.indices.nbytes if self.is_sparse else X.nbytes
+        n_bytes = X.size * (self.dtype.itemsize + (X.indices.itemsize if self.is_sparse else 0))
         self.starts = even_starts(X.shape[0], max(1, block_bytes * X.shape[0] // max(1, n_bytes)))
 
     def _read(self, k: int) -> Block:

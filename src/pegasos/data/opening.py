@@ -8,16 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pegasos.data import arrays, arrow
+from pegasos.data import arrays, arrow, delimited
 from pegasos.data.cache import CacheSource, DamagedCacheError, magic, write_cache
-from pegasos.data.source import Blocks, Origin, digest
+from pegasos.data.origin import Origin, stamp_of
+from pegasos.data.source import Blocks, digest
 from pegasos.data.svmlight import SvmlightSource
-from pegasos.data.text import as_plain, compression_of, stamp_of
+from pegasos.data.text import as_plain, compression_of
 from pegasos.errors import PegasosError
 
 _openers: dict[str, Callable[..., Blocks]] = {
     "svmlight": SvmlightSource,
-    "csv": arrow.CsvSource,
+    "csv": delimited.CsvSource,
     "parquet": arrow.ParquetSource,
     "arrow": arrow.ArrowSource,
     "npy": arrays.open_npy,
@@ -70,17 +71,18 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
     [[0.0, 1.0, 0.0]]
     """
     file = Path(path)
-    compression = compression_of(file)
+    stamp = stamp_of(file)
     if _is_cache(file):
         if options or format is not None:
             raise PegasosError(f"{path} is a cache, which has no options: give them when it is made.")
         return CacheSource(file)
     kind = _format_of(file, format, options)
+    compression = compression_of(file)
     if compression is not None:
         raise PegasosError(
             f"{path} is a {compression} file, which has no blocks: make a cache of it, pegasos convert {path}."
         )
-    return _openers[kind](Origin(file, str(path), _fingerprint(file, kind, options)), **options)
+    return _openers[kind](Origin(file, str(path), stamp, _fingerprint(file, kind, options)), **options)
 
 
 def convert(
@@ -118,7 +120,7 @@ def convert(
     """
     file = Path(path)
     goal = file.with_name(f"{file.name}.pegasos-cache") if cache is None else Path(cache)
-    compression_of(file)
+    stamp_of(file)
     if _is_cache(file):
         raise PegasosError(f"{path} is a cache already: open it with open_source.")
     kind = _format_of(file, format, options)
@@ -129,7 +131,8 @@ def convert(
     if not goal.parent.is_dir():
         raise PegasosError(f"{goal.parent} is no folder, so that {goal} cannot be written.")
     with as_plain(file, goal.parent) as plain:
-        write_cache(goal, _openers[kind](Origin(plain, str(path), fingerprint), **options), fingerprint)
+        origin = Origin(plain, str(path), stamp_of(plain), fingerprint)
+        write_cache(goal, _openers[kind](origin, **options), fingerprint)
     return CacheSource(goal)
 
 

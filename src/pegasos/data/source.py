@@ -10,14 +10,13 @@ import hashlib
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from pegasos.data.origin import Origin
 from pegasos.errors import PegasosError
 
 Matrix = Any  # a dense C-contiguous array, or a CSR matrix of scipy; float32 or float64
@@ -78,15 +77,6 @@ class BlockSource(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Origin:
-    """A file: where its bytes are, what messages call it, and what tells it from its former self."""
-
-    path: Path
-    name: str
-    fingerprint: str
-
-
 class Blocks(ABC):
     """What the sources share: they count their blocks, begin anew, and refuse a block that is not there."""
 
@@ -140,6 +130,11 @@ class FileBlocks(Blocks):
         """That of the file and of how it is read."""
         return self.origin.fingerprint
 
+    def block(self, k: int) -> Block:
+        """Block k; IndexError when there is none."""
+        self.origin.refuse_changes()
+        return super().block(k)
+
 
 class ArraySource(Blocks):
     """Blocks that are slices of arrays in memory, or of memory maps; nothing is copied.
@@ -183,11 +178,6 @@ class ArraySource(Blocks):
     def _read(self, k: int) -> Block:
         begin, end = self.starts[k : k + 2]
         return Block(rows_between(self._X, begin, end), self._y[begin:end])
-
-
-def reason(error: Exception) -> str:
-    """What another library says, as the end of a sentence."""
-    return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
 
 
 def even_starts(n_rows: int, block_rows: int) -> Starts:

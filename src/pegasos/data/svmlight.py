@@ -12,8 +12,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos.data.faults import TextError
+from pegasos.data.origin import Origin, stamp_of
 from pegasos.data.parsing import Parsed, Reading, Text, ZeroBased, known_base, parse
-from pegasos.data.source import Block, FileBlocks, Origin
+from pegasos.data.source import Block, FileBlocks
 from pegasos.data.text import LineFile, compression_of, decompressed, default_block_bytes, place_of
 from pegasos.errors import PegasosError
 
@@ -66,6 +67,7 @@ def read_svmlight(
     ([[0.5, 0.0, 2.0], [0.0, 0.0010000000474974513, 0.0]], [1.0, -1.0])
     """
     file, reading = Path(path), Reading(zero_based, n_features, np.dtype(dtype), allow_nan, n_jobs)
+    stamp_of(file)
     text = _mapped(file) if compression_of(file) is None else b"".join(decompressed(file))
     try:
         found = known_base(reading, lambda reading: parse(text, reading))

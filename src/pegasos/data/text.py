@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import os
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,17 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pegasos.data.source import Origin, reason
+from pegasos.data.origin import Origin, reason
 from pegasos.errors import PegasosError
 
 default_block_bytes = 1 << 24
 _chunk = 1 << 18
-
-
-def stamp_of(path: Path) -> str:
-    """What tells a file from its former self: where it is, how large, and when it last changed."""
-    state = _stat(path)
-    return f"{path.resolve()} {state.st_size} {state.st_mtime_ns}"
 
 
 def place_of(name: str, line: int, column: int) -> str:
@@ -42,9 +35,8 @@ class LineFile:
     def __init__(self, origin: Origin, block_bytes: int) -> None:
         if block_bytes < 1:
             raise PegasosError(f"block_bytes must be at least 1, got {block_bytes}.")
-        self.path, self.name, self.block_bytes = origin.path, origin.name, block_bytes
-        self._stamp = stamp_of(self.path)
-        self.size = self.path.stat().st_size
+        self.origin, self.block_bytes = origin, block_bytes
+        self.size = origin.path.stat().st_size
 
     def blocks(self, begin: int = 0) -> Iterator[tuple[int, bytes]]:
         """Where each block begins, and its bytes: whole lines."""
@@ -57,9 +49,8 @@ class LineFile:
 
     def read(self, begin: int, size: int) -> bytes:
         """The bytes from `begin` on, `size` of them or as many as there are."""
-        if stamp_of(self.path) != self._stamp:
-            raise PegasosError(f"{self.name} has changed since it was opened: open it again.")
-        with self.path.open("rb") as file:
+        self.origin.refuse_changes()
+        with self.origin.path.open("rb") as file:
             file.seek(begin)
             return file.read(size)
 
@@ -70,18 +61,17 @@ class LineFile:
             piece = self.read(begin, min(_chunk, position - begin))
             line += piece.count(b"\n")
             after = begin + piece.rfind(b"\n") + 1 if b"\n" in piece else after
-        return place_of(self.name, line, position - after + 1)
+        return place_of(self.origin.name, line, position - after + 1)
 
     def _long_line(self, begin: int) -> bytes:
         """The line that begins here, which is longer than a block."""
-        with self.path.open("rb") as file:
+        with self.origin.path.open("rb") as file:
             file.seek(begin)
             return file.readline()
 
 
 def compression_of(path: Path) -> str | None:
     """By its first bytes: 'gzip', 'bzip2', 'zstandard', or None for a plain file."""
-    _stat(path)
     with path.open("rb") as file:
         head = file.read(4)
     return next((name for name, (magic, _) in _compressions.items() if head.startswith(magic)), None)
@@ -148,16 +138,6 @@ def _zstandard_errors() -> tuple[type[Exception], ...]:
     except ImportError:
         return ()
     return (ZstdError,)
-
-
-def _stat(path: Path) -> os.stat_result:
-    try:
-        state = path.stat()
-    except OSError as error:
-        raise PegasosError(f"{path} cannot be read: {error.strerror or reason(error)}.") from error
-    if path.is_dir():
-        raise PegasosError(f"{path} is a folder: name a file.")
-    return state
 
 
 # The first bytes of a compressed file, and what makes decompressors: objects with decompress, eof and unused_data.
