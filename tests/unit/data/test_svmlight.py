@@ -229,7 +229,7 @@ def check_against_the_slow_reading(text, n_features=None, allow_nan=False):
         np.testing.assert_array_equal(found.data[begin:end], [row[column] for column in sorted(row)])
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.lists(tokens, max_size=40).map(b"".join), st.sampled_from([None, 3]), st.booleans())
 @example(b"1 3:1 2:1 3:1", None, False)
 def test_pieces_of_lines_in_any_order_are_read_as_slowly_or_refused_in_the_same_line(text, n_features, allow_nan):
@@ -242,7 +242,7 @@ def test_any_bytes_are_read_as_slowly_or_refused_in_the_same_line(text):
     check_against_the_slow_reading(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.integers(0, len(TEXT) - 1), st.binary(max_size=3), st.integers(0, 5))
 def test_a_damaged_file_is_read_as_slowly_or_refused_in_the_same_line(place, bytes_in, n_out):
     check_against_the_slow_reading(TEXT[:place] + bytes_in + TEXT[place + n_out :])
