@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from pegasos.data.options import checked_count, default_block_bytes
 from pegasos.data.origin import Origin, reason
 from pegasos.data.source import Block, FileBlocks, Matrix, csr_of, even_starts, is_sound, rows_between
-from pegasos.data.text import default_block_bytes
 from pegasos.errors import PegasosError
 
 _csr_parts = ("data", "indices", "indptr", "shape")
@@ -24,8 +24,6 @@ class MappedSource(FileBlocks):
     """Blocks of a matrix that lies in a file; views of it where it has a type and an order that loops can read."""
 
     def __init__(self, origin: Origin, X: Matrix, y: npt.NDArray[Any], block_bytes: int) -> None:
-        if block_bytes < 1:
-            raise PegasosError(f"block_bytes must be at least 1, got {block_bytes}.")
         if X.ndim != 2:
             raise PegasosError(f"{origin.name}: X must have two dimensions, got shape {X.shape}.")
         if y.shape != (X.shape[0],):
@@ -34,7 +32,8 @@ class MappedSource(FileBlocks):
         self.is_sparse, self.n_features = sp.issparse(X), int(X.shape[1])
         self.dtype = float_type(X.dtype, f"{origin.name}: X")
         n_bytes = X.size * (self.dtype.itemsize + (X.indices.itemsize if self.is_sparse else 0))
-        self.starts = even_starts(X.shape[0], max(1, block_bytes * X.shape[0] // max(1, n_bytes)))
+        n_blocks = max(1, n_bytes // checked_count("block_bytes", block_bytes))
+        self.starts = even_starts(X.shape[0], max(1, X.shape[0] // n_blocks))
 
     def _read(self, k: int) -> Block:
         begin, end = self.starts[k : k + 2]

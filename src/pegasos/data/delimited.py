@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pegasos.data.options import checked_float_type, default_block_bytes
 from pegasos.data.origin import Origin, reason
 from pegasos.data.source import Block
 from pegasos.data.tables import Label, TableSource, pyarrow
-from pegasos.data.text import LineFile, default_block_bytes
+from pegasos.data.text import LineFile
 from pegasos.errors import PegasosError
 
 _kinds = ("int64", "double", "string")  # what labels of text can be, from the narrowest
@@ -49,16 +50,14 @@ class CsvSource(TableSource):
         pyarrow("csv", origin)
         if header not in ("auto", True, False):
             raise PegasosError(f"header must be True, False or 'auto', got {header!r}.")
-        if len(delimiter) != 1:
+        if not isinstance(delimiter, str) or len(delimiter) != 1:
             raise PegasosError(f"delimiter must be one character, got {delimiter!r}.")
         self._file, self._delimiter = LineFile(origin, block_bytes), delimiter
         fields, size = self._first_line(origin)
         has_header = header if header != "auto" else isinstance(label, str) or not any(map(_is_number, fields))
         self._names = fields if has_header else [str(j) for j in range(len(fields))]
         super().__init__(origin, self._names, label, features)
-        self.dtype = np.dtype(dtype)
-        if self.dtype not in (np.float32, np.float64):
-            raise PegasosError(f"dtype must be float32 or float64, got {self.dtype}.")
+        self.dtype = checked_float_type(dtype)
         self._survey(size if has_header else 0)
 
     def _first_line(self, origin: Origin) -> tuple[list[str], int]:

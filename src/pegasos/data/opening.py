@@ -140,6 +140,8 @@ def _kept(goal: Path, fingerprint: str) -> CacheSource | None:
     """The cache that is there, if it is that of the file as it is now. What is no cache is not written over."""
     if not goal.exists():
         return None
+    if goal.is_dir():
+        raise PegasosError(f"{goal} is a folder: name the file of the cache.")
     try:
         cache = CacheSource(goal)
     except DamagedCacheError:

@@ -41,8 +41,8 @@ def stamp_of(path: Path) -> str:
         state = path.stat()
     except OSError as error:
         raise PegasosError(f"{path} cannot be read: {error.strerror or reason(error)}.") from error
-    if path.is_dir():
-        raise PegasosError(f"{path} is a folder: name a file.")
+    if not path.is_file():
+        raise PegasosError(f"{path} is a folder or a device: name a file.")
     return f"{path.resolve()} {state.st_size} {state.st_mtime_ns}"
 
 

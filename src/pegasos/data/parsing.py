@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import joblib
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos import _core
 from pegasos.data.faults import TextError
+from pegasos.data.options import checked_count
 from pegasos.data.source import csr_of
 from pegasos.errors import PegasosError
 
@@ -42,10 +43,9 @@ class Reading:
     def __post_init__(self) -> None:
         if self.zero_based not in ("auto", True, False):
             raise PegasosError(f"zero_based must be True, False or 'auto', got {self.zero_based!r}.")
-        if self.n_features is not None and self.n_features < 1:
-            raise PegasosError(f"n_features must be at least 1, got {self.n_features}.")
-        if self.dtype not in (np.float32, np.float64):
-            raise PegasosError(f"dtype must be float32 or float64, got {self.dtype}.")
+        for name in ("n_features", "n_jobs"):
+            if getattr(self, name) is not None:
+                checked_count(name, getattr(self, name))
 
     @property
     def base(self) -> int:
@@ -57,8 +57,8 @@ class Reading:
         return fault.what == "below_base" and self.zero_based == "auto"
 
     def threads(self) -> int:
-        """As many as the processors this process may use."""
-        return max(1, self.n_jobs or len(os.sched_getaffinity(0)))
+        """As many as asked for, or as this process may use processors."""
+        return self.n_jobs or int(joblib.cpu_count())
 
 
 class Parsed(NamedTuple):

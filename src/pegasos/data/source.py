@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from pegasos.data.options import checked_count
 from pegasos.data.origin import Origin
 from pegasos.errors import PegasosError
 
@@ -182,9 +183,8 @@ class ArraySource(Blocks):
 
 def even_starts(n_rows: int, block_rows: int) -> Starts:
     """The first row of each block, and `n_rows`, when all blocks but the last are of one size."""
-    if operator.index(block_rows) < 1:
-        raise PegasosError(f"block_rows must be at least 1, got {block_rows}.")
-    return np.append(np.arange(0, n_rows, block_rows, dtype=np.int64), np.int64(n_rows))
+    step = checked_count("block_rows", block_rows)
+    return np.append(np.arange(0, n_rows, step, dtype=np.int64), np.int64(n_rows))
 
 
 def rows_between(X: Matrix, begin: int, end: int) -> Matrix:

@@ -12,10 +12,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos.data.faults import TextError
+from pegasos.data.options import checked_float_type, default_block_bytes
 from pegasos.data.origin import Origin, stamp_of
 from pegasos.data.parsing import Parsed, Reading, Text, ZeroBased, known_base, parse
 from pegasos.data.source import Block, FileBlocks
-from pegasos.data.text import LineFile, compression_of, decompressed, default_block_bytes, place_of
+from pegasos.data.text import LineFile, compression_of, decompressed, place_of
 from pegasos.errors import PegasosError
 
 
@@ -66,7 +67,7 @@ def read_svmlight(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 0.0010000000474974513, 0.0]], [1.0, -1.0])
     """
-    file, reading = Path(path), Reading(zero_based, n_features, np.dtype(dtype), allow_nan, n_jobs)
+    file, reading = Path(path), Reading(zero_based, n_features, checked_float_type(dtype), allow_nan, n_jobs)
     stamp_of(file)
     text = _mapped(file) if compression_of(file) is None else b"".join(decompressed(file))
     try:
@@ -103,7 +104,7 @@ class SvmlightSource(FileBlocks):
         block_bytes: int = default_block_bytes,
     ) -> None:
         self.origin, self._file = origin, LineFile(origin, block_bytes)
-        reading = Reading(zero_based, n_features, np.dtype(dtype), allow_nan)
+        reading = Reading(zero_based, n_features, checked_float_type(dtype), allow_nan)
         self.dtype = reading.dtype
         survey = known_base(reading, self._survey)
         self._reading, self._places, self.starts = survey.reading, survey.places, survey.starts

@@ -75,9 +75,9 @@ class TableSource(FileBlocks):
 def _column(name: str, names: Sequence[str], label: Label) -> str:
     if label is None:
         raise PegasosError(f"{name}: say which column holds the labels, label='name' or label=0; {_listed(names)}.")
-    if isinstance(label, int) and -len(names) <= label < len(names):
+    if isinstance(label, int) and not isinstance(label, bool) and -len(names) <= label < len(names):
         return names[label]
-    if label not in names:
+    if not isinstance(label, str) or label not in names:
         raise PegasosError(f"{name}: there is no column {label!r} for the labels; {_listed(names)}.")
     return str(label)
 

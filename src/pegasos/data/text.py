@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pegasos.data.options import checked_count
 from pegasos.data.origin import Origin, reason
 from pegasos.errors import PegasosError
 
-default_block_bytes = 1 << 24
 _chunk = 1 << 18
 
 
@@ -33,9 +33,7 @@ class LineFile:
     """
 
     def __init__(self, origin: Origin, block_bytes: int) -> None:
-        if block_bytes < 1:
-            raise PegasosError(f"block_bytes must be at least 1, got {block_bytes}.")
-        self.origin, self.block_bytes = origin, block_bytes
+        self.origin, self.block_bytes = origin, checked_count("block_bytes", block_bytes)
         self.size = origin.path.stat().st_size
 
     def blocks(self, begin: int = 0) -> Iterator[tuple[int, bytes]]:

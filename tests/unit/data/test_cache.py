@@ -274,6 +274,8 @@ def test_options_belong_to_the_conversion(tmp_path):
         open_source(cache.path, n_features=3)
     with pytest.raises(PegasosError, match="is a cache already"):
         convert(cache.path)
+    with pytest.raises(PegasosError, match="is a folder: name the file of the cache"):
+        convert(tmp_path / "data.svm", tmp_path)
     with pytest.raises(PegasosError, match="is no folder"):
         convert(tmp_path / "data.svm", tmp_path / "absent" / "cache")
 

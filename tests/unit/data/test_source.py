@@ -85,5 +85,5 @@ def test_what_would_need_a_copy_is_refused(X, y, sentence):
 
 @pytest.mark.parametrize("block_rows", [0, -5])
 def test_blocks_have_rows(block_rows):
-    with pytest.raises(PegasosError, match=f"block_rows must be at least 1, got {block_rows}"):
+    with pytest.raises(PegasosError, match=f"block_rows must be an integer of at least 1, got {block_rows}"):
         ArraySource(np.eye(3), [1, 2, 3], block_rows=block_rows)

@@ -353,8 +353,12 @@ def test_a_file_that_changes_is_noticed_and_has_another_fingerprint(tmp_path):
     ("options", "sentence"),
     [
         ({"zero_based": "maybe"}, "zero_based must be True, False or 'auto', got 'maybe'"),
-        ({"n_features": 0}, "n_features must be at least 1, got 0"),
-        ({"dtype": np.int32}, "dtype must be float32 or float64, got int32"),
+        ({"n_features": 0}, "n_features must be an integer of at least 1, got 0"),
+        ({"n_features": 2.5}, "n_features must be an integer of at least 1, got 2.5"),
+        ({"n_features": 2**70}, "n_features must be an integer of at least 1, got 1180591620717411303424"),
+        ({"n_jobs": -1}, "n_jobs must be an integer of at least 1, got -1"),
+        ({"dtype": "int32"}, "dtype must be float32 or float64, got 'int32'"),
+        ({"dtype": "spam"}, "dtype must be float32 or float64, got 'spam'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, options, sentence):
@@ -366,7 +370,7 @@ def test_files_that_are_not_there_are_refused(tmp_path):
     for read in (read_svmlight, open_source):
         with pytest.raises(PegasosError, match="cannot be read: No such file"):
             read(tmp_path / "absent.svm")
-        with pytest.raises(PegasosError, match="is a folder: name a file"):
+        with pytest.raises(PegasosError, match="is a folder or a device: name a file"):
             read(tmp_path)
 
 
