@@ -77,6 +77,17 @@ class Parsed(NamedTuple):
         return matrix
 
 
+class _Found(NamedTuple):
+    """What the core says of a piece; `fault` is empty where there is none."""
+
+    n_rows: int
+    n_entries: int
+    n_features: int
+    fault: str
+    place: int
+    column: int
+
+
 def known_base(reading: Reading, read: Callable[[Reading], _T]) -> _T:
     """Read as if indices began with 1; where they then begin with 0, and that is left open, once more."""
     try:
@@ -104,40 +115,41 @@ def parse(text: Text, reading: Reading) -> Parsed:
 def _fill(
     pieces: list[npt.NDArray[np.uint8]], room: npt.NDArray[np.int64], reading: Reading, index: np.dtype[Any]
 ) -> Parsed:
-    """Read each piece into its part of common arrays, then close the gaps that comments leave."""
+    """Read each piece into its part of common arrays; `room` has where the rows and entries of each begin there."""
     n_rows, n_entries = room[-1]
     labels, ends = np.empty(n_rows), np.empty(n_rows, dtype=np.int64)
     indices, data = np.empty(n_entries, dtype=index), np.empty(n_entries, dtype=reading.dtype)
     limit = _widest if reading.n_features is None else reading.n_features
 
-    def fill(k: int) -> tuple[int, int, int, str, int, int]:
+    def fill(k: int) -> _Found:
         (row, entry), (last_row, last_entry) = room[k : k + 2]
         arrays = labels[row:last_row], ends[row:last_row], indices[entry:last_entry], data[entry:last_entry]
-        return _core.read_svmlight(pieces[k], reading.base, limit, reading.allow_nan, *arrays)
+        return _Found(*_core.read_svmlight(pieces[k], reading.base, limit, reading.allow_nan, *arrays))
 
     found = _each(fill, range(len(pieces)), reading)
     before = 0
-    for piece, (_, _, _, what, place, column) in zip(pieces, found, strict=True):
-        if what:
-            raise TextError(what, before + place, column + reading.base)
+    for piece, one in zip(pieces, found, strict=True):
+        if one.fault:
+            raise TextError(one.fault, before + one.place, one.column + reading.base)
         before += len(piece)
-    row, entry = 0, 0
-    for (from_row, from_entry), (rows, entries, *_) in zip(room, found, strict=False):
-        ends[row : row + rows] = ends[from_row : from_row + rows] + entry
-        _move(labels, from_row, row, rows)
-        _move(indices, from_entry, entry, entries)
-        _move(data, from_entry, entry, entries)
-        row, entry = row + rows, entry + entries
-    for array, size in ((labels, row), (indices, entry), (data, entry)):
-        array.resize(size, refcheck=False)
-    indptr = np.zeros(row + 1, dtype=index)
-    indptr[1:] = ends[:row]
-    return Parsed(data, indices, indptr, labels, max((one[2] for one in found), default=0))
+    rows = np.cumsum([0, *(one.n_rows for one in found)])
+    entries = np.cumsum([0, *(one.n_entries for one in found)])
+    for k in range(len(found)):
+        begin, _ = room[k]
+        ends[begin : begin + found[k].n_rows] += entries[k]
+    indptr = np.zeros(rows[-1] + 1, dtype=index)
+    indptr[1:] = _closed(ends, room[:, 0], rows)
+    arrays = (_closed(data, room[:, 1], entries), _closed(indices, room[:, 1], entries), indptr)
+    return Parsed(*arrays, _closed(labels, room[:, 0], rows), max((one.n_features for one in found), default=0))
 
 
-def _move(array: npt.NDArray[Any], begin: int, to: int, size: int) -> None:
-    if begin != to:
-        array[to : to + size] = array[begin : begin + size]
+def _closed(array: npt.NDArray[Any], begins: npt.NDArray[Any], goals: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array without the gaps that comments leave: what begins there moves down to its goal."""
+    for begin, goal, end in zip(begins[:-1], goals[:-1], goals[1:], strict=True):
+        if begin != goal:
+            array[goal:end] = array[begin : begin + end - goal]
+    array.resize(goals[-1], refcheck=False)
+    return array
 
 
 def _pieces(text: Text, n_threads: int) -> list[npt.NDArray[np.uint8]]:

@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -120,6 +121,19 @@ def test_a_fault_in_compressed_text_is_named_by_its_file_and_leaves_nothing(tmp_
     with pytest.raises(PegasosError, match=r"data\.svm\.gz, line 2, column 3: 'x' is no feature"):
         convert(packed)
     assert os.listdir(tmp_path) == ["data.svm.gz"]
+
+
+def test_a_conversion_never_holds_more_than_a_few_blocks(tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_bytes((b"1 " + b" ".join(b"%d:0.5" % j for j in range(1, 300)) + b"\n") * 2000)  # 5 MB
+    tracemalloc.start()
+    try:
+        cache = convert(path, block_bytes=100_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert cache.n_rows == 2000
+    assert peak < 1_500_000
 
 
 def test_a_cache_can_be_pickled_without_its_rows(tmp_path):

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from pegasos import _core
 from pegasos.data import open_source, parsing, read_svmlight
 from pegasos.data.faults import TextError
 from pegasos.errors import PegasosError
@@ -272,6 +273,19 @@ def test_long_lines_in_any_order_take_no_longer_than_others(tmp_path):
     path = written(tmp_path, b"1 " + b" ".join(b"%d:1" % j for j in range(n, 0, -1)))
     X, _ = read_svmlight(path)
     np.testing.assert_array_equal(X.indices, np.arange(n))
+
+
+def test_text_that_changes_under_its_reader_is_not_written_beyond_the_room():
+    text = np.frombuffer(b"1 1:1 2:1\n" * 5, dtype=np.uint8)
+    assert _core.count_svmlight(text) == (5, 10)
+    for n_rows, n_entries, read in ((3, 10, 3), (5, 7, 3), (0, 0, 0)):
+        labels, ends = np.full(8, -9.0), np.full(8, -9)
+        columns, values = np.full(12, -9), np.full(12, -9.0)
+        arrays = labels[:n_rows], ends[:n_rows], columns[:n_entries], values[:n_entries]
+        found = _core.read_svmlight(text, 1, 100, False, *arrays)
+        assert (found[0], found[3]) == (read, "no_room")
+        assert (labels[n_rows:] == -9).all()
+        assert (values[n_entries:] == -9).all()
 
 
 def packed(name, text):
