@@ -72,5 +72,6 @@ void bind_crammer_singer(nb::module_& m);
 void bind_interior_point(nb::module_& m);
 void bind_sequences(nb::module_& m);
 void bind_kernels(nb::module_& m);
+void bind_svmlight(nb::module_& m);
 
 }  // namespace pegasos

@@ -33,4 +33,5 @@ NB_MODULE(_core, m) {
   pegasos::bind_interior_point(m);
   pegasos::bind_sequences(m);
   pegasos::bind_kernels(m);
+  pegasos::bind_svmlight(m);
 }

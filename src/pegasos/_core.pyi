@@ -315,3 +315,11 @@ def greedy_advance(kernel: Annotated[NDArray, dict(shape=(None, None), device='c
     """
     Greedy ascent on a working set until no step gains enough; returns the number of steps.
     """
+
+def count_svmlight(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int]:
+    """At most how many rows and entries the text has."""
+
+def read_svmlight(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], base: int, n_features: int, allows_not_finite: bool, labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], columns: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, int, str, int, int]:
+    """
+    Reads lines of text into the arrays; rows, entries, features, and the first fault: its name, place and column.
+    """

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from pegasos.data.options import checked_count
+from pegasos.data.origin import Origin
 from pegasos.errors import PegasosError
 
 Matrix = Any  # a dense C-contiguous array, or a CSR matrix of scipy; float32 or float64
@@ -85,6 +87,11 @@ class Blocks(ABC):
     starts: Starts
 
     @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Another one when the content is another."""
+
+    @property
     def n_rows(self) -> int:
         """The rows of all blocks together."""
         return int(self.starts[-1])
@@ -112,6 +119,22 @@ class Blocks(ABC):
 
     @abstractmethod
     def _read(self, k: int) -> Block: ...
+
+
+class FileBlocks(Blocks):
+    """Blocks of a file."""
+
+    origin: Origin
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the file and of how it is read."""
+        return self.origin.fingerprint
+
+    def block(self, k: int) -> Block:
+        """Block k; IndexError when there is none."""
+        self.origin.refuse_changes()
+        return super().block(k)
 
 
 class ArraySource(Blocks):
@@ -150,7 +173,7 @@ class ArraySource(Blocks):
         """A digest of all numbers and labels, made when first asked for."""
         if self._fingerprint is None:
             parts = (self._X.data, self._X.indices, self._X.indptr) if self.is_sparse else (self._X,)
-            self._fingerprint = _digest(str(self._X.shape), *parts, self._y)
+            self._fingerprint = digest(str(self._X.shape), *parts, self._y)
         return self._fingerprint
 
     def _read(self, k: int) -> Block:
@@ -160,9 +183,8 @@ class ArraySource(Blocks):
 
 def even_starts(n_rows: int, block_rows: int) -> Starts:
     """The first row of each block, and `n_rows`, when all blocks but the last are of one size."""
-    if operator.index(block_rows) < 1:
-        raise PegasosError(f"block_rows must be at least 1, got {block_rows}.")
-    return np.append(np.arange(0, n_rows, block_rows, dtype=np.int64), np.int64(n_rows))
+    step = checked_count("block_rows", block_rows)
+    return np.append(np.arange(0, n_rows, step, dtype=np.int64), np.int64(n_rows))
 
 
 def rows_between(X: Matrix, begin: int, end: int) -> Matrix:
@@ -182,6 +204,16 @@ def csr_of(
     return matrix
 
 
+def is_sound(X: sp.csr_matrix) -> bool:
+    """Whether these arrays are those of a CSR matrix, so that loops may go where its columns point."""
+    ends = X.indptr
+    if len(ends) != X.shape[0] + 1 or len(X.indices) != len(X.data) or ends[0] != 0 or ends[-1] != len(X.data):
+        return False
+    columns = X.indices
+    are_inside = not len(columns) or 0 <= columns.min() <= columns.max() < X.shape[1]
+    return bool(are_inside and (ends[1:] >= ends[:-1]).all())
+
+
 def _checked_rows(X: Matrix) -> Matrix:
     if sp.issparse(X) and X.format != "csr":
         raise PegasosError(f"X must be an array or a CSR matrix, got one in format {X.format!r}: use X.tocsr().")
@@ -197,10 +229,11 @@ def bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _digest(*parts: Any) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+def digest(*parts: Any) -> str:
+    """A short text that differs when any of these arrays or texts does."""
+    found = hashlib.blake2b(digest_size=16)
     for part in parts:
         array = np.asarray(part)
-        digest.update(f"{array.shape} {array.dtype} ".encode())
-        digest.update(repr(array.tolist()).encode() if array.dtype.hasobject else bytes_of(array))
-    return digest.hexdigest()
+        found.update(f"{array.shape} {array.dtype} ".encode())
+        found.update(repr(array.tolist()).encode() if array.dtype.hasobject else bytes_of(array).data)
+    return found.hexdigest()

@@ -64,8 +64,8 @@ def test_the_fingerprint_is_that_of_the_content():
     assert ArraySource(X.copy(), y.copy(), block_rows=3).fingerprint == first
     changed = X.copy()
     changed.data[0] += 1
-    others = [ArraySource(changed, y), ArraySource(X, y[::-1]), ArraySource(X, y.astype(object)), ArraySource(dense(X), y)]
-    assert len({first, *(other.fingerprint for other in others)}) == 5
+    others = [(changed, y), (X, np.roll(y, 1)), (X, y.astype(object)), (dense(X), y)]
+    assert len({first, *(ArraySource(*other).fingerprint for other in others)}) == 5
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,5 @@ def test_what_would_need_a_copy_is_refused(X, y, sentence):
 
 @pytest.mark.parametrize("block_rows", [0, -5])
 def test_blocks_have_rows(block_rows):
-    with pytest.raises(PegasosError, match=f"block_rows must be at least 1, got {block_rows}"):
+    with pytest.raises(PegasosError, match=f"block_rows must be an integer of at least 1, got {block_rows}"):
         ArraySource(np.eye(3), [1, 2, 3], block_rows=block_rows)
