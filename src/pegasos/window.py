@@ -193,16 +193,25 @@ def _check(X: Matrix, shape: tuple[int, int], source: BlockSource) -> None:
 
 def _in_memory(X: Matrix) -> Matrix:
     """The same numbers in memory of their own, if they are those of a file."""
-    if not sp.issparse(X):
-        return np.array(X) if _is_mapped(X) else X
-    if _is_mapped(X.data):
-        X = X.copy()
-    return X
+    if _mapping_of(X.data if sp.issparse(X) else X) is None:
+        return X
+    copy = X.copy() if sp.issparse(X) else np.array(X)
+    _give_back(X)
+    return copy
 
 
-def _is_mapped(array: Any) -> bool:
-    while array is not None:
-        if isinstance(array, mmap.mmap | np.memmap):
-            return True
+def _give_back(X: Matrix) -> None:
+    """Of a file that is mapped into memory, let the pages of these rows go: they would count as memory in use."""
+    for array in (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,):
+        mapping = _mapping_of(array)
+        if mapping is not None and array.size > 0 and hasattr(mmap, "MADV_DONTNEED"):
+            first = array.ctypes.data - np.frombuffer(mapping, np.uint8).ctypes.data
+            begin = first - first % mmap.PAGESIZE
+            mapping.madvise(mmap.MADV_DONTNEED, begin, first + array.nbytes - begin)
+
+
+def _mapping_of(array: Any) -> mmap.mmap | None:
+    """The mapped file whose memory an array is a view of."""
+    while array is not None and not isinstance(array, mmap.mmap):
         array = getattr(array, "obj", None) if isinstance(array, memoryview) else getattr(array, "base", None)
-    return False
+    return array

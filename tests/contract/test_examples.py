@@ -19,6 +19,7 @@ GUIDES = {
     "kernels.md": 50,
     "margins.md": 8,
     "multiclass.md": 8,
+    "out-of-core.md": 15,
     "probabilities.md": 4,
     "transfer.md": 8,
 }

@@ -6,6 +6,7 @@ shuffled anew.
 """
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def order_of(seed, walk, n_blocks):
 def walks_of_ascent(problem, starts, seed, n_walks):
     """The weights and the dual point after so many walks of dual ascent."""
     blocks = []
-    for k, (begin, end) in enumerate(zip(starts, starts[1:], strict=False)):
+    for k, (begin, end) in enumerate(pairwise(starts)):
         columns = {name: getattr(problem, name)[begin:end] for name in ("X", "sign", "cost", "offset")}
         blocks.append(DualAscent(replace(problem, **columns), seed=seed_of(seed, 0, k)))
     w = np.zeros(problem.X.shape[1])

@@ -134,7 +134,7 @@ def test_a_block_that_has_changed_is_noticed():
         window.piece(4, whole=True)
         window.piece(5, whole=True)
         source.script[4] = spoilt(0, 3.0)
-        with pytest.raises(PegasosError, match="block 4 .* has changed since it was read first"):
+        with pytest.raises(PegasosError, match=r"block 4 .* has changed since it was read first"):
             window.piece(4, whole=True)
 
 

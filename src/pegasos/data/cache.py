@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.data.source import Block, Blocks, BlockSource, bytes_of, csr_of, digest, is_sound
+from pegasos.data.source import Block, Blocks, BlockSource, Outline, bytes_of, csr_of, digest, is_sound
 from pegasos.errors import PegasosError
 from pegasos.files import atomically
 
@@ -91,6 +91,15 @@ class CacheSource(Blocks):
             return [(self.dtype, (entry.n_rows, self.n_features)), labels]
         index = _number_type(entry.column, ("int32", "int64"))
         return [(self.dtype, (entry.n_entries,)), (index, (entry.n_entries,)), (index, (entry.n_rows + 1,)), labels]
+
+    def outline(self, k: int) -> Outline:
+        """The labels of block k and the bytes of its rows; the rows, and with them the checksum, are not read."""
+        entry = self._entries[k]
+        *rows, (dtype, shape) = self._arrays(entry)
+        begin = entry.begin + sum(_sizes(rows))
+        y = self._file[begin : begin + dtype.itemsize * math.prod(shape)].view(dtype).reshape(shape)
+        n_bytes = sum(kind.itemsize * math.prod(lengths) for kind, lengths in rows)
+        return Outline(self._classes.take(y, mode="clip") if len(self._classes) else y, n_bytes)
 
     def _read(self, k: int) -> Block:
         entry = self._entries[k]

@@ -10,7 +10,7 @@ import hashlib
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,30 @@ class BlockSource(Protocol):
     def __iter__(self) -> Iterator[Block]:
         """From the first block on, each time anew."""
         ...
+
+
+class Outline(NamedTuple):
+    """What there is to know of a block before its rows are read: the labels, and the bytes that the rows will take."""
+
+    y: npt.NDArray[Any]
+    n_bytes: int
+
+
+@runtime_checkable
+class Outlined(Protocol):
+    """A source that knows more of its blocks than it must."""
+
+    def outline(self, k: int) -> Outline:
+        """Return the outline of block k without reading its rows; its checksum is looked at when those are read."""
+
+
+def outline_of(source: BlockSource, k: int) -> Outline:
+    """The outline of block k; where the source knows none, by reading it."""
+    if isinstance(source, Outlined):
+        return source.outline(k)
+    X, y = source.block(k)
+    arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+    return Outline(y, sum(array.nbytes for array in arrays))
 
 
 class Blocks(ABC):

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.data.source import BlockSource
+from pegasos.data.source import BlockSource, outline_of
 from pegasos.errors import PegasosError
 from pegasos.estimators._targets import find_classes
-from pegasos.window import bytes_of
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,15 @@ def read_labels(source: BlockSource) -> Labels:
     n_bytes = []
     for k in range(source.n_blocks):
         begin, end = source.starts[k : k + 2]
-        block = source.block(k)
-        y = np.asarray(block.y)
+        try:
+            outline = outline_of(source, k)
+        except (OSError, ValueError) as error:
+            raise PegasosError(f"block {k} of the source could not be read: {error}.") from error
+        y = np.asarray(outline.y)
         if y.shape != (end - begin,):
             raise PegasosError(f"block {k} of the source has {end - begin} rows and labels of shape {y.shape}.")
         codes[begin:end] = _numbered(y, number_of, k)
-        n_bytes.append(bytes_of(block.X) + 8 * len(y))
+        n_bytes.append(outline.n_bytes + 8 * len(y))  # with the squared norms
     labels = np.array(list(number_of))
     classes = find_classes(labels, None)
     in_order = np.searchsorted(classes, labels).astype(np.min_scalar_type(-len(classes)))

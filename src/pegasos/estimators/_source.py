@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.data.source import BlockSource
+from pegasos.data import BlockSource, open_source
 from pegasos.errors import PegasosError
 from pegasos.estimators._checkpoint import Begun, Checkpoint, check_path, stored_seed
 from pegasos.estimators._inputs import names_kept_on_failure
@@ -191,7 +191,7 @@ def _seed(model: Any, plan: Plan) -> int:
 
 def _opened(source: Any) -> BlockSource:
     if isinstance(source, str | os.PathLike):
-        raise PegasosError(f"{source} is a path.")
+        return open_source(source)
     if not all(hasattr(source, name) for name in ("block", "starts", "n_features", "dtype", "fingerprint")):
         raise PegasosError(
             f"fit_source needs a path or a source of blocks, got {type(source).__name__}; for arrays in memory use "
