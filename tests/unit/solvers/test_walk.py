@@ -1,6 +1,7 @@
 """Walks over blocks: each step is that of the numpy transcription, and no number depends on memory or chunks."""
 
 from contextlib import contextmanager
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_steps_of_pegasos_are_those_of_the_transcription(average):
 
 
 @pytest.mark.parametrize("solver", [BlockAscent(), BlockAscent(sweeps=2), BlockAuto.of_type(np.float64)])
-@pytest.mark.parametrize("lam", [0.1, 0.01, 1e-3])
+@pytest.mark.parametrize("lam", [0.1, 0.01])
 def test_the_optimum_is_that_in_memory(solver, lam):
     solution = solved(solver, Stop(1e-4, 10_000), lam=lam)
     in_memory = run(whole(lam=lam), DualAscent(), Stop(1e-6, 10_000), seed=0)
@@ -139,7 +140,7 @@ def test_a_state_that_was_packed_goes_on_as_if_it_had_not(solver, visits):
     with of_blocks() as problem:
         state = solver.start(problem, SEED)
         solver.advance_to(problem, state, visits)
-        again = unpack(problem, solver, pack(state))
+        again = unpack(problem, solver, deepcopy(pack(state)))
         solver.advance_to(problem, state, visits + 500)
         first = [part.copy() for part in solver.point(problem, state)]
     with of_blocks(room=0) as problem:
