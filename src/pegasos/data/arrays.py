@@ -28,6 +28,8 @@ class MappedSource(FileBlocks):
             raise PegasosError(f"{origin.name}: X must have two dimensions, got shape {X.shape}.")
         if y.shape != (X.shape[0],):
             raise PegasosError(f"{origin.name}: y must have one label a row, shape ({X.shape[0]},), got {y.shape}.")
+        if y.dtype.kind not in "fiubU":
+            raise PegasosError(f"{origin.name}: y must hold numbers or texts, got {y.dtype}.")
         self.origin, self._X, self._y = origin, X, y
         self.is_sparse, self.n_features = sp.issparse(X), int(X.shape[1])
         self.dtype = float_type(X.dtype, f"{origin.name}: X")
@@ -60,23 +62,32 @@ def open_npy(
     return MappedSource(origin, X, y, block_bytes)
 
 
-def open_npz(origin: Origin, *, block_bytes: int = default_block_bytes) -> MappedSource:
-    """X and y of one file; in the place of X the arrays data, indices, indptr and shape, as scipy writes them."""
+def open_npz(
+    origin: Origin, *, labels: str | os.PathLike[str] | None = None, block_bytes: int = default_block_bytes
+) -> MappedSource:
+    """X and y of one file, or y of another; in the place of X may be what scipy's save_npz writes."""
     members = _Members(origin)
-    if "y" not in members.names or not ("X" in members.names or set(_csr_parts) <= members.names):
+    if "y" not in members.names and labels is None:
+        raise PegasosError(f"{origin.name} holds no y: add it, or give the file of the labels, labels='y.npy'.")
+    X = members["X"] if "X" in members.names else _csr_matrix(origin, members)
+    return MappedSource(origin, X, members["y"] if labels is None else _load(Path(labels), str(labels)), block_bytes)
+
+
+def _csr_matrix(origin: Origin, members: _Members) -> sp.csr_matrix:
+    if not set(_csr_parts) <= members.names:
         raise PegasosError(
-            f"{origin.name} must hold y, and X or data, indices, indptr and shape; it holds {sorted(members.names)}."
+            f"{origin.name} must hold X, or data, indices, indptr and shape; it holds {sorted(members.names)}."
         )
-    if "X" in members.names:
-        return MappedSource(origin, members["X"], members["y"], block_bytes)
-    data, indices, indptr, shape = (members[part] for part in _csr_parts)
-    if shape.shape != (2,) or indptr.ndim != 1 or len(indptr) != shape[0] + 1 or indices.dtype.kind != "i":
+    if "format" in members.names and members["format"] not in (b"csr", "csr"):
+        raise PegasosError(f"{origin.name} holds a sparse matrix that is not CSR: save X.tocsr().")
+    data, indices, indptr, shape = parts = [members[part] for part in _csr_parts]
+    are_one_kind = all(part.ndim == 1 for part in parts) and all(part.dtype.kind == "i" for part in parts[1:])
+    if not are_one_kind or len(shape) != 2 or len(indptr) != shape[0] + 1 or shape[1] < 0:
         raise PegasosError(f"{origin.name}: data, indices, indptr and shape are not those of a CSR matrix.")
-    index = np.dtype(np.int32 if indices.itemsize <= 4 and indptr.itemsize <= 4 else np.int64)
-    X = csr_of(data, indices.astype(index, copy=False), indptr.astype(index, copy=False), int(shape[1]))
     if len(indices) != len(data) or indptr.min(initial=0) < 0 or indptr.max(initial=0) > len(data):
         raise PegasosError(f"{origin.name}: indptr points outside of data.")
-    return MappedSource(origin, X, members["y"], block_bytes)
+    index = np.dtype(np.int32 if indices.itemsize <= 4 and indptr.itemsize <= 4 else np.int64)
+    return csr_of(data, indices.astype(index, copy=False), indptr.astype(index, copy=False), int(shape[1]))
 
 
 def float_type(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:

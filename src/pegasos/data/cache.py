@@ -82,7 +82,7 @@ class CacheSource(Blocks):
         return self._fingerprint
 
     def __reduce__(self) -> tuple[type[CacheSource], tuple[Path]]:
-        return CacheSource, (self.path,)
+        return CacheSource, (self.path.absolute(),)
 
     def _arrays(self, entry: _Entry) -> list[tuple[np.dtype[Any], tuple[int, ...]]]:
         """The types and shapes of the arrays of a block, in their order in the file."""

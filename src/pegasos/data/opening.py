@@ -40,14 +40,14 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
     **options
         Of the format.
 
-        =========  ==========================================================================
+        =========  ========================================================================================
         svmlight   n_features, dtype, zero_based, allow_nan, block_bytes
         csv        label, features, header, delimiter, dtype, block_bytes
         parquet    label, features; the blocks are the row groups
         arrow      label, features; the blocks are the record batches
         npy        labels (the path of the other file), block_bytes
-        npz        block_bytes; it holds y, and X or data, indices, indptr and shape
-        =========  ==========================================================================
+        npz        labels (where it holds no y), block_bytes; it holds X, or what scipy's save_npz writes
+        =========  ========================================================================================
 
     Returns
     -------
@@ -82,7 +82,7 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
         raise PegasosError(
             f"{path} is a {compression} file, which has no blocks: make a cache of it, pegasos convert {path}."
         )
-    return _openers[kind](Origin(file, str(path), stamp, _fingerprint(file, kind, options)), **options)
+    return _openers[kind](Origin(file.absolute(), str(path), stamp, _fingerprint(file, kind, options)), **options)
 
 
 def convert(

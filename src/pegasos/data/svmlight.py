@@ -73,8 +73,7 @@ def read_svmlight(
     try:
         found = known_base(reading, lambda reading: parse(text, reading))
     except TextError as fault:
-        at = fault.position(text)
-        place = place_of(str(path), text[:at].count(b"\n") + 1, at - text.rfind(b"\n", 0, at))
+        place = place_of(str(path), lambda begin, size: text[begin : begin + size], fault.position(text))
         raise PegasosError(f"{place}: {fault.sentence(text, reading.dtype)}") from None
     return found.matrix(n_features), found.labels
 

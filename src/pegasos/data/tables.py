@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -34,14 +35,15 @@ class TableSource(FileBlocks):
 
     def __init__(self, origin: Origin, names: Sequence[str], label: Label, features: Sequence[str] | None) -> None:
         self.origin = origin
-        repeated = {name for name in names if names.count(name) > 1}
-        if repeated:
-            raise PegasosError(f"{origin.name}: several columns are called {sorted(repeated)[0]!r}: rename them.")
+        name, n_times = Counter(names).most_common(1)[0]
+        if n_times > 1:
+            raise PegasosError(f"{origin.name}: several columns are called {name!r}: rename them.")
         self.label = _column(origin.name, names, label)
         self.features = list(features) if features is not None else [name for name in names if name != self.label]
-        for name in self.features:
-            if name not in names or name == self.label:
-                raise PegasosError(f"{origin.name}: {name!r} is no column of features; {_listed(names)}.")
+        others = {*names} - {self.label}
+        unknown = [name for name in self.features if name not in others]
+        if unknown:
+            raise PegasosError(f"{origin.name}: {unknown[0]!r} is no column of features; {_listed(names)}.")
         self.n_features = len(self.features)
 
     def block_of(self, table: Any, first_row: int) -> Block:
@@ -59,9 +61,9 @@ class TableSource(FileBlocks):
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         labels = np.asarray(column.to_numpy())
-        if labels.dtype == object:
-            labels = labels.astype(str) if len(labels) else np.empty(0, dtype="U1")
-        if labels.dtype.kind not in "fiubU":
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            return labels.astype(str)
+        if labels.dtype.kind not in "fiub":
             raise PegasosError(f"{self.origin.name}: labels must be numbers or texts; {self.label!r} is {column.type}.")
         return labels
 

@@ -17,9 +17,14 @@ from pegasos.errors import PegasosError
 _chunk = 1 << 18
 
 
-def place_of(name: str, line: int, column: int) -> str:
-    """Where something is, for a message; both count from 1."""
-    return f"{name}, line {line}, column {column}"
+def place_of(name: str, read: Callable[[int, int], bytes], position: int) -> str:
+    """The file, line and column of a byte, for a message; `read` gives the bytes from a place on, so many of them."""
+    line, after = 1, 0
+    for begin in range(0, position, _chunk):
+        piece = read(begin, min(_chunk, position - begin))
+        line += piece.count(b"\n")
+        after = begin + piece.rfind(b"\n") + 1 if b"\n" in piece else after
+    return f"{name}, line {line}, column {position - after + 1}"
 
 
 class LineFile:
@@ -54,12 +59,7 @@ class LineFile:
 
     def place(self, position: int) -> str:
         """The file, line and column of a byte, for a message."""
-        line, after = 1, 0
-        for begin in range(0, position, _chunk):
-            piece = self.read(begin, min(_chunk, position - begin))
-            line += piece.count(b"\n")
-            after = begin + piece.rfind(b"\n") + 1 if b"\n" in piece else after
-        return place_of(self.origin.name, line, position - after + 1)
+        return place_of(self.origin.name, self.read, position)
 
     def _long_line(self, begin: int) -> bytes:
         """The line that begins here, which is longer than a block."""

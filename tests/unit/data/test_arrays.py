@@ -63,6 +63,18 @@ def test_npz_files_hold_dense_or_sparse_rows(tmp_path, save, dtype, labels):
             np.testing.assert_array_equal(found_labels, labels)
 
 
+def test_what_scipy_saves_is_read_with_labels_of_another_file(tmp_path):
+    X = sp.csr_matrix(np.where(dense() > 20, dense(), 0))
+    np.save(tmp_path / "y.npy", y)
+    sp.save_npz(tmp_path / "X.npz", X)
+    found, labels = whole(open_source(tmp_path / "X.npz", labels=tmp_path / "y.npy"))
+    np.testing.assert_array_equal(found.toarray(), X.toarray())
+    np.testing.assert_array_equal(labels, y)
+    sp.save_npz(tmp_path / "X.npz", X.tocsc())
+    with pytest.raises(PegasosError, match=r"not CSR: save X\.tocsr"):
+        open_source(tmp_path / "X.npz", labels=tmp_path / "y.npy")
+
+
 def test_an_npz_file_is_not_read_before_it_is_asked_for(tmp_path):
     np.savez(tmp_path / "data.npz", X=dense(), y=y)
     source = open_source(tmp_path / "data.npz")
@@ -80,6 +92,7 @@ def test_another_file_of_labels_is_another_fingerprint(tmp_path):
     [
         (dense(), y[:-1], r"one label a row, shape \(50,\), got \(49,\)"),
         (dense()[0], y[:6], r"two dimensions, got shape \(6,\)"),
+        (dense(), y.astype("datetime64[s]"), "y must hold numbers or texts, got datetime64"),
         (dense().astype(complex), y, "X must hold numbers that a float64 can hold, got complex128"),
         (dense().astype(str), y, "X must hold numbers that a float64 can hold, got <U"),
     ],
@@ -104,8 +117,11 @@ def test_what_is_missing_or_broken_is_said(tmp_path):
     np.savez(tmp_path / "data.npz", X=dense())
     with pytest.raises(PegasosError, match=r"holds X alone: give the file of the labels, labels='y.npy'"):
         open_source(tmp_path / "X.npy")
-    with pytest.raises(PegasosError, match=r"must hold y, and X or data, .*; it holds \['X'\]"):
+    with pytest.raises(PegasosError, match=r"data\.npz holds no y: add it, or give"):
         open_source(tmp_path / "data.npz")
+    np.savez(tmp_path / "other.npz", rows=dense(), y=y)
+    with pytest.raises(PegasosError, match=r"must hold X, or data, .*; it holds \['rows', 'y'\]"):
+        open_source(tmp_path / "other.npz")
     with pytest.raises(PegasosError, match=r"y.npy cannot be read: No such file"):
         open_source(tmp_path / "X.npy", labels=tmp_path / "y.npy")
     for name in ("X.npy", "data.npz"):
@@ -128,6 +144,8 @@ def test_what_is_missing_or_broken_is_said(tmp_path):
         {"indptr": np.array([0, -1, 2])},
         {"indptr": np.array([0, 2])},
         {"shape": np.array([2])},
+        {"shape": np.array([2, -3])},
+        {"data": np.ones((2, 2))},
         {"indices": np.array([0.0, 1.0])},
     ],
 )

@@ -196,6 +196,7 @@ def test_what_a_table_cannot_say_is_refused(tmp_path, write):
     assert "labels must be numbers or texts; 'y' is timestamp" in refused(
         of.set_column(2, "y", pa.array([0] * 20, pa.timestamp("s")))
     )
+    assert "labels must be numbers or texts; 'y' is list" in refused(of.set_column(2, "y", pa.array([[1]] * 20)))
     assert "say which column holds the labels" in refused(of, label=None)
     assert "there is no column 'z'" in refused(of, label="z")
 
