@@ -88,11 +88,12 @@ class Progress:
     def __init__(self, verbose: int, window: Window):
         self.verbose, self.window = verbose, window
         self.begun = self.shown = perf_counter()
-        self.gap = ""
+        self.gap, self.is_open = "", False
 
     def on_review(self, row: TraceRow) -> None:
         """A line, with what was read so far."""
         self.gap = f"  certified gap {row.gap / row.primal if row.primal > 0.0 else 0.0:.1e}"
+        self.end()
         if self.verbose:
             print(f"{_line(row)}  {self._reading(perf_counter())}", flush=True)
 
@@ -100,13 +101,14 @@ class Progress:
         """Once a second."""
         now = perf_counter()
         if self.verbose > 1 and now - self.shown >= 1.0:
-            self.shown = now
+            self.shown, self.is_open = now, True
             print(f"\r{now - self.begun:7.0f} s  {self._reading(now)}{self.gap}  ", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """The line on stderr is over."""
-        if self.shown > self.begun:
-            print(file=sys.stderr)
+        if self.is_open:
+            print(file=sys.stderr, flush=True)
+        self.is_open = False
 
     def _reading(self, now: float) -> str:
         n_read = self.window.n_read

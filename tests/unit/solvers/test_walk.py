@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from pegasos.certificate import certify, certify_dual
 from pegasos.data import ArraySource
+from pegasos.errors import PegasosError
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.block_ascent import BlockAscent
 from pegasos.solvers.block_auto import BlockAuto
@@ -166,3 +167,31 @@ def test_what_is_left_is_gathered_and_blocks_are_not_read_again():
         solver.advance_to(problem, state, state.walk.visits + 2000)
         assert problem.window.n_read == n_read
         assert len(state.gathered.numbers) <= 25
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("order", 10**6),
+        ("counters", 0xEE),
+        ("weights", None),
+        ("alpha", None),
+        ("place", 77),
+        ("left", 0),
+        ("turn", -5),
+    ],
+)
+@pytest.mark.parametrize("solver", SOLVERS[:3])
+def test_parts_that_would_lead_a_loop_astray_are_refused(solver, name, value):
+    with of_blocks() as problem:
+        state = solver.start(problem, SEED)
+        solver.advance_to(problem, state, 305)
+        packed = deepcopy(pack(state))
+        if name in packed.values["walk"]:
+            packed.values["walk"][name] = value
+        elif value is None:
+            packed.arrays[name] = packed.arrays[name][:, :-1]
+        else:
+            packed.arrays[name][:] = value
+        with pytest.raises(PegasosError, match="its parts do not fit together"):
+            unpack(problem, solver, packed)
