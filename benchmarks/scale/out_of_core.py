@@ -93,7 +93,7 @@ def _read(path: Path) -> float:
 def _train(path: Path, memory: int, tol: float) -> dict[str, float]:
     _drop(path)
     arguments = [str(path), str(memory), str(tol), str(memory + _limit_beside)]
-    done = subprocess.run([sys.executable, "-c", _program, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", _program, *arguments], stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 

@@ -410,6 +410,10 @@ class PegasosClassifier(CertifiedClassifier):
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         super()._write(solutions, trace, X, members)
+        if isinstance(members[0], slice):  # of the same rows: there may be many, and no room to sort their numbers
+            is_support = np.logical_or.reduce([_any_class(solution.alpha > 0.0) for solution in solutions])
+            self.support_ = np.flatnonzero(is_support)
+            return
         each = zip(members, (solution.alpha for solution in solutions), strict=True)
         self.support_ = np.unique(
             np.concatenate([numbers(mine, len(alpha))[_any_class(alpha > 0.0)] for mine, alpha in each])
