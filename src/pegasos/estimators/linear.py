@@ -278,7 +278,7 @@ class PegasosClassifier(CertifiedClassifier):
             A file that `pegasos.data.open_source` opens, or what it returns. Sample weights are not part of a source.
         memory : int or str, default="2G"
             Bytes for blocks, dual variables and weights, as a number or with a unit, "500M". The interpreter and its
-            libraries take about 0.15 GB besides.
+            libraries take 0.3 to 0.4 GB besides.
         checkpoint : path, optional
             A file that the state of the run is written to. A fit that finds one there goes on from it, and ends where
             it would have ended without the interruption. It stays when the fit is over.
