@@ -89,6 +89,7 @@ void bind_linear(nb::module_& m) {
       .def_rw("alpha_sum", &D::alpha_sum)
       .def_ro("visits", &D::visits)
       .def_ro("active", &D::active)
+      .def_ro("position", &D::position)
       .def_ro("sweep_gap", &D::sweep_gap)
       .def(
           "recall_all_rows", [](D& c) { c.active = c.position = 0; }, "The next sweep visits every row again.")

@@ -34,4 +34,5 @@ NB_MODULE(_core, m) {
   pegasos::bind_newton(m);
   pegasos::bind_sequences(m);
   pegasos::bind_kernels(m);
+  pegasos::bind_svmlight(m);
 }

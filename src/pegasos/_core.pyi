@@ -122,6 +122,9 @@ class DualCounters:
     def active(self) -> int: ...
 
     @property
+    def position(self) -> int: ...
+
+    @property
     def sweep_gap(self) -> float: ...
 
     def recall_all_rows(self) -> None:
@@ -340,4 +343,12 @@ def add_columns(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')
 def greedy_advance(kernel: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slope: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], down: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], up: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], curvature: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], one_step: bool, unit: float, enough: float, n_steps: int) -> int:
     """
     Greedy ascent on a working set until no step gains enough; returns the number of steps.
+    """
+
+def count_svmlight(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int]:
+    """At most how many rows and entries the text has."""
+
+def read_svmlight(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], base: int, n_features: int, allows_not_finite: bool, labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], columns: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, int, str, int, int]:
+    """
+    Reads lines of text into the arrays; rows, entries, features, and the first fault: its name, place and column.
     """

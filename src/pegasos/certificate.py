@@ -101,7 +101,7 @@ def certify(problem: Objective, weights: npt.NDArray[np.float64], alpha: Floats)
         losses = problem.losses(weights)
         own_weights, gain = problem.dual_weights(alpha)
         own_square = losses.square if np.array_equal(own_weights, weights) else problem.square(own_weights)
-        return _certificate(problem, losses, gain, own_square)
+        return certificate_of(problem, losses, gain, own_square)
 
 
 def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
@@ -109,7 +109,7 @@ def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.ND
     with np.errstate(over="ignore", invalid="ignore"):
         weights, gain = problem.dual_weights(alpha)
         losses = problem.losses(weights)
-        return _certificate(problem, losses, gain, losses.square), weights
+        return certificate_of(problem, losses, gain, losses.square), weights
 
 
 def dual_point(problem: Objective, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
@@ -166,7 +166,7 @@ def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDAr
         weights, gain = problem.dual_weights(balanced(problem, alpha))
         best = _one_of(*best_intercepts(problem, problem.rows.scores_of(weights)))
         losses = replace(problem, offset=problem.offset + best).losses(weights)
-        certificate = _certificate(problem, losses, gain, losses.square)
+        certificate = certificate_of(problem, losses, gain, losses.square)
     # What rounding has left to the constant column is a part of the scores above, and so of the intercept.
     return certificate, weights, best + problem.rows.constant_score(weights)
 
@@ -227,7 +227,8 @@ def combine(parts: list[Certificate]) -> Certificate:
     )
 
 
-def _certificate(problem: Objective, losses: Losses, gain: float, dual_square: float) -> Certificate:
+def certificate_of(problem: Objective, losses: Losses, gain: float, dual_square: float) -> Certificate:
+    """The certificate of sums over all rows: of the losses, of the linear term of the dual, and |w(alpha)|^2."""
     primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square)
     dual = float(gain / problem.total - 0.5 * problem.lam * dual_square)
     gap = primal - dual

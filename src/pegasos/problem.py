@@ -201,7 +201,19 @@ def _csr_rows(values: Matrix, bias: float) -> _core.Rows:
         raise PegasosError(f"X is not a valid CSR matrix: {error}") from error
 
 
-class RowsLike(Protocol):
+class Extent(Protocol):
+    """How large a problem is."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of weights, without that of the constant column."""
+
+
+class RowsLike(Extent, Protocol):
     """What a problem and its certificate ask of rows. What the weights are is the rows' own business."""
 
     @property
@@ -215,14 +227,6 @@ class RowsLike(Protocol):
     @property
     def native(self) -> _core.Rows:
         """What the loops see."""
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of weights, without that of the constant column."""
 
     def view(self, indices: npt.NDArray[Any]) -> RowsLike:
         """Return some of the rows."""
@@ -247,8 +251,8 @@ class Objective(Protocol):
     """What the driver and the certificate ask of a problem, of whichever kind it is."""
 
     @property
-    def rows(self) -> RowsLike:
-        """The rows."""
+    def rows(self) -> Extent:
+        """The rows; an epoch is as many visits as there are."""
 
     @property
     def cost(self) -> npt.NDArray[np.float64]:

@@ -14,10 +14,12 @@ from pegasos import demo
 README = Path(__file__).parents[2] / "README.md"
 # And how many examples they have at least.
 GUIDES = {
+    "data.md": 20,
     "imbalance.md": 8,
     "kernels.md": 50,
     "margins.md": 8,
     "multiclass.md": 8,
+    "out-of-core.md": 15,
     "probabilities.md": 4,
     "transfer.md": 8,
 }

@@ -14,6 +14,7 @@ from importlib import import_module
 from pegasos.errors import PegasosError
 
 _commands = {
+    "convert": "make a binary cache of a data file",
     "demo": "train on bundled data and print the certificates",
 }
 

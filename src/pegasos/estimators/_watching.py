@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 from pegasos.solution import TraceRow
 from pegasos.solvers.driver import Model, Watcher
+from pegasos.window import Window
 
-__all__ = ["CallbackSupportMixin", "Onlookers", "n_frames", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Onlookers", "Progress", "n_frames", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -77,6 +80,39 @@ class Onlookers:
             )
 
         return hook
+
+
+class Progress:
+    """What a fit on a source prints: 1: a line for each certificate; 2: how far the reading is as well, on stderr."""
+
+    def __init__(self, verbose: int, window: Window):
+        self.verbose, self.window = verbose, window
+        self.begun = self.shown = perf_counter()
+        self.gap, self.is_open = "", False
+
+    def on_review(self, row: TraceRow) -> None:
+        """A line, with what was read so far."""
+        self.gap = f"  certified gap {row.gap / row.primal if row.primal > 0.0 else 0.0:.1e}"
+        self.end()
+        if self.verbose:
+            print(f"{_line(row)}  {self._reading(perf_counter())}", flush=True)
+
+    def on_chunk(self) -> None:
+        """Once a second."""
+        now = perf_counter()
+        if self.verbose > 1 and now - self.shown >= 1.0:
+            self.shown, self.is_open = now, True
+            print(f"\r{now - self.begun:7.0f} s  {self._reading(now)}{self.gap}  ", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """The line on stderr is over."""
+        if self.is_open:
+            print(file=sys.stderr, flush=True)
+        self.is_open = False
+
+    def _reading(self, now: float) -> str:
+        n_read = self.window.n_read
+        return f"read {n_read / 1e9:.2f} GB, {n_read / 1e6 / max(now - self.begun, 1e-9):.0f} MB/s"
 
 
 def _line(row: TraceRow) -> str:

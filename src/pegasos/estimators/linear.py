@@ -16,6 +16,7 @@ from pegasos.estimators._base import CertifiedClassifier, can_stream, default_la
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
 from pegasos.estimators._prior import LinearPrior
 from pegasos.estimators._schemes import Members, numbers, sizes
+from pegasos.estimators._source import Plan, fit_source
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import Terms, check_classes, class_totals, encode_known
 from pegasos.estimators._watching import with_callbacks
@@ -264,6 +265,43 @@ class PegasosClassifier(CertifiedClassifier):
         self._write_pass(solutions, X, members)
         return self
 
+    def fit_source(
+        self, source: Any, *, memory: int | str = "2G", checkpoint: Any = None, checkpoint_seconds: float = 60.0
+    ) -> PegasosClassifier:
+        """Train on rows that need not fit into memory: the same problem, the same certificate.
+
+        A thread reads blocks while those in memory are trained on; what does not matter any more is not read again.
+        One class is trained against the rest; all classes while a block is in memory. The parameters of the model mean
+        what they mean for `fit`; those that need all rows at hand are refused. The result does not depend on the
+        memory. For ``solver="pegasos"`` nothing of the rows need stay.
+
+        Parameters
+        ----------
+        source : path, or source of blocks
+            A file that `pegasos.data.open_source` opens, or what it returns. Sample weights are not part of a source.
+        memory : int or str, default="2G"
+            Bytes for blocks, dual variables and weights, as a number or with a unit, "500M". The interpreter and its
+            libraries take 0.3 to 0.4 GB besides.
+        checkpoint : path, optional
+            A file that the state of the run is written to. A fit that finds one there goes on from it, and ends where
+            it would have ended without the interruption. It stays when the fit is over.
+        checkpoint_seconds : float, default=60
+            How often it is written.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pegasos import PegasosClassifier
+        >>> from pegasos.data import ArraySource
+        >>> X = np.random.default_rng(0).normal(size=(1000, 5))
+        >>> source = ArraySource(X, X[:, 0] > 0.3, block_rows=200)
+        >>> model = PegasosClassifier(lam=1e-3, random_state=0).fit_source(source, memory="1M")
+        >>> model.certificate_.relative_gap <= 1e-3
+        True
+        """
+        fit_source(self, source, Plan.of(memory, checkpoint, checkpoint_seconds))
+        return self
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -379,6 +417,10 @@ class PegasosClassifier(CertifiedClassifier):
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         super()._write(solutions, trace, X, members)
+        if isinstance(members[0], slice):  # of the same rows: there may be many, and no room to sort their numbers
+            is_support = np.logical_or.reduce([_any_class(solution.alpha > 0.0) for solution in solutions])
+            self.support_ = np.flatnonzero(is_support)
+            return
         each = zip(members, (solution.alpha for solution in solutions), strict=True)
         self.support_ = np.unique(
             np.concatenate([numbers(mine, len(alpha))[_any_class(alpha > 0.0)] for mine, alpha in each])

@@ -92,10 +92,14 @@ class Stop:
 
 @dataclass
 class Watcher:
-    """Who looks on: called at epochs (True: stop) and at certificates; `interrupted` is asked between chunks."""
+    """Who looks on: called at epochs (True: stop) and at certificates; `interrupted` is asked between chunks.
+
+    `on_chunk` comes before each chunk, when all that was due at its state has been done: a run goes on from there.
+    """
 
     on_epoch: Callable[[int, Callable[[], Model]], bool] = lambda epoch, model: False
     on_review: Callable[[TraceRow], None] = lambda row: None
+    on_chunk: Callable[[Any], None] = lambda state: None
     interrupted: Callable[[], bool] = lambda: False
 
 
@@ -147,6 +151,7 @@ class _Run:
     def advance_to(self, visits: int) -> Status | None:
         """Chunks of about 0.05 s, so that budgets and interrupts are kept."""
         while (done := self.solver.visits(self.state)) < visits:
+            self.watcher.on_chunk(self.state)
             before = perf_counter()
             self.solver.advance_to(self.problem, self.state, min(visits, done + self.chunk))
             now = perf_counter()

@@ -1,0 +1,1 @@
+"""Data that is large: `python -m benchmarks.scale.run`."""

@@ -1,0 +1,83 @@
+"""Parquet and Arrow (Feather) files, read by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pegasos.data.arrays import float_type
+from pegasos.data.origin import Origin, reason
+from pegasos.data.source import Block
+from pegasos.data.tables import Label, TableSource, pyarrow
+from pegasos.errors import PegasosError
+
+
+class ParquetSource(TableSource):
+    """The row groups of a Parquet file."""
+
+    def __init__(self, origin: Origin, *, label: Label = None, features: Sequence[str] | None = None) -> None:
+        parquet = pyarrow("parquet", origin)
+        try:
+            file = parquet.ParquetFile(origin.path)
+        except (OSError, ValueError) as error:
+            raise PegasosError(f"{origin.name} is no whole Parquet file: {reason(error)}.") from error
+        schema, self._metadata = file.schema_arrow, file.metadata
+        super().__init__(origin, schema.names, label, features)
+        self.dtype = _common_type(origin, schema, self.features)
+        groups = range(file.num_row_groups)
+        rows = [self._metadata.row_group(k).num_rows for k in groups]
+        self._groups = [k for k in groups if rows[k]]
+        self.starts = np.cumsum([0, *filter(None, rows)], dtype=np.int64)
+
+    def _read(self, k: int) -> Block:
+        parquet = pyarrow("parquet", self.origin)
+        try:
+            # A file of its own for each call: readers are not made for several threads.
+            with parquet.ParquetFile(self.origin.path, metadata=self._metadata) as file:
+                table = file.read_row_group(self._groups[k], columns=[*self.features, self.label])
+        except (OSError, ValueError) as error:
+            place = f"{self.origin.name}, row group {self._groups[k]}"
+            raise PegasosError(f"{place}: it cannot be read: {reason(error)}.") from error
+        return self.block_of(table, int(self.starts[k]))
+
+
+class ArrowSource(TableSource):
+    """The record batches of an Arrow (Feather) file, which is mapped into memory."""
+
+    def __init__(self, origin: Origin, *, label: Label = None, features: Sequence[str] | None = None) -> None:
+        with self._opened(origin) as file:
+            super().__init__(origin, file.schema.names, label, features)
+            self.dtype = _common_type(origin, file.schema, self.features)
+            rows = [file.get_batch(k).num_rows for k in range(file.num_record_batches)]
+        self._batches = [k for k, n_rows in enumerate(rows) if n_rows]
+        self.starts = np.cumsum([0, *filter(None, rows)], dtype=np.int64)
+
+    def _read(self, k: int) -> Block:
+        import pyarrow as pa
+
+        with self._opened(self.origin) as file:
+            return self.block_of(pa.Table.from_batches([file.get_batch(self._batches[k])]), int(self.starts[k]))
+
+    @staticmethod
+    def _opened(origin: Origin) -> Any:
+        ipc = pyarrow("ipc", origin)
+        try:
+            return ipc.open_file(pyarrow("", origin).memory_map(str(origin.path)))
+        except (OSError, ValueError) as error:
+            raise PegasosError(f"{origin.name} is no whole Arrow file: {reason(error)}.") from error
+
+
+def _common_type(origin: Origin, schema: Any, features: Sequence[str]) -> np.dtype[Any]:
+    import pyarrow as pa
+
+    found = np.dtype(np.float32)
+    for name in features:
+        of = schema.field(name).type
+        if not (pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_boolean(of)):
+            raise PegasosError(
+                f"{origin.name}: column {name!r} holds {of}, not numbers; encode it, or leave it out of features=[...]."
+            )
+        found = np.promote_types(found, float_type(np.dtype(of.to_pandas_dtype()), name))
+    return found

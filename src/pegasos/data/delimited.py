@@ -1,0 +1,145 @@
+"""CSV text, read by pyarrow."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.data.options import checked_float_type, default_block_bytes
+from pegasos.data.origin import Origin, reason
+from pegasos.data.source import Block
+from pegasos.data.tables import Label, TableSource, pyarrow
+from pegasos.data.text import LineFile
+from pegasos.errors import PegasosError
+
+_kinds = ("int64", "double", "string")  # what labels of text can be, from the narrowest
+
+
+class CsvSource(TableSource):
+    """Lines of a CSV file, which is read once, from end to end, when it is opened.
+
+    Parameters
+    ----------
+    origin : Origin
+    label, features
+        As of `TableSource`.
+    header : bool or 'auto'
+        Whether the first line has names. 'auto': it has if the label is given by name, or no field of it is a number.
+    delimiter : str
+    dtype : float32 or float64
+    block_bytes : int
+        About how many bytes of the file make a block.
+    """
+
+    def __init__(
+        self,
+        origin: Origin,
+        *,
+        label: Label = None,
+        features: Sequence[str] | None = None,
+        header: bool | str = "auto",
+        delimiter: str = ",",
+        dtype: npt.DTypeLike = np.float32,
+        block_bytes: int = default_block_bytes,
+    ) -> None:
+        pyarrow("csv", origin)
+        if header not in ("auto", True, False):
+            raise PegasosError(f"header must be True, False or 'auto', got {header!r}.")
+        if not isinstance(delimiter, str) or len(delimiter) != 1:
+            raise PegasosError(f"delimiter must be one character, got {delimiter!r}.")
+        self._file, self._delimiter = LineFile(origin, block_bytes), delimiter
+        fields, size = self._first_line(origin)
+        has_header = header if header != "auto" else isinstance(label, str) or not any(map(_is_number, fields))
+        self._names = fields if has_header else [str(j) for j in range(len(fields))]
+        super().__init__(origin, self._names, label, features)
+        self.dtype = checked_float_type(dtype)
+        self._survey(size if has_header else 0)
+
+    def _first_line(self, origin: Origin) -> tuple[list[str], int]:
+        """Its fields, and how many bytes it has."""
+        with origin.path.open("rb") as file:
+            line = file.readline()
+        try:
+            fields = next(csv.reader([line.decode("utf-8-sig")], delimiter=self._delimiter), [])
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise PegasosError(f"{origin.name}, line 1: it is no CSV text in UTF-8: {reason(error)}.") from error
+        if not fields:
+            raise PegasosError(f"{origin.name}: the first line is empty.")
+        return [field.strip() for field in fields], len(line)
+
+    def _survey(self, begin: int) -> None:
+        """Read all of it: where blocks with rows begin, how many rows they have, and what the labels are."""
+        self._places, starts, kind = [], [0], 0
+        for place, text in self._file.blocks(begin):
+            table = self._table(text, starts[-1])
+            if table.num_rows:
+                kind = max(kind, _kind_of(table[self.label]))
+                self.block_of(table, starts[-1])
+                self._places.append((place, len(text)))
+                starts.append(starts[-1] + table.num_rows)
+        self._kind, self.starts = _kinds[kind], np.array(starts, dtype=np.int64)
+
+    def _read(self, k: int) -> Block:
+        table = self._table(self._file.read(*self._places[k]), int(self.starts[k]))
+        block = self.block_of(table, int(self.starts[k]))
+        labels = table[self.label].cast(self._kind)
+        return block if self._kind == "string" else Block(block.X, labels.to_numpy())
+
+    def _table(self, text: bytes, first_row: int) -> Any:
+        import pyarrow as pa
+
+        reader = pyarrow("csv", self.origin)
+        value = pa.from_numpy_dtype(self.dtype)
+        types = {**{name: value for name in self.features}, self.label: pa.string()}
+        try:
+            # One thread: only then does an error say which row it is in.
+            table = reader.read_csv(
+                pa.BufferReader(text),
+                read_options=reader.ReadOptions(column_names=self._names, use_threads=False, block_size=len(text) + 1),
+                parse_options=reader.ParseOptions(delimiter=self._delimiter),
+                convert_options=reader.ConvertOptions(column_types=types, include_columns=list(types)),
+            )
+        except pa.ArrowInvalid as error:
+            raise PegasosError(self._sentence(reason(error), first_row)) from None
+        self._refuse_odd_labels(table[self.label], first_row)
+        return table
+
+    def _refuse_odd_labels(self, column: Any, first_row: int) -> None:
+        for label in column.unique().to_pylist():
+            if label.strip() == "" or "\n" in label:
+                row = first_row + column.to_pylist().index(label) + 1
+                raise PegasosError(f"{self.origin.name}, row {row}: the label {label!r} is empty or goes over a line.")
+
+    def _sentence(self, message: str, first_row: int) -> str:
+        """What pyarrow says, with the row of the file and the name of the column."""
+        row = re.search(r"Row #(\d+): ", message)
+        where = f", row {first_row + int(row[1])}" if row else f", after row {first_row}"
+        message = re.sub(r"Row #\d+: ", "", message)
+        message = re.sub(r"In CSV column #(\d+)", lambda found: f"column {self._names[int(found[1])]!r}", message)
+        return f"{self.origin.name}{where}: {message}."
+
+
+def _kind_of(column: Any) -> int:
+    """The narrowest kind of labels that these texts can be."""
+    import pyarrow as pa
+
+    for kind, name in enumerate(_kinds[:-1]):
+        try:
+            numbers = column.cast(name).to_numpy()
+        except pa.ArrowInvalid:
+            continue
+        return kind if np.isfinite(numbers).all() else len(_kinds) - 1
+    return len(_kinds) - 1
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,172 @@
+"""Files of every kind as sources of blocks, and as caches."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pegasos.data import arrays, arrow, delimited
+from pegasos.data.cache import CacheSource, DamagedCacheError, magic, write_cache
+from pegasos.data.origin import Origin, stamp_of
+from pegasos.data.source import Blocks, digest
+from pegasos.data.svmlight import SvmlightSource
+from pegasos.data.text import as_plain, compression_of
+from pegasos.errors import PegasosError
+
+_openers: dict[str, Callable[..., Blocks]] = {
+    "svmlight": SvmlightSource,
+    "csv": delimited.CsvSource,
+    "parquet": arrow.ParquetSource,
+    "arrow": arrow.ArrowSource,
+    "npy": arrays.open_npy,
+    "npz": arrays.open_npz,
+}
+_formats = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+_formats |= {".npy": "npy", ".npz": "npz"}
+
+
+def open_source(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Blocks:
+    """Open a file as a source of blocks.
+
+    Parameters
+    ----------
+    path : path of the file
+    format : str, optional
+        'svmlight', 'csv', 'parquet', 'arrow', 'npy' or 'npz'. Default: by the name of the file; one that says nothing
+        is taken for svmlight text. A cache is known by its content.
+    **options
+        Of the format.
+
+        =========  ========================================================================================
+        svmlight   n_features, dtype, zero_based, allow_nan, block_bytes
+        csv        label, features, header, delimiter, dtype, block_bytes
+        parquet    label, features; the blocks are the row groups
+        arrow      label, features; the blocks are the record batches
+        npy        labels (the path of the other file), block_bytes
+        npz        labels (where it holds no y), block_bytes; it holds X, or what scipy's save_npz writes
+        =========  ========================================================================================
+
+    Returns
+    -------
+    source : BlockSource
+
+    Notes
+    -----
+    Text is read once when it is opened, to find its blocks and what is wrong in it. Compressed text has no blocks:
+    make a cache of it, with `convert`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos.data import open_source
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "small.svm")
+    >>> _ = path.write_text("+1 1:0.5 3:2" + chr(10) + "-1 2:1")
+    >>> source = open_source(path, block_bytes=10)
+    >>> source.n_rows, source.n_features, source.n_blocks
+    (2, 3, 2)
+    >>> source.block(1).X.toarray().tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    file = Path(path)
+    stamp = stamp_of(file)
+    if _is_cache(file):
+        if options or format is not None:
+            raise PegasosError(f"{path} is a cache, which has no options: give them when it is made.")
+        return CacheSource(file)
+    kind = _format_of(file, format, options)
+    compression = compression_of(file)
+    if compression is not None:
+        raise PegasosError(
+            f"{path} is a {compression} file, which has no blocks: make a cache of it, pegasos convert {path}."
+        )
+    return _openers[kind](Origin(file.absolute(), str(path), stamp, _fingerprint(file, kind, options)), **options)
+
+
+def convert(
+    path: str | os.PathLike[str],
+    cache: str | os.PathLike[str] | None = None,
+    *,
+    format: str | None = None,
+    **options: Any,
+) -> CacheSource:
+    """Make a binary cache of a file, or take the one that was made of it before.
+
+    Parameters
+    ----------
+    path : path of the file
+        Of any kind that `open_source` knows; compressed too.
+    cache : path, optional
+        Default: the name of the file with `.pegasos-cache` added.
+    format, **options
+        As of `open_source`.
+
+    Returns
+    -------
+    source : BlockSource
+        The cache. It is made anew when the file has changed since (its size, its time of change or its place), or when
+        the options are others.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos.data import convert
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "small.svm")
+    >>> _ = path.write_text("+1 1:0.5 3:2" + chr(10) + "-1 2:1")
+    >>> convert(path)
+    <CacheSource: 2 rows, 3 features, 1 blocks, sparse float32>
+    """
+    file = Path(path)
+    goal = file.with_name(f"{file.name}.pegasos-cache") if cache is None else Path(cache)
+    stamp_of(file)
+    if _is_cache(file):
+        raise PegasosError(f"{path} is a cache already: open it with open_source.")
+    kind = _format_of(file, format, options)
+    fingerprint = _fingerprint(file, kind, options)
+    kept = _kept(goal, fingerprint)
+    if kept is not None:
+        return kept
+    if not goal.parent.is_dir():
+        raise PegasosError(f"{goal.parent} is no folder, so that {goal} cannot be written.")
+    with as_plain(file, goal.parent) as plain:
+        origin = Origin(plain, str(path), stamp_of(plain), fingerprint)
+        write_cache(goal, _openers[kind](origin, **options), fingerprint)
+    return CacheSource(goal)
+
+
+def _kept(goal: Path, fingerprint: str) -> CacheSource | None:
+    """The cache that is there, if it is that of the file as it is now. What is no cache is not written over."""
+    if not goal.exists():
+        return None
+    if goal.is_dir():
+        raise PegasosError(f"{goal} is a folder: name the file of the cache.")
+    try:
+        cache = CacheSource(goal)
+    except DamagedCacheError:
+        return None
+    return cache if cache.made_from == fingerprint else None
+
+
+def _is_cache(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(magic)) == magic
+
+
+def _format_of(file: Path, given: str | None, options: dict[str, Any]) -> str:
+    suffixes = [suffix for suffix in file.suffixes if suffix not in (".gz", ".bz2", ".zst")]
+    kind = given or _formats.get(suffixes[-1].lower() if suffixes else "", "svmlight")
+    if kind not in _openers:
+        raise PegasosError(f"format must be one of {', '.join(_openers)}, got {kind!r}.")
+    known = [name for name, one in inspect.signature(_openers[kind]).parameters.items() if one.kind == one.KEYWORD_ONLY]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise PegasosError(f"{file} is read as {kind}, whose options are {', '.join(known)}; got {unknown[0]!r}.")
+    return kind
+
+
+def _fingerprint(file: Path, kind: str, options: dict[str, Any]) -> str:
+    """What tells the file, the file of its labels, and how they are read from others."""
+    files = [file, *(Path(options[name]) for name in ("labels",) if options.get(name) is not None)]
+    return digest(kind, *map(stamp_of, files), repr(sorted((name, str(value)) for name, value in options.items())))

@@ -1,0 +1,99 @@
+"""Tables: one column holds the labels, the others numbers, and a part of the rows is a dense block."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.data.origin import Origin
+from pegasos.data.source import Block, FileBlocks
+from pegasos.errors import PegasosError
+
+Label = str | int | None
+
+
+class TableSource(FileBlocks):
+    """Blocks of dense rows that come from tables.
+
+    Parameters
+    ----------
+    origin : Origin
+    names : sequence of str
+        The columns of the file.
+    label : str or int
+        The name or the number of the column with the labels; -1 is the last.
+    features : sequence of str, optional
+        The columns that X is made of, in this order; default: all but the label.
+    """
+
+    is_sparse = False
+
+    def __init__(self, origin: Origin, names: Sequence[str], label: Label, features: Sequence[str] | None) -> None:
+        self.origin = origin
+        name, n_times = Counter(names).most_common(1)[0]
+        if n_times > 1:
+            raise PegasosError(f"{origin.name}: several columns are called {name!r}: rename them.")
+        self.label = _column(origin.name, names, label)
+        self.features = list(features) if features is not None else [name for name in names if name != self.label]
+        others = {*names} - {self.label}
+        unknown = [name for name in self.features if name not in others]
+        if unknown:
+            raise PegasosError(f"{origin.name}: {unknown[0]!r} is no column of features; {_listed(names)}.")
+        self.n_features = len(self.features)
+
+    def block_of(self, table: Any, first_row: int) -> Block:
+        """The numbers of a table, whose first row has this number in the file."""
+        X = np.empty((table.num_rows, self.n_features), dtype=self.dtype)
+        for j, name in enumerate(self.features):
+            self._refuse_nulls(table[name], name, first_row)
+            X[:, j] = table[name].to_numpy()
+        self._refuse_nulls(table[self.label], self.label, first_row)
+        return Block(X, self._labels_of(table[self.label]))
+
+    def _labels_of(self, column: Any) -> npt.NDArray[Any]:
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        labels = np.asarray(column.to_numpy())
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            return labels.astype(str)
+        if labels.dtype.kind not in "fiub":
+            raise PegasosError(f"{self.origin.name}: labels must be numbers or texts; {self.label!r} is {column.type}.")
+        return labels
+
+    def _refuse_nulls(self, column: Any, name: str, first_row: int) -> None:
+        if column.null_count:
+            row = first_row + int(np.argmax(column.is_null().to_numpy())) + 1
+            place = f"{self.origin.name}, row {row}"
+            raise PegasosError(f"{place}: column {name!r} has no value; fill it in or drop the row.")
+
+
+def _column(name: str, names: Sequence[str], label: Label) -> str:
+    if label is None:
+        raise PegasosError(f"{name}: say which column holds the labels, label='name' or label=0; {_listed(names)}.")
+    if isinstance(label, int) and not isinstance(label, bool) and -len(names) <= label < len(names):
+        return names[label]
+    if not isinstance(label, str) or label not in names:
+        raise PegasosError(f"{name}: there is no column {label!r} for the labels; {_listed(names)}.")
+    return str(label)
+
+
+def _listed(names: Sequence[str]) -> str:
+    some = ", ".join(map(repr, names[:8]))
+    return f"the columns are {some}{', ...' if len(names) > 8 else ''}"
+
+
+def pyarrow(part: str, origin: Origin) -> Any:
+    """A module of pyarrow, which comes with the extra `data`."""
+    try:
+        return import_module(f"pyarrow.{part}" if part else "pyarrow")
+    except ImportError as error:
+        raise PegasosError(
+            f'{origin.name} is read by pyarrow, which is not installed: run pip install "pegasos[data]".'
+        ) from error

@@ -1,0 +1,110 @@
+"""Out of core, each solver where it is fastest: a first walk of Pegasos where the rows are many, then dual ascent.
+
+From weights of zero, every row violates, and the first walk of dual ascent pushes each to its bound; the second takes
+most of them back. Pegasos forgets what it did at first, and leaves a relative gap of about |x|^2 / (lam total) after
+one walk, with a dual point that dual ascent goes on from: nothing need be read in between. Where that gap would be
+large, dual ascent begins, and sweeps a block twice while it is there: it needs more walks, and reading is what takes
+the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.problem import Floats
+from pegasos.solvers.block_ascent import BlockAscent, BlockDualState
+from pegasos.solvers.block_pegasos import BlockPegasos, BlockPegasosState
+from pegasos.solvers.driver import Review
+from pegasos.source_problem import SourceProblem
+
+_first_gap_worth_having = 0.2  # relative
+
+
+@dataclass
+class BlockAutoState:
+    """The state at work: that of Pegasos in the first walk, or that of dual ascent."""
+
+    pegasos: BlockPegasosState | None = None
+    dual: BlockDualState | None = None
+    first_gap: float = np.inf  # what Pegasos is expected to leave
+
+
+@dataclass(frozen=True)
+class BlockAuto:
+    """The solvers it chooses from."""
+
+    pegasos: BlockPegasos
+    ascent: BlockAscent
+
+    @classmethod
+    def of_type(cls, dtype: npt.DTypeLike) -> BlockAuto:
+        """With weights of this type."""
+        return cls(BlockPegasos(dtype=dtype), BlockAscent(dtype))
+
+    def start(self, problem: SourceProblem, seed: int) -> BlockAutoState:
+        """The rows of one block say what Pegasos would leave after a walk."""
+        squares = problem.window.piece(0, whole=True).rows.squared_norms
+        first_gap = float(squares.mean()) / (problem.lam * problem.total)
+        if first_gap <= _first_gap_worth_having:
+            return BlockAutoState(pegasos=self.pegasos.start(problem, seed), first_gap=first_gap)
+        return BlockAutoState(dual=self.ascent.start(problem, seed), first_gap=first_gap)
+
+    def steps(self, state: BlockAutoState) -> int:
+        """Rows visited so far, for all problems."""
+        return self.visits(state)
+
+    def visits(self, state: BlockAutoState) -> int:
+        """Rows visited so far, for all problems."""
+        return self._at_work(state).walk.visits
+
+    def advance_to(self, problem: SourceProblem, state: BlockAutoState, visits: int) -> None:
+        """Go on with the solver of the hour; it changes after the first walk."""
+        if state.pegasos is not None:
+            first_walk = problem.rows.n_rows
+            self.pegasos.advance_to(problem, state.pegasos, min(visits, first_walk))
+            if state.pegasos.walk.visits < first_walk or visits <= first_walk:
+                return
+            weights, alpha = self.pegasos.point(problem, state.pegasos)
+            narrow = weights.astype(self.ascent.dtype)
+            state.dual, state.pegasos = self._ascent(state).enter(problem, narrow, alpha, state.pegasos.walk), None
+        assert state.dual is not None
+        self._ascent(state).advance_to(problem, state.dual, visits)
+
+    def next_look(self, problem: SourceProblem, state: BlockAutoState) -> int:
+        """The end of the walk."""
+        if state.pegasos is not None:
+            return problem.rows.n_rows + (self.visits(state) >= problem.rows.n_rows)
+        assert state.dual is not None
+        return self._ascent(state).next_look(problem, state.dual)
+
+    def review_due(self, problem: SourceProblem, state: BlockAutoState, epoch: int | None, tol: float | None) -> bool:
+        """After the walk of Pegasos if that may have been enough; then as dual ascent sees it."""
+        if state.dual is not None:
+            return self._ascent(state).review_due(problem, state.dual, epoch, tol)
+        is_over = self.visits(state) == problem.rows.n_rows
+        return is_over and tol is not None and 2.0 * state.first_gap <= tol  # what is expected is no promise
+
+    def review(self, problem: SourceProblem, state: BlockAutoState, tol: float | None) -> Review:
+        """The certificate of the point reached."""
+        if state.dual is not None:
+            return self._ascent(state).review(problem, state.dual, tol)
+        assert state.pegasos is not None
+        return self.pegasos.review(problem, state.pegasos, tol)
+
+    def point(self, problem: SourceProblem, state: BlockAutoState) -> tuple[npt.NDArray[np.float64], Floats]:
+        """The weights and the dual points of the solver at work."""
+        if state.dual is not None:
+            return self._ascent(state).point(problem, state.dual)
+        assert state.pegasos is not None
+        return self.pegasos.point(problem, state.pegasos)
+
+    def _ascent(self, state: BlockAutoState) -> BlockAscent:
+        return self.ascent if state.first_gap <= _first_gap_worth_having else replace(self.ascent, sweeps=2)
+
+    def _at_work(self, state: BlockAutoState) -> BlockDualState | BlockPegasosState:
+        at_work = state.dual if state.dual is not None else state.pegasos
+        assert at_work is not None
+        return at_work

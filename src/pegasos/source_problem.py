@@ -1,0 +1,155 @@
+"""The problems of a source of blocks: one for each class against the rest, side by side, over rows that are not here.
+
+    P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_ik <w, x_i>),    k = 0 .. n_problems - 1
+
+They share the rows, so all of them are worked on while a block is in memory. As one `Objective` they are their sum:
+weights and dual points of all problems in two matrices, a row for each. An epoch of it visits every row once for each
+problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.problem import Floats, Losses, Problem, Rows, constant, inner
+from pegasos.window import Numbers, Window
+
+
+class Size(NamedTuple):
+    """How large the sum of the problems is: all rows, once for each problem."""
+
+    n_rows: int
+    n_features: int
+
+
+class Sums(NamedTuple):
+    """What a pass over all rows adds up for one problem."""
+
+    losses: Losses  # of the weights
+    own_weights: npt.NDArray[np.float64]  # w(alpha)
+    gain: float  # the linear term of the dual, times total
+
+
+@dataclass(frozen=True, eq=False)
+class SourceProblem:
+    """The problems, and the window through which their rows are seen.
+
+    Attributes
+    ----------
+    window : Window
+    codes : integer array of shape (n_rows,), the number of each row's class
+    positive : the class that is the positive side of each problem
+    factors : what multiplies the cost of each class, or None for costs of 1
+    lam : float
+    total : float, the number of rows
+    """
+
+    window: Window
+    codes: npt.NDArray[np.integer]
+    positive: tuple[int, ...]
+    factors: npt.NDArray[np.float64] | None
+    lam: float
+    total: float
+
+    @property
+    def n_problems(self) -> int:
+        """Number of problems side by side."""
+        return len(self.positive)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return self.window.source.n_blocks
+
+    @property
+    def rows(self) -> Size:
+        """All rows, once for each problem."""
+        return Size(self.n_problems * len(self.codes), self.window.source.n_features)
+
+    @property
+    def cost(self) -> npt.NDArray[np.float64]:
+        """What a mistake on each row costs."""
+        return constant(1.0, len(self.codes)) if self.factors is None else self.factors[self.codes]
+
+    @property
+    def radius(self) -> float:
+        """No weights of an optimum are longer than this."""
+        return float(np.sqrt(self.loss_of_zero / self.lam))
+
+    @property
+    def loss_of_zero(self) -> float:
+        """The objective of the zero vector, of one problem."""
+        if self.factors is None:
+            return len(self.codes) / self.total
+        return float(np.bincount(self.codes, minlength=len(self.factors)) @ self.factors) / self.total
+
+    @property
+    def weights_shape(self) -> tuple[int, int]:
+        """One row a problem."""
+        return (self.n_problems, self.window.source.n_features + 1)
+
+    @property
+    def alpha_shape(self) -> tuple[int, int]:
+        """One row a problem."""
+        return (self.n_problems, len(self.codes))
+
+    def span(self, block: int) -> slice:
+        """The rows of a block."""
+        begin, end = self.window.source.starts[block : block + 2]
+        return slice(int(begin), int(end))
+
+    def part(self, rows: Rows, mine: slice | Numbers, k: int) -> Problem:
+        """Problem k of some of the rows alone; lam and total are those of the whole."""
+        codes = self.codes[mine]
+        sign = np.where(codes == self.positive[k], np.int8(1), np.int8(-1))
+        cost = constant(1.0, len(codes)) if self.factors is None else self.factors[codes]
+        return Problem(rows, sign, cost, constant(0.0, len(codes)), self.lam, self.total)
+
+    def within_bounds(self, alpha: Floats) -> Floats:
+        """The dual point, clipped in place, block by block: there may be no room for another."""
+        for block in range(self.n_blocks):
+            mine = self.span(block)
+            cost = 1.0 if self.factors is None else self.factors[self.codes[mine]]
+            np.clip(alpha[:, mine], 0.0, cost, out=alpha[:, mine], casting="same_kind")
+        return alpha
+
+    def sums(self, weights: npt.NDArray[np.float64], alpha: Floats) -> list[Sums]:
+        """One pass over all rows: what these weights cost, and what this dual point proves."""
+        losses, least = np.zeros(self.n_problems), np.full(self.n_problems, np.inf)
+        own, gains = np.zeros(self.weights_shape), np.zeros(self.n_problems)
+        share = np.empty(self.weights_shape[1])
+        everything = range(self.n_blocks)
+        self.window.plan(None, everything, whole=everything)
+        for block in everything:
+            piece = self.window.piece(block, whole=True)
+            for k in range(self.n_problems):
+                native = self.part(piece.rows, self.span(block), k).native
+                loss, margin = _core.losses(native, weights[k])
+                losses[k] += loss
+                least[k] = min(least[k], margin)
+                gains[k] += _core.dual_weights(native, alpha[k, self.span(block)], share)
+                own[k] += share
+        return [
+            Sums(Losses(float(losses[k]), float(least[k]), inner(weights[k], weights[k])), own[k], float(gains[k]))
+            for k in range(self.n_problems)
+        ]
+
+    def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+        """The weights w(alpha) of all problems, and the sum of the linear terms, times total."""
+        found = self.sums(np.zeros(self.weights_shape), alpha)
+        return np.stack([each.own_weights for each in found]), sum(each.gain for each in found)
+
+    def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
+        """The losses and |w|^2 of all problems together, and the least margin."""
+        found = [each.losses for each in self.sums(weights, np.zeros(self.alpha_shape, self.window.source.dtype))]
+        least = min(each.least_margin for each in found)
+        return Losses(sum(each.total for each in found), least, sum(each.square for each in found))
+
+    def square(self, weights: npt.NDArray[np.float64]) -> float:
+        """|w|^2 of all problems together."""
+        return inner(weights, weights)
