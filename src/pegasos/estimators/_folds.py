@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
@@ -122,8 +123,8 @@ def _named(scoring: str | None) -> Scorer:
     try:
         scorer: Scorer = get_scorer(scoring or "accuracy")
     except ValueError as error:
-        near = ", ".join(repr(name) for name in get_scorer_names() if name.startswith(str(scoring)[:3])[:5])
-        hint = f"did you mean one of {near}?" if near else "sklearn.metrics.get_scorer_names() lists them."
+        near = get_close_matches(str(scoring), get_scorer_names(), 1)
+        hint = f"did you mean {near[0]!r}?" if near else "sklearn.metrics.get_scorer_names() lists them."
         raise PegasosError(f"scoring={scoring!r} is no metric of scikit-learn; {hint}") from error
     return scorer
 

@@ -91,8 +91,10 @@ def grid(problems: Sequence[Problem], n_lams: int, eps: float) -> Lams:
     return np.geomspace(top, eps * top, n_lams) if n_lams > 1 else np.array([top])
 
 
-def check_eps(eps: Any) -> None:
-    """The smallest lam over the largest."""
+def check_grid(eps: Any, tol: Any) -> None:
+    """The smallest lam over the largest, and when to go on to the next."""
+    if tol is None:
+        raise PegasosError("tol must be a number: a path goes on to the next lam when a fit has reached it.")
     check.check_positive("eps", eps)
     if not eps < 1.0:
         raise PegasosError(f"eps is the smallest lam over the largest and must be below 1, got {eps!r}.")

@@ -16,7 +16,7 @@ from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import default_lam
 from pegasos.estimators._folds import Search, Split, search
 from pegasos.estimators._inputs import names_kept_on_failure
-from pegasos.estimators._path import Labelled, Lams, check_eps, falling, grid
+from pegasos.estimators._path import Labelled, Lams, check_grid, falling, grid
 from pegasos.estimators._targets import Terms
 from pegasos.estimators._watching import n_frames, with_callbacks
 from pegasos.estimators.linear import PegasosClassifier
@@ -172,9 +172,7 @@ class PegasosClassifierCV(PegasosClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.tol is None:
-            raise PegasosError("tol must be a number: a path goes on when a fit has reached it.")
-        check_eps(self.eps)
+        check_grid(self.eps, self.tol)
         check.check_flag("one_standard_error", self.one_standard_error)
         if isinstance(self.lams, numbers.Integral | str | None):
             check.check_count("lams", self.lams)

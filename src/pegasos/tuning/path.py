@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pegasos.certificate import Certificate, combine
 from pegasos.estimators import _parameters as check
-from pegasos.estimators._path import Labelled, Lams, check_eps, falling, grid, in_threads
+from pegasos.estimators._path import Labelled, Lams, check_grid, falling, grid, in_threads
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.warnings import GapWarning
 from pegasos.problem import Floats, Problem
@@ -135,7 +135,7 @@ def lam_path(
     )
     model._check_parameters()
     check.check_count("n_lams", n_lams)
-    check_eps(eps)
+    check_grid(eps, tol)
     chosen = None if lams is None else falling(lams)
     data = Labelled.read(model, X, y, sample_weight)
     problems = data.problems()
