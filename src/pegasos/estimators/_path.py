@@ -82,7 +82,10 @@ def grid(problems: Sequence[Problem], n_lams: int, eps: float) -> Lams:
 
     lam multiplies a mean over the rows, so the same lams suit all rows and a fold of them.
     """
-    top = max(largest_lam(problem) for problem in problems)
+    tops = [largest_lam(problem) for problem in problems]
+    if not np.isfinite(tops).all():
+        raise PegasosError("the numbers leave the range of the machine; scale the features to about 1.")
+    top = max(tops)
     if not top > 0.0:
         raise PegasosError(
             "the weights are 0 for every lam, since the rows of the two sides cancel out: there is no path to follow. "

@@ -36,10 +36,11 @@ class PegasosClassifierCV(PegasosClassifier):
         How many lams to try, in equal ratios: from the largest at which anything but the length of the weights changes,
         down to ``eps`` of it. Or the lams themselves, sorted either way. lam weighs against a mean over the rows, so it
         means the same for a fold as for all rows.
-    eps : float, default=1e-4
+    eps : float, default=1e-5
         The smallest lam over the largest.
     cv : int, splitter or list of (train, test), default=5
-        The folds: of an int, stratified. A splitter by groups gets the ``groups`` of `fit`.
+        The folds: of an int, stratified, in the order of the rows, as everywhere in scikit-learn. A splitter by groups
+        gets the ``groups`` of `fit`.
     holdout : float, optional
         Instead of folds: the share of the rows that is held out, once, stratified and at random.
     scoring : str, callable or None, default=None
@@ -108,7 +109,7 @@ class PegasosClassifierCV(PegasosClassifier):
         self,
         lams: Any = 10,
         *,
-        eps: float = 1e-4,
+        eps: float = 1e-5,
         cv: Any = 5,
         holdout: float | None = None,
         scoring: Any = None,

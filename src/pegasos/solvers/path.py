@@ -91,8 +91,9 @@ def largest_lam(problem: Problem) -> float:
     weights are 0 for every lam.
     """
     weights, _ = problem.dual_weights(problem.cost)
-    margins = problem.lam * problem.sign * problem.rows.scores_of(weights)
-    return max(0.0, float(np.max(margins, where=problem.cost > 0.0, initial=0.0)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = problem.lam * problem.sign * problem.rows.scores_of(weights)
+    return float(np.max(margins, where=problem.cost > 0.0, initial=0.0))
 
 
 def follow(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from pegasos.errors import PegasosError
 
@@ -87,6 +88,7 @@ class LamPathDisplay:
     @classmethod
     def from_estimator(cls, estimator: PegasosClassifierCV) -> Self:
         """The mean score of the folds, and one standard error to either side."""
+        check_is_fitted(estimator, "scores_")
         scores = estimator.scores_
         errors = estimator.cv_results_["standard_error"]
         band = None if np.isnan(errors).any() else errors

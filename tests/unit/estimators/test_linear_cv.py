@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer, recall_score
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
@@ -259,5 +260,7 @@ def test_the_picture_shows_the_scores_and_the_lam_chosen():
     assert drawn.ax_.get_ylabel() == "f1"
     names = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
     assert names == ["mean of the folds, and one standard error", "chosen lam"]
+    with pytest.raises(NotFittedError):
+        LamPathDisplay.from_estimator(PegasosClassifierCV())
     assert LamPathDisplay.from_estimator(fitted(holdout=0.25)).plot().ax_.get_ylabel() == "accuracy"
     plt.close("all")

@@ -125,6 +125,11 @@ def test_rows_that_cancel_out_have_no_path():
         lam_path([[1.0], [1.0]], [0, 1])
 
 
+def test_numbers_beyond_the_range_of_the_machine_have_no_path():
+    with pytest.raises(PegasosError, match="scale the features"):
+        lam_path(1e200 * X, Y)
+
+
 def test_the_picture_names_its_axes_and_the_largest_coefficients(monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
