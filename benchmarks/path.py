@@ -31,21 +31,27 @@ from pegasos import LamPath, PegasosClassifier, PegasosClassifierCV, lam_path
 RESULTS = Path(__file__).parent / "results" / "path.json"
 _problems = ["a9a", "w8a", "covtype", "reuters21578"]
 _packages = ("pegasos", "numpy", "scipy", "scikit-learn")
-_ladder = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4)  # LinearSVC's tol
+_ladder = (1.0, 0.3, 0.1, 0.03, 0.01)  # LinearSVC's tol
+_most_epochs = 10_000  # of LinearSVC
 _n_folds, _n_grid, _eps_grid = 5, 10, 1e-3
 
 
 def main() -> None:
-    """Measure, print a line a problem, write the numbers."""
+    """Measure, print a line a problem, write the numbers; those of problems measured before are kept."""
     arguments = _arguments()
-    rows = []
     for name in arguments.problems.split(","):
         problem = problems.load(name)
         part = _part(problem, arguments.grid_rows)
-        rows.append({"problem": name, **_path_row(problem, arguments), **_grid_row(part, arguments)})
-        print(_line(rows[-1]), flush=True)
-    settings = {"tol": arguments.tol, "repeat": arguments.repeat, "grid_rows": arguments.grid_rows}
-    content = {**settings, "versions": tables.versions(_packages), "machine": tables.machine(), "rows": rows}
+        settings = {"problem": name, "tol": arguments.tol, "repeat": arguments.repeat}
+        row = {**settings, **_path_row(problem, arguments), **_grid_row(part, arguments)}
+        print(_line(row), flush=True)
+        _write(row)
+
+
+def _write(row: dict[str, object]) -> None:
+    rows = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
+    rows = [*(other for other in rows if other["problem"] != row["problem"]), row]
+    content = {"versions": tables.versions(_packages), "machine": tables.machine(), "rows": rows}
     RESULTS.write_text(json.dumps(content, indent=1) + "\n")
 
 
@@ -77,7 +83,7 @@ def _grid_row(problem: problems.Problem, arguments: argparse.Namespace) -> dict[
     proofs = lam_path(problem.X, problem.y, n_lams=_n_grid, eps=_eps_grid, tol=0.01 * arguments.tol, random_state=0)
     their_tol = _loosest(problem, X, proofs, arguments.tol)
     by_c = {"C": (1.0 / (proofs.lams * n * (1 - 1 / _n_folds))).tolist()}
-    machine = LinearSVC(loss="hinge", tol=their_tol, max_iter=1_000_000, random_state=0)
+    machine = LinearSVC(loss="hinge", tol=their_tol, max_iter=_most_epochs, random_state=0)
     runs = {
         "ours": lambda: PegasosClassifierCV(
             proofs.lams.tolist(), cv=_n_folds, tol=arguments.tol, n_jobs=1, random_state=0
@@ -96,7 +102,7 @@ def _grid_row(problem: problems.Problem, arguments: argparse.Namespace) -> dict[
 
 
 def _loosest(problem: problems.Problem, X: object, proofs: LamPath, target: float) -> float:
-    """The first tol of the ladder with which every fit of the grid is good enough; the last one if none is."""
+    """The first tol of the ladder with which every fit of the grid is good enough; or the last."""
     bounds = [dual(problem, lam, alpha[0]) for lam, alpha in zip(proofs.lams, proofs.alphas, strict=True)]
     for tol in _ladder:
         values = (_value(problem, X, lam, tol) for lam in proofs.lams)
@@ -109,7 +115,7 @@ def _value(problem: problems.Problem, X: object, lam: float, tol: float) -> floa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         C = 1.0 / (lam * len(problem.y))
-        model = LinearSVC(loss="hinge", C=C, tol=tol, max_iter=100_000, random_state=0).fit(X, problem.y)
+        model = LinearSVC(loss="hinge", C=C, tol=tol, max_iter=_most_epochs, random_state=0).fit(X, problem.y)
     return primal(problem, lam, model.coef_[0], float(model.intercept_[0]))
 
 
