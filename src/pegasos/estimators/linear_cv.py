@@ -212,7 +212,8 @@ class PegasosClassifierCV(PegasosClassifier):
 
     def _terms_of(self, *of_classes: Any, **extent: Any) -> Terms:
         terms = super()._terms_of(*of_classes, **extent)
-        return replace(terms, lam=self.lam_) if hasattr(self, "lam_") else terms
+        # On folds lam is that of the path, and a former fit has no say: only the fit of all rows has one of its own.
+        return replace(terms, lam=self.lam_) if hasattr(self, "_begin") else terms
 
     def _warn_of_gaps(self, found: Search) -> None:
         assert self.tol is not None
