@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online bench-scale experiments-kernels experiments-fashion \
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online bench-path bench-scale \
+	experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
 
@@ -18,6 +19,7 @@ help:
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make bench-online         rows a second of the online learners"
+	@echo "make bench-path           a path over lam against its fits one by one, and against a grid search"
 	@echo "make bench-scale          reading files, and what else concerns data that is large"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
@@ -85,6 +87,9 @@ bench-kernels: $(VENV)/.bench
 
 bench-online: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.online
+
+bench-path: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.path
 
 bench-scale: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.run

@@ -64,6 +64,19 @@ static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyF
   loops().dual_advance(problem, state, n_visits);
 }
 
+static void recall_rows(DualCounters& counters, OrderArray order,
+                        nb::ndarray<const RowNumber, nb::ndim<1>, nb::c_contig, nb::device::cpu> chosen) {
+  const Index n = Index(chosen.shape(0));
+  if (n > Index(order.shape(0))) throw std::invalid_argument("there are not as many rows as were chosen.");
+  for (Index k = 0; k < n; ++k) {
+    if (chosen.data()[k] >= order.shape(0)) throw std::invalid_argument("a chosen row is not there.");
+    order.data()[k] = chosen.data()[k];
+  }
+  counters.active = counters.position = n;
+  counters.upper = 1e30;
+  counters.lower = -1e30;
+}
+
 void bind_linear(nb::module_& m) {
   using P = PegasosCounters;
   nb::class_<P>(m, "PegasosCounters", "The scalars of a Pegasos state.")
@@ -98,6 +111,8 @@ void bind_linear(nb::module_& m) {
   m.def("dual_advance", dual_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"), nb::arg("alpha"),
         nb::arg("step"), nb::arg("order"), nb::arg("n_visits"),
         "n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.");
+  m.def("recall_rows", recall_rows, nb::arg("counters"), nb::arg("order"), nb::arg("chosen"),
+        "The next sweeps visit the chosen rows alone; all of them, if there is none.");
 }
 
 }  // namespace pegasos

@@ -139,6 +139,11 @@ def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[ND
     n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.
     """
 
+def recall_rows(counters: DualCounters, order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    """
+    The next sweeps visit the chosen rows alone; all of them, if there is none.
+    """
+
 class OnlineCounters:
     """The scalars of an online learner's state."""
 

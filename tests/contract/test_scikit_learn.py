@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pegasos import KernelPegasosClassifier, PegasosClassifier
+from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV
 
 pytestmark = pytest.mark.filterwarnings("ignore::pegasos.GapWarning", "ignore::UserWarning", "ignore::FutureWarning")
 
@@ -18,7 +18,13 @@ RANDOM_ORDER = {
 FOLDS = dict.fromkeys(RANDOM_ORDER, "a class of one row has no probability")
 
 
+# Costs that differ by the factor 1e7 are to outweigh the data: accuracy prefers a lam with which they do not.
+CHOICE = {"check_class_weight_classifiers": "lam is chosen by the accuracy, which knows no class weights"}
+
+
 def expected_failures(estimator):
+    if isinstance(estimator, PegasosClassifierCV):
+        return CHOICE
     if estimator.probability:
         return FOLDS
     by_rows = estimator.solver == "pegasos" and estimator.batch_size == 1
@@ -37,6 +43,7 @@ def expected_failures(estimator):
         PegasosClassifier(multi_class="ovo", solver="pegasos", batch_size="all"),
         PegasosClassifier(multi_class="crammer_singer", tol=1e-12),
         PegasosClassifier(multi_class="crammer_singer", solver="pegasos", batch_size="all"),
+        PegasosClassifierCV(4, cv=3, tol=1e-10),
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
         KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),

@@ -95,6 +95,9 @@ class InteriorPoint:
     def step(self, problem: Problem, state: InteriorState) -> None:
         """One predictor and corrector."""
         a, t, u, v = state.alpha, state.cost - state.alpha, state.lower, state.upper
+        if min(a.min(), t.min()) <= 0.0:  # rounding has put a row on its bound
+            state.stalled = True
+            return
         newton = _Newton(problem, state, u / a + v / t)
         if not newton.is_definite:  # rounding has the last word
             state.stalled = True

@@ -132,3 +132,16 @@ def test_features_of_any_scale_are_certified(lam):
     model = PegasosClassifier(lam=lam, random_state=0).fit(rows, labels)
     assert model.certificate_.relative_gap <= 1e-3
     assert model.certify(rows, labels) == model.certificate_
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_row_that_rounding_has_put_on_its_bound_ends_the_iteration(share):
+    problem = awkward_problem()
+    chosen = some_rows(problem)
+    interior = InteriorPoint()
+    state = interior.enter(problem, np.zeros(problem.rows.n_rows), np.zeros(problem.weights_shape), chosen)
+    state.alpha[2] = share * state.cost[2]
+    before = state.alpha.copy()
+    interior.step(problem, state)
+    assert state.stalled
+    np.testing.assert_array_equal(state.alpha, before)

@@ -1,0 +1,125 @@
+"""The regularisation path: one problem for one lam after another, each begun where the last one ended.
+
+    max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
+
+The bounds do not know lam: a dual point of one lam is one of every lam, and its weights are those of before, scaled.
+From one lam to the next most rows keep their place: at 0, well outside the margin, or at their cost, well inside. So a
+pass of scores tells which rows may move, and the sweeps are over those alone, until a certificate, which looks at all
+rows, shows others. The path of alpha is piecewise linear in lam (Hastie, Rosset, Tibshirani, Zhu: The entire
+regularization path for the support vector machine. JMLR 5, 2004), but to draw the line on through two solutions gained
+nothing: of dual points that are certified only to a gap, the line is mostly noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.problem import Floats, Losses, Problem
+from pegasos.solution import Solution, Status
+from pegasos.solvers.auto import Auto, AutoState
+from pegasos.solvers.driver import Review, Stop, Watcher, run
+from pegasos.solvers.dual_ascent import DualAscent, DualState
+
+_firm = 0.1  # the least distance from the margin at which a row at its bound is left alone
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredProblem(Problem):
+    """A problem that keeps the scores of the weights whose losses it was last asked for: the next lam begins there."""
+
+    kept: list[npt.NDArray[np.float64]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, problem: Problem, lam: float) -> ScoredProblem:
+        """The same problem with another lam."""
+        return cls(problem.rows, problem.sign, problem.cost, problem.offset, lam, problem.total)
+
+    def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
+        """The sum of the losses of these weights, the least margin, and |w|^2."""
+        scores = self.rows.scores_of(weights)
+        self.kept[:] = [scores]
+        margins = self.sign * (scores + self.offset)
+        least = float(np.min(margins, where=self.cost > 0.0, initial=np.inf))
+        return Losses(float(np.sum(self.cost * np.maximum(0.0, 1.0 - margins))), least, self.square(weights))
+
+
+@dataclass(frozen=True)
+class NearbyAscent(DualAscent):
+    """Dual ascent from a point that is nearly right: it sweeps over the rows that may move, and not over all."""
+
+    def enter(self, problem: Problem, alpha: Floats, seed: int) -> DualState:
+        """A dual point of these rows, and the rows that may move from there."""
+        state = super().enter(problem, alpha, seed)
+        self._recall(problem, state, problem.rows.scores_of(state.weights.astype(np.float64)))
+        return state
+
+    def carry_over(self, state: DualState, before: ScoredProblem, problem: ScoredProblem, seed: int) -> DualState:
+        """The dual point of another lam, with its weights: no row is looked at."""
+        factor = before.lam / problem.lam
+        alpha_sum = state.counters.alpha_sum
+        carried = replace(state, counters=_core.DualCounters(), weights=state.weights * factor, target=np.inf)
+        carried.step /= factor
+        carried.counters.random, carried.counters.alpha_sum = seed, alpha_sum
+        self._recall(problem, carried, before.kept[0] * factor)
+        return carried
+
+    def review(self, problem: Problem, state: DualState, tol: float | None) -> Review:
+        """The certificate; where the gap is open, the rows that may move are chosen anew."""
+        review = super().review(problem, state, tol)
+        if tol is not None and not review.certificate.relative_gap <= tol:
+            assert isinstance(problem, ScoredProblem)
+            self._recall(problem, state, problem.kept[0])
+        return review
+
+    def _recall(self, problem: Problem, state: DualState, scores: npt.NDArray[np.float64]) -> None:
+        r = 1.0 - problem.sign * (scores + problem.offset)
+        stays = (state.alpha <= 0.0) & (r < -_firm)
+        stays |= (state.alpha >= problem.cost.astype(state.alpha.dtype)) & (r > _firm)
+        _core.recall_rows(state.counters, state.order, np.flatnonzero(~stays).astype(np.uint32))
+
+
+def largest_lam(problem: Problem) -> float:
+    """From this lam on upwards every row violates, alpha_i = cost_i, and only the length of the weights changes.
+
+    With v = (1/total) sum_i cost_i sign_i x_i that solution has the weights v / lam, and is one as long as
+    sign_i <v, x_i> / lam <= 1 for every row that costs anything. Of a problem without offsets. 0 where v is 0: then the
+    weights are 0 for every lam.
+    """
+    weights, _ = problem.dual_weights(problem.cost)
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = problem.lam * problem.sign * problem.rows.scores_of(weights)
+    return float(np.max(margins, where=problem.cost > 0.0, initial=0.0))
+
+
+def follow(
+    problem: Problem, solver: Auto, lams: Sequence[float], stop: Stop, *, seed: int, watcher: Watcher | None = None
+) -> Iterator[Solution]:
+    """The solution for each lam, in the order given; it should fall. Their states go on to the next lam.
+
+    An interrupt ends the path: a part of it would be no answer.
+    """
+    here, last = ScoredProblem.of(problem, lams[0]), None
+    # Where lam is large, the solution is known: all rows at their costs.
+    state = solver.enter(here, problem.cost, seed) if lams[0] >= largest_lam(problem) else None
+    for lam in lams:
+        if last is not None:
+            before, here = here, ScoredProblem.of(problem, lam)
+            state = _carried(solver, last, before, here, seed)
+        last = run(here, solver, stop, seed=seed, state=state, watcher=watcher)
+        if last.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        yield replace(last, state=None)
+
+
+def _carried(solver: Auto, last: Solution, before: ScoredProblem, problem: ScoredProblem, seed: int) -> AutoState:
+    """The state in which the next lam begins; where dual ascent had no part in the last solution, its dual point."""
+    ended: AutoState | None = last.state
+    if ended is None or ended.dual is None or ended.pegasos is not None:
+        return solver.enter(problem, last.alpha, seed)
+    assert isinstance(solver.ascent, NearbyAscent)
+    return AutoState(seed, dual=solver.ascent.carry_over(ended.dual, before, problem, seed))

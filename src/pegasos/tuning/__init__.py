@@ -1,0 +1,1 @@
+"""The regularisation path, and its picture."""

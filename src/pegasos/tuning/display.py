@@ -1,0 +1,141 @@
+"""Pictures of a path, and of the choice of lam."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from pegasos.errors import PegasosError
+
+if TYPE_CHECKING:
+    from pegasos.estimators.linear_cv import PegasosClassifierCV
+    from pegasos.tuning.path import LamPath
+
+Numbers = npt.NDArray[np.float64]
+
+# Okabe and Ito's colours, which colour-blind people tell apart.
+_colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_faint = "0.75"
+
+
+class LamPathDisplay:
+    """Curves against lam: the coefficients of a path, or the scores of a cross-validation.
+
+    Made by `from_path` or `from_estimator`, drawn by `plot`.
+
+    Parameters
+    ----------
+    lams : array of shape (n_lams,)
+    curves : array of shape (n_curves, n_lams)
+    names : list of str, one a curve
+    ylabel : str
+    band : array of shape (n_lams,), optional
+        What is drawn below and above the first curve.
+    chosen : float, optional
+        The lam that is marked.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+    """
+
+    ax_: Any
+    figure_: Any
+    lines_: list[Any]
+
+    def __init__(
+        self,
+        lams: Numbers,
+        curves: Numbers,
+        names: list[str],
+        ylabel: str,
+        *,
+        band: Numbers | None = None,
+        chosen: float | None = None,
+    ):
+        self.lams = lams
+        self.curves = curves
+        self.names = names
+        self.ylabel = ylabel
+        self.band = band
+        self.chosen = chosen
+
+    @classmethod
+    def from_path(cls, path: LamPath, *, problem: int = 0, feature_names: Any = None) -> Self:
+        """The coefficients of one problem of a path, one curve a feature.
+
+        Parameters
+        ----------
+        path : LamPath
+        problem : int, default=0
+            Which class against the rest, where there are more than two.
+        feature_names : list of str, optional
+        """
+        n_problems, n_features = path.coefs.shape[1:]
+        if not 0 <= problem < n_problems:
+            raise PegasosError(f"problem must be one of 0..{n_problems - 1}, got {problem!r}.")
+        names = [f"feature {j}" for j in range(n_features)] if feature_names is None else list(feature_names)
+        if len(names) != n_features:
+            raise PegasosError(f"feature_names must name the {n_features} features, got {len(names)} names.")
+        whose = f", class {path.classes[problem]} against the rest" if n_problems > 1 else ""
+        return cls(path.lams, path.coefs[:, problem].T, names, f"coefficient{whose}")
+
+    @classmethod
+    def from_estimator(cls, estimator: PegasosClassifierCV) -> Self:
+        """The mean score of the folds, and one standard error to either side."""
+        check_is_fitted(estimator, "scores_")
+        scores = estimator.scores_
+        errors = estimator.cv_results_["standard_error"]
+        band = None if np.isnan(errors).any() else errors
+        name = "mean of the folds, and one standard error" if band is not None else "held-out rows"
+        measure = estimator.scoring if isinstance(estimator.scoring, str) else "score"
+        ylabel = "accuracy" if estimator.scoring is None else measure
+        mean = scores.mean(axis=0)[None]
+        return cls(estimator.lams_, mean, [name], ylabel, band=band, chosen=estimator.lam_)
+
+    def plot(self, ax: Any = None, *, n_named: int = 5, title: str | None = None) -> Self:
+        """Draw the curves against lam, on a logarithmic axis, large lam on the left.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        n_named : int, default=5
+            Curves that get a colour and a name, at most 7: those that reach furthest from 0. The others are grey.
+        title : str, optional
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError('a picture needs matplotlib: pip install "pegasos[plots]".') from error
+        if not 0 <= n_named <= len(_colours):
+            raise PegasosError(f"n_named must be one of 0..{len(_colours)}, got {n_named!r}.")
+        if ax is None:
+            _, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
+        self.lines_ = self._draw(ax, n_named)
+        ax.set(xscale="log", xlabel="lam", ylabel=self.ylabel, title=title or "")
+        if not ax.xaxis_inverted():
+            ax.invert_xaxis()
+        if any(not line.get_label().startswith("_") for line in self.lines_):
+            ax.legend(frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Any, n_named: int) -> list[Any]:
+        reach = np.abs(self.curves).max(axis=1)
+        named = np.argsort(-reach, kind="stable")[:n_named]
+        others = np.setdiff1d(np.arange(len(self.curves)), named)
+        lines = [ax.plot(self.lams, self.curves[k], color=_faint, linewidth=0.8)[0] for k in others]
+        for colour, k in zip(_colours, named, strict=False):
+            lines += ax.plot(self.lams, self.curves[k], color=colour, marker="o", markersize=3, label=self.names[k])
+        if self.band is not None:
+            below, above = self.curves[0] - self.band, self.curves[0] + self.band
+            ax.fill_between(self.lams, below, above, color=_colours[0], alpha=0.2, linewidth=0)
+        if self.chosen is not None:
+            lines.append(ax.axvline(self.chosen, color="0.4", linestyle="--", linewidth=1, label="chosen lam"))
+        return lines

@@ -1,0 +1,191 @@
+"""The solutions for many lam, each certified, for little more than the price of one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.certificate import Certificate, combine
+from pegasos.estimators import _parameters as check
+from pegasos.estimators._path import Labelled, Lams, check_grid, falling, grid, in_threads
+from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.warnings import GapWarning
+from pegasos.problem import Floats, Problem
+from pegasos.solvers.driver import Watcher
+from pegasos.solvers.path import follow
+from pegasos.tuning.display import LamPathDisplay
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LamPath:
+    """The solutions of one problem for falling lam.
+
+    Attributes
+    ----------
+    lams : array of shape (n_lams,), the largest first
+    coefs : array of shape (n_lams, n_problems, n_features)
+        One problem for two classes, otherwise one a class, against the rest.
+    intercepts : array of shape (n_lams, n_problems)
+    certificates : tuple of Certificate, one a lam
+    alphas : array of shape (n_lams, n_problems, n_rows)
+        The dual points that prove the certificates: 0 <= alpha_i <= cost_i.
+    n_iter : int array of shape (n_lams,)
+        Epochs, of the problem that took the most.
+    seconds : array of shape (n_lams,)
+        Of all problems together.
+    classes : array of shape (n_classes,)
+    """
+
+    lams: Lams
+    coefs: npt.NDArray[np.float64]
+    intercepts: npt.NDArray[np.float64]
+    certificates: tuple[Certificate, ...]
+    alphas: Floats
+    n_iter: npt.NDArray[np.int64]
+    seconds: npt.NDArray[np.float64]
+    classes: npt.NDArray[Any]
+
+    def plot(self, ax: Any = None, **settings: Any) -> LamPathDisplay:
+        """Draw the coefficients against lam; the settings are those of `LamPathDisplay.plot`."""
+        return LamPathDisplay.from_path(self).plot(ax, **settings)
+
+    def __len__(self) -> int:
+        return len(self.lams)
+
+    def __repr__(self) -> str:
+        worst = max(certificate.relative_gap for certificate in self.certificates)
+        ends = f"{self.lams[0]:.3g} to {self.lams[-1]:.3g}"
+        return f"LamPath({len(self)} lams from {ends}, relative gaps up to {worst:.1g}, {self.seconds.sum():.3g} s)"
+
+
+def lam_path(
+    X: Any,
+    y: Any,
+    *,
+    lams: npt.ArrayLike | None = None,
+    n_lams: int = 50,
+    eps: float = 1e-4,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> LamPath:
+    """The linear support vector machine for many lam, from large to small, each certified.
+
+    Each fit begins at the dual point of the last one, which makes the path several times faster than its fits one by
+    one. Several classes are told apart one against the rest.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+    lams : array of shape (n_lams,), optional
+        Sorted either way. By default ``n_lams`` in equal ratios: from the largest at which anything but the length of
+        the weights changes, max_i y_i <v, x_i> with v = (1/N) sum_i cost_i y_i x_i, down to ``eps`` of it.
+    n_lams : int, default=50
+    eps : float, default=1e-4
+    sample_weight : array of shape (n_rows,), optional
+    class_weight : dict, "balanced" or None, default=None
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+        Value of the constant feature whose weight, regularised like the others, carries the intercept.
+    tol : float, default=1e-3
+        The relative duality gap of every one of the fits.
+    max_iter : int, default=1000
+        Epochs of each fit at most.
+    n_jobs : int, optional
+        Threads for the problems of several classes. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    LamPath
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from pegasos import lam_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = lam_path(scale(X), y, n_lams=20, random_state=0)
+    >>> path.coefs.shape
+    (20, 1, 30)
+    >>> max(certificate.relative_gap for certificate in path.certificates) <= 1e-3
+    True
+    """
+    model = PegasosClassifier(
+        class_weight=class_weight,
+        fit_intercept=fit_intercept,
+        intercept_scaling=intercept_scaling,
+        tol=tol,
+        max_iter=max_iter,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    model._check_parameters()
+    check.check_count("n_lams", n_lams)
+    check_grid(eps, tol)
+    chosen = None if lams is None else falling(lams)
+    data = Labelled.read(model, X, y, sample_weight)
+    problems = data.problems()
+    chosen = grid(problems, n_lams, eps) if chosen is None else chosen
+    seed = model._seed()
+    tasks: list[Callable[[Watcher], list[_Point]]] = [
+        partial(_points, data=data, problem=problem, lams=chosen, seed=seed) for problem in problems
+    ]
+    path = _path(chosen, in_threads(tasks, n_jobs), data)
+    missed = sum(certificate.relative_gap > tol for certificate in path.certificates)
+    if missed:
+        warnings.warn(
+            f"{missed} of {len(path)} fits of the path ended before the gap reached tol={tol:g}: {path!r}; raise "
+            "max_iter, raise tol, or scale the features.",
+            GapWarning,
+            stacklevel=2,
+        )
+    return path
+
+
+class _Point(NamedTuple):
+    """What is kept of a solution: not its state, which is as large as many of these."""
+
+    weights: npt.NDArray[np.float64]
+    alpha: Floats
+    certificate: Certificate
+    n_epochs: int
+    seconds: float
+
+
+def _points(watcher: Watcher, data: Labelled, problem: Problem, lams: Lams, seed: int) -> list[_Point]:
+    solver, points, before = data.solver(), [], perf_counter()
+    for solution in follow(problem, solver, lams.tolist(), data.stop, seed=seed, watcher=watcher):
+        now = perf_counter()
+        alpha = solution.alpha.astype(solver.ascent.dtype)  # the type it was found in
+        points.append(_Point(solution.weights, alpha, solution.certificate, solution.n_epochs, now - before))
+        before = now
+    return points
+
+
+def _path(lams: Lams, of_problems: list[list[_Point]], data: Labelled) -> LamPath:
+    points = list(zip(*of_problems, strict=True))  # those of each lam
+    weights = np.array([[point.weights for point in here] for here in points])
+    return LamPath(
+        lams=lams,
+        coefs=weights[:, :, :-1].copy(),
+        intercepts=data.rows.bias * weights[:, :, -1],
+        certificates=tuple(combine([point.certificate for point in here]) for here in points),
+        alphas=np.array([[point.alpha for point in here] for here in points]),
+        n_iter=np.array([max(point.n_epochs for point in here) for here in points]),
+        seconds=np.array([sum(point.seconds for point in here) for here in points]),
+        classes=data.classes,
+    )
