@@ -1,12 +1,18 @@
 """Support vector machines that return the proof of how good they are."""
 
+from typing import TYPE_CHECKING, Any
+
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.warnings import GapWarning, PriorWarning
 
+if TYPE_CHECKING:
+    from pegasos.tuning.auto import AutoPegasos
+
 __all__ = [
+    "AutoPegasos",
     "Certificate",
     "GapWarning",
     "KernelPegasosClassifier",
@@ -15,3 +21,12 @@ __all__ = [
     "PriorWarning",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """What is imported only when it is asked for."""
+    if name == "AutoPegasos":
+        from pegasos.tuning.auto import AutoPegasos
+
+        return AutoPegasos
+    raise AttributeError(f"module 'pegasos' has no attribute {name!r}.")

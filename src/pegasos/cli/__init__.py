@@ -15,6 +15,7 @@ from pegasos.errors import PegasosError
 
 _commands = {
     "demo": "train on bundled data and print the certificates",
+    "tune": "choose scaling, kernel, width and lam within a time budget",
 }
 
 

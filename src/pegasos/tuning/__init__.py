@@ -1,0 +1,1 @@
+"""Choosing a model: scaling, kernel, width and lam by search within a budget."""
