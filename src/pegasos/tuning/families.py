@@ -118,6 +118,7 @@ def families_of_rows(is_sparse: bool) -> Families:
             None,
             ({"C": 10.0}, {"C": 1.0}, {"C": 100.0}, {"C": 0.1}),
             lambda units, chosen: units.mean_square,
+            largest_c=1e3,
         ),
         "poly": Family(
             "polynomial kernel",
@@ -130,7 +131,7 @@ def families_of_rows(is_sparse: bool) -> Families:
             "RBF kernel",
             {"width": _width},
             lambda units, chosen: RBF(chosen["width"] / units.median_square),
-            ({"C": 10.0, "width": 1.0}, {"C": 10.0, "width": 4.0}, {"C": 100.0, "width": 1.0}),
+            ({"C": 10.0, "width": 1.0}, {"C": 10.0, "width": 4.0}, {"C": 1.0, "width": 0.5}),
         ),
     }
     laplacian = Family(

@@ -12,13 +12,13 @@ import math
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from pegasos.errors import PegasosError
 from pegasos.tuning.race import Race
@@ -83,6 +83,7 @@ class Search:
     seed: int
     on_trial: Callable[[Trial], None]
     reason: str = ""  # why it ended
+    threads: ThreadpoolController = field(default_factory=ThreadpoolController)  # to look for them takes a while
 
     def run(self) -> None:
         """Try settings until the time, the trials or the room for improvement end, or someone interrupts.
@@ -113,7 +114,8 @@ class Search:
 
     def _guarded(self, step: Callable[[Trial], None], trial: Trial) -> None:
         """A step of a trial, unless the search or the trial has ended; an interrupt ends the search."""
-        if self._ends():
+        # Whatever the time, one setting is tried, so that there is a winner.
+        if self._ends() and self.race.best is not None:
             trial.verdict = trial.verdict or self.reason
         if trial.verdict:
             return
@@ -166,7 +168,7 @@ class Search:
     def _mark(self, trial: Trial, fold: int) -> Mark:
         limit = self.clock.fit_limit
         rival = self.race.rival(fold)
-        with threadpool_limits(1, "blas") if trial.n_rows <= _few_rows else nullcontext():
+        with self.threads.limit(limits=1, user_api="blas") if trial.n_rows <= _few_rows else nullcontext():
             mark = self.examiner.examine(trial.setting, fold, trial.n_rows, limit=limit, rival=rival)
         trial.seconds += mark.seconds
         trial.fit_seconds = mark.seconds

@@ -1,8 +1,8 @@
 """One fit and its score: a setting, trained on some rows of a fold, asked about the others.
 
 A fit is loose first. Only where its score could make the setting the best one is it tightened, and not even then if
-the certificate shows that nothing can change: an exact solution predicts every certified row alike, so those rows
-bound the score that any further training can reach.
+the certificate shows that the ranking cannot change: an exact solution predicts every certified row alike, so those
+rows bound how far the score can still move.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Examiner:
             raise PegasosError(f"scoring={self.metric!r} cannot be computed here: {error}") from error
 
     def _is_settled(self, model: Any, rows: Any, truth: npt.NDArray[Any], score: float, rival: float) -> bool:
-        """Whether no exact solution has another score, or none exceeds the rival's.
+        """Whether every exact solution has the same score, or one above the rival's: the ranking cannot change.
 
         Of linear machines only: for a kernel, the proof asks for kernel values in double, which cost more than the
         training that it could save.
@@ -155,7 +155,7 @@ class Examiner:
             return False
         is_sure = model.certified(rows)
         is_right = model.predict(rows) == truth
-        return bool(is_sure.all() or np.mean(is_right | ~is_sure) < rival)
+        return bool(is_sure.all() or np.mean(is_right & is_sure) > rival)
 
 
 def _ended(model: Any, why: Status) -> bool:
