@@ -20,18 +20,20 @@ from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import how_to_read
 from pegasos.estimators._items import check_target
 from pegasos.estimators._targets import encode, find_classes
+from pegasos.estimators._watching import CallbackSupportMixin, with_callbacks
 from pegasos.tuning.account import account, leaderboard
 from pegasos.tuning.kinds import kind_of, kinds
 from pegasos.tuning.race import Race
 from pegasos.tuning.search import Clock, Search, sampled_order
 from pegasos.tuning.space import Space
 from pegasos.tuning.trials import Examiner, Fold, Trial
+from pegasos.tuning.watching import Onlooker
 
 _few_rows, _most_repeats = 400, 5  # fewer rows than this are dealt into folds more than once
 _uneven = 1.5  # classes are: the largest has more than this many times the rows of the smallest
 
 
-class AutoPegasos(ClassifierMixin, BaseEstimator):
+class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Support vector machine that chooses scaling, kernel, width and lam itself, within a budget.
 
     The advice of every lecture as a program: scale, try the linear machine, then a polynomial of low degree, then an
@@ -56,7 +58,7 @@ class AutoPegasos(ClassifierMixin, BaseEstimator):
         Threads for the problems of several classes.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
-        1: a line for each setting that has been tried.
+        1: a line for each setting that has been tried. scikit-learn's ``ProgressBar`` (with rich) counts them too.
 
     Attributes
     ----------
@@ -111,6 +113,7 @@ class AutoPegasos(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X: Any, y: Any) -> AutoPegasos:
         """Search, then fit the winner to all rows.
 
@@ -137,10 +140,14 @@ class AutoPegasos(ClassifierMixin, BaseEstimator):
             space, rows, labels, folds, scorer, metric, metric == "accuracy", seed, self.n_jobs, kind == "rows"
         )
         race = Race(len(folds), _perfect(metric, self.scoring))
-        search = Search(examiner, race, clock, self.n_trials, seed, lambda trial: self._say(trial, race, space, clock))
+        onlooker = Onlooker(self, X, y)
+        search = Search(
+            examiner, race, clock, self.n_trials, seed, lambda trial: onlooker.see(trial, race, space, clock)
+        )
         search.run()
         self._write(X, labels, codes, search, kind)
         self.classes_ = classes
+        onlooker.end()
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -268,18 +275,6 @@ class AutoPegasos(ClassifierMixin, BaseEstimator):
         affordable = int(n_rows * math.sqrt(self.time_budget / foreseen))
         order = sampled_order(codes, np.random.default_rng(search.seed))
         return np.sort(order[: max(affordable, best.n_rows)])
-
-    def _say(self, trial: Trial, race: Race, space: Space, clock: Clock) -> None:
-        if not self.verbose or not trial.climbed:
-            return
-        best = race.best
-        assert best is not None
-        mark = "*" if best is trial else " "
-        print(
-            f"{clock.spent:7.1f} s  trial {trial.number:3d} {mark} {trial.mean:.4f}  best {best.mean:.4f}  "
-            f"{space.in_words(trial.setting)}: {trial.verdict}",
-            flush=True,
-        )
 
     def _fitted(self, X: Any) -> Any:
         check_is_fitted(self, "best_estimator_")

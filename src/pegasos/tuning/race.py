@@ -6,7 +6,7 @@ Three rules, all of which compare scores on the same rows:
   (successive halving, as in Li et al. 2020, "A system for massively parallel hyperparameter tuning"): of its family,
   since a machine with more freedom gains more from more rows;
 - after some of the folds, it is given up if perfect scores in all others would not make it the best;
-- or if it is worse than the best on those folds by more than the noise of a mean of so many folds.
+- or if it is worse than the best on those folds by more than 1.5 standard errors of a mean of so many folds.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from pegasos.tuning.trials import Trial
 
 _kept = 3  # one of so many goes on to more rows
+_doubt = 1.5  # standard errors: the best has been lucky on some folds, or it would not be the best
 
 
 @dataclass
@@ -88,7 +89,7 @@ class Race:
         if most <= best.mean:
             return f"given up {after}: even perfect scores in the others would not win"
         behind = float(np.mean(best.scores[:done])) - trial.mean
-        if behind > self.noise / math.sqrt(done):
+        if behind > _doubt * self.noise / math.sqrt(done):
             return f"given up {after}: {behind:.4f} behind the best"
         return None
 

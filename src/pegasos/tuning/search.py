@@ -73,7 +73,7 @@ class Search:
     Attributes
     ----------
     on_trial : callable
-        Told of each trial that has ended.
+        Told of each trial that has ended; says whether to stop.
     """
 
     examiner: Examiner
@@ -81,7 +81,7 @@ class Search:
     clock: Clock
     n_trials: int | None
     seed: int
-    on_trial: Callable[[Trial], None]
+    on_trial: Callable[[Trial], bool]
     reason: str = ""  # why it ended
     threads: ThreadpoolController = field(default_factory=ThreadpoolController)  # to look for them takes a while
 
@@ -200,7 +200,8 @@ class Search:
         trial.ended_at = self.clock.spent
         if trial.climbed:
             study.tell(trial.number, self.race.estimate(trial))
-            self.on_trial(trial)
+            if self.on_trial(trial):
+                self.reason = "a callback asked to stop"
 
 
 def _study(seed: int) -> Any:

@@ -216,3 +216,24 @@ def test_without_optuna_a_sentence_names_the_extra(monkeypatch):
 def test_a_name_that_the_package_has_not_is_refused_as_usual():
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         _ = pegasos.Nonsense
+
+
+def test_callbacks_see_every_trial_and_may_end_the_search():
+    pytest.importorskip("sklearn.callback")
+    seen = []
+
+    class Counter:
+        def setup(self, estimator, context): ...
+
+        def teardown(self, estimator, context): ...
+
+        def on_fit_task_begin(self, estimator, context): ...
+
+        def on_fit_task_end(self, estimator, context):
+            seen.append(context.task_name)
+            return len(seen) == 2
+
+    auto = quick(n_trials=9)
+    auto.set_callbacks(Counter()).fit(MOONS, SIDES)
+    assert "until a callback asked to stop" in auto.account_
+    assert seen.count("trial") <= 9

@@ -28,8 +28,9 @@ def test_the_noise_is_the_spread_from_fold_to_fold():
     assert race_of(BEST).noise == pytest.approx(math.sqrt((0.02**2 + 0.02**2) / 3))
 
 
+# Behind by 0.0245 after one fold, by 0.0173 after two.
 @pytest.mark.parametrize(
-    ("scores", "is_lost"), [([0.89], False), ([0.88], True), ([0.89, 0.91], False), ([0.88, 0.90], True)]
+    ("scores", "is_lost"), [([0.88], False), ([0.87], True), ([0.89, 0.90], False), ([0.88, 0.90], True)]
 )
 def test_a_setting_is_given_up_when_it_is_behind_by_more_than_the_noise_of_so_many_folds(scores, is_lost):
     mine = trial(1, scores)

@@ -42,7 +42,7 @@ class StoppedClock(Clock):
 
 
 def run(examiner, *, n_trials=12, budget=None):
-    search = Search(examiner, Race(3, 1.0), StoppedClock(budget, 0.0), n_trials, 0, lambda trial: None)
+    search = Search(examiner, Race(3, 1.0), StoppedClock(budget, 0.0), n_trials, 0, lambda trial: False)
     search.run()
     return search
 
