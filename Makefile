@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online experiments-kernels experiments-fashion \
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online bench-tuning experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
 
@@ -18,6 +18,7 @@ help:
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make bench-online         rows a second of the online learners"
+	@echo "make bench-tuning         AutoPegasos against a grid, Optuna and halving; needs PEGASOS_DATA"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 	@echo "make experiments-imbalance rare classes: costs, and balanced draws; needs PEGASOS_DATA"
@@ -84,6 +85,9 @@ bench-kernels: $(VENV)/.bench
 
 bench-online: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.online
+
+bench-tuning: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.tuning
 
 experiments-kernels: $(VENV)/.installed
 	$(BIN)/python -m experiments.structured_kernels

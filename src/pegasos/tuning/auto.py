@@ -29,7 +29,7 @@ from pegasos.tuning.space import Space
 from pegasos.tuning.trials import Examiner, Fold, Trial
 from pegasos.tuning.watching import Onlooker
 
-_few_rows, _most_repeats = 400, 5  # fewer rows than this are dealt into folds more than once
+_few_rows, _most_folds = 400, 25  # fewer rows than this are dealt into folds more than once, into so many in all
 _uneven = 1.5  # classes are: the largest has more than this many times the rows of the smallest
 
 
@@ -51,7 +51,8 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         What to maximise, by a name of scikit-learn's; by default the share of right predictions. With anything else
         and uneven classes, ``class_weight="balanced"`` is one of the choices.
     cv : int, splitter or iterable, default=5
-        Folds. Fewer where a class has fewer rows, and dealt up to 5 times where there are fewer than 400 rows.
+        Folds. Fewer where a class has fewer rows; dealt several times, up to 25 in all, where there are fewer than 400
+        rows.
     items : {"rows", "strings", "graphs", "series"}, optional
         What X holds; by default what it looks like.
     n_jobs : int, optional
@@ -218,12 +219,13 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             counts = np.bincount(codes)
             rarest = int(counts.argmin())
             if counts[rarest] < 2:
+                single = y[codes == rarest].tolist()[0]
                 raise PegasosError(
-                    f"class {y[codes == rarest][0]!r} has a single row, which cannot be both learnt from and asked "
-                    "about; leave it out, or find more of its kind."
+                    f"class {single!r} has a single row, which cannot be both learnt from and asked about; leave it "
+                    "out, or find more of its kind."
                 )
-            n_repeats = min(_most_repeats, -(-_few_rows // len(y)))
             n_splits = min(int(self.cv), int(counts[rarest]))
+            n_repeats = min(-(-_few_rows // len(y)), max(1, _most_folds // n_splits))
             splitter: Any = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=seed)
         else:
             splitter = check_cv(self.cv, y, classifier=True)

@@ -44,6 +44,8 @@ def _are_rows(X: Any) -> bool:
         # One dimension of numbers, or three: the reader of rows has a sentence for the former.
         return len(X.shape) < 2 and getattr(X.dtype, "kind", "O") in "biufc"
     if not isinstance(X, list | tuple):
+        if not hasattr(X, "__len__") and not hasattr(X, "__array__"):
+            raise PegasosError(f"X must be a matrix of rows or a list of items, got {type(X).__name__}.")
         return not hasattr(X, "__len__")
     if not len(X) or _is_pair(X[0]):
         return not len(X)

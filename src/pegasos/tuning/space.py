@@ -196,7 +196,12 @@ def _scaled(X: Any, scaling: str) -> Any:
 
 
 def _check_variety(X: Any) -> None:
-    """Refuse rows that are all the same."""
+    """Refuse rows that are all the same, and those whose lengths no number holds."""
+    largest = float(abs(X).max()) if X.shape[1] else 0.0
+    if largest * largest * X.shape[1] > np.finfo(X.dtype).max:
+        raise PegasosError(
+            f"X has entries as large as {largest:.3g}, whose squares exceed every number; scale it down."
+        )
     spread = X.max(axis=0) - X.min(axis=0)
     if not (spread.toarray() if sp.issparse(spread) else np.asarray(spread)).any():
         raise PegasosError(

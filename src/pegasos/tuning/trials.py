@@ -141,9 +141,12 @@ class Examiner:
 
     def _score(self, model: Any, rows: Any, truth: npt.NDArray[Any]) -> float:
         try:
-            return float(self.scorer(model, rows, truth))
-        except (AttributeError, ValueError) as error:
+            score = float(self.scorer(model, rows, truth))
+        except (AttributeError, TypeError, ValueError) as error:
             raise PegasosError(f"scoring={self.metric!r} cannot be computed here: {error}") from error
+        if not np.isfinite(score):
+            raise PegasosError(f"scoring={self.metric!r} gave {score} on a fold; a search needs finite scores.")
+        return score
 
     def _is_settled(self, model: Any, rows: Any, truth: npt.NDArray[Any], score: float, rival: float) -> bool:
         """Whether every exact solution has the same score, or one above the rival's: the ranking cannot change.

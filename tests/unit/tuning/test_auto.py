@@ -123,7 +123,7 @@ def test_few_rows_are_dealt_into_folds_more_than_once():
 def test_a_class_with_fewer_rows_than_folds_lessens_the_folds():
     few = np.concatenate([np.flatnonzero(SIDES == 0), np.flatnonzero(SIDES == 1)[:2]])
     auto = quick(cv=5, n_trials=1).fit(MOONS[few], SIDES[few])
-    assert auto.leaderboard_[0]["folds"] == 2 * 5
+    assert auto.leaderboard_[0]["folds"] == 2 * 6
 
 
 def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
@@ -205,6 +205,22 @@ def test_a_class_of_a_single_row_gets_a_sentence():
 def test_columns_that_never_change_get_a_sentence():
     with pytest.raises(PegasosError, match="every one of the 2 columns of X is constant"):
         quick().fit(np.ones((20, 2)), [0, 1] * 10)
+
+
+@pytest.mark.parametrize(("scores", "sentence"), [(lambda *_: float("nan"), "gave nan"), (lambda *_: "a", "cannot be")])
+def test_a_score_that_is_no_number_gets_a_sentence(scores, sentence):
+    with pytest.raises(PegasosError, match=sentence):
+        quick(scoring=scores).fit(MOONS, SIDES)
+
+
+def test_entries_whose_squares_no_number_holds_get_a_sentence():
+    with pytest.raises(PegasosError, match="whose squares exceed every number; scale it down"):
+        quick().fit(1e200 * MOONS, SIDES)
+
+
+def test_a_generator_gets_a_sentence():
+    with pytest.raises(PegasosError, match="X must be a matrix of rows or a list of items, got generator"):
+        quick().fit((row for row in MOONS), SIDES)
 
 
 def test_without_optuna_a_sentence_names_the_extra(monkeypatch):
