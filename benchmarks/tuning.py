@@ -13,8 +13,8 @@ halving  HalvingRandomSearchCV over the same ranges of SVC, ten settings a round
 grid     all of a grid (8 C, 7 gamma, standardised; and 8 C of LinearSVC), with no budget. With ``grid`` among the
          methods, auto runs a second time with a tenth of the grid's time, as "auto, a tenth".
 
-Data: a9a, satimage, spambase, usps, splice (9,000 strings), mutag (graphs), of the folder that PEGASOS_DATA names. Results go
-to benchmarks/results/tuning.json; runs of other data or methods in it are kept.
+Data: a9a, satimage, spambase, usps, splice (9,000 strings), mutag (graphs), of the folder that PEGASOS_DATA names. The
+results go to benchmarks/results/tuning.json; runs of other data or methods in it are kept.
 """
 
 import argparse

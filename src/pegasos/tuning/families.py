@@ -34,6 +34,8 @@ from pegasos.kernels.graph_reading import read_graphs
 from pegasos.kernels.series import series_of
 from pegasos.kernels.strings import strings_of
 
+_smallest_c = 0.03
+_stride = 3.0  # between a number and the next ones to try
 _most_measured = 500  # items whose distances are looked at
 _most_work = 2e10  # of a kernel that costs the square of an item's size: all pairs of items together
 
@@ -45,6 +47,11 @@ class Choice:
     low: float
     high: float
     is_whole: bool = False
+
+    def near(self, value: float) -> list[float]:
+        """The next numbers on both sides, within the range."""
+        steps = (value - 1, value + 1) if self.is_whole else (value / _stride, value * _stride)
+        return [step for step in steps if self.low <= step <= self.high]
 
 
 @dataclass(frozen=True)
@@ -81,11 +88,16 @@ class Family:
     kernel: Callable[[Units, Mapping[str, Any]], Kernel] | None
     first: tuple[dict[str, Any], ...]
     mean_square: Callable[[Units, Mapping[str, Any]], float] = lambda units, chosen: 1.0
-    largest_c: float = 1e4
+    largest_c: float = 1e3
+
+    @property
+    def numbers(self) -> dict[str, Choice]:
+        """All that is searched for: C and the parameters."""
+        return {"C": Choice(_smallest_c, self.largest_c), **self.choices}
 
 
 Families = dict[str, Family]
-_width = Choice(1e-2, 1e2)
+_width = Choice(0.03, 30.0)
 
 
 def _whole(low: int, high: int) -> Choice:
@@ -118,7 +130,6 @@ def families_of_rows(is_sparse: bool) -> Families:
             None,
             ({"C": 10.0}, {"C": 1.0}, {"C": 100.0}, {"C": 0.1}),
             lambda units, chosen: units.mean_square,
-            largest_c=1e3,
         ),
         "poly": Family(
             "polynomial kernel",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from pegasos.tuning.families import (
     measure,
 )
 
-_smallest_c = 1e-2
 _most_paired = 30  # classes
 _most_scaled = 5000  # rows that the units are measured on
 _scalers: dict[str, Any] = {
@@ -93,15 +92,15 @@ class Space:
         name = trial.suggest_categorical("kernel", list(self.families))
         family = self.families[name]
         scaling = trial.suggest_categorical("scaling", list(self.units))
-        C = trial.suggest_float(f"{name} C", _smallest_c, family.largest_c, log=True)
-        chosen = {
+        found = {
             key: trial.suggest_int(f"{name} {key}", int(choice.low), int(choice.high))
             if choice.is_whole
             else trial.suggest_float(f"{name} {key}", choice.low, choice.high, log=True)
-            for key, choice in family.choices.items()
+            for key, choice in family.numbers.items()
         }
+        C = found.pop("C")
         balance = trial.suggest_categorical("class_weight", [str(word) for word in self.class_weights])
-        return Setting(name, scaling, C, chosen, None if balance == "None" else balance)
+        return Setting(name, scaling, C, found, None if balance == "None" else balance)
 
     def first(self) -> list[dict[str, Any]]:
         """The most promising settings, as Optuna names them: each family's first one, then the second ones, ..."""
@@ -110,12 +109,21 @@ class Space:
         for turn in range(rounds):
             for name, family in self.families.items():
                 if turn < len(family.first):
-                    start = family.first[turn]
-                    named = {f"{name} {key}": value for key, value in start.items()}
-                    balance = str(self.class_weights[turn % len(self.class_weights)])
+                    chosen = dict(family.first[turn])
+                    balance = self.class_weights[turn % len(self.class_weights)]
                     scaling = list(self.units)[turn % len(self.units)]
-                    found.append({"kernel": name, "scaling": scaling, "class_weight": balance, **named})
+                    found.append(_named(Setting(name, scaling, chosen.pop("C"), chosen, balance)))
         return found
+
+    def near(self, setting: Setting) -> list[dict[str, Any]]:
+        """The settings beside this one: one number a step up or down, or another scaling."""
+        numbers = {"C": setting.C, **setting.chosen}
+        found = [replace(setting, scaling=scaling) for scaling in self.units if scaling != setting.scaling]
+        for key, choice in self.families[setting.family].numbers.items():
+            for value in choice.near(numbers[key]):
+                moved = {**numbers, key: value}
+                found.append(replace(setting, C=moved.pop("C"), chosen=moved))
+        return [_named(each) for each in found]
 
     def lam(self, setting: Setting, n_rows: int) -> float:
         """On a sample of the rows lam is larger: the weight of one row, C, stays what it is."""
@@ -189,6 +197,13 @@ _scaling_words = {
     "max-abs": "columns divided by their largest entry",
     "unit rows": "rows of length 1",
 }
+
+
+def _named(setting: Setting) -> dict[str, Any]:
+    """A setting by Optuna's names of the parameters."""
+    numbers = {f"{setting.family} {key}": value for key, value in {"C": setting.C, **setting.chosen}.items()}
+    words = {"kernel": setting.family, "scaling": setting.scaling, "class_weight": str(setting.class_weight)}
+    return words | numbers
 
 
 def _scaled(X: Any, scaling: str) -> Any:

@@ -69,3 +69,14 @@ def test_every_first_setting_of_every_kind_can_be_trained():
 def test_rows_that_are_all_the_same_get_a_sentence():
     with pytest.raises(PegasosError, match="every one of the 3 columns of X is constant"):
         space_of(np.ones((10, 3)))
+
+
+def test_beside_a_setting_are_one_step_of_each_number_and_the_other_scalings():
+    found = space_of(X).near(Setting("rbf", "none", 10.0, {"width": 20.0}))
+    moved = [start for start in found if start["scaling"] == "none"]
+    assert {start["scaling"] for start in found} == {"none", "standard", "min-max", "unit rows"}
+    assert [(start["rbf C"], start["rbf width"]) for start in moved] == [
+        (pytest.approx(10.0 / 3.0), 20.0),
+        (30.0, 20.0),
+        (10.0, pytest.approx(20.0 / 3.0)),  # 60 is out of range
+    ]
