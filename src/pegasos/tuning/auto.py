@@ -24,7 +24,7 @@ from pegasos.estimators._watching import CallbackSupportMixin, with_callbacks
 from pegasos.tuning.account import account, leaderboard
 from pegasos.tuning.kinds import kind_of, kinds
 from pegasos.tuning.race import Race
-from pegasos.tuning.search import Clock, Search, sampled_order
+from pegasos.tuning.search import Clock, Search, load_optuna, sampled_order
 from pegasos.tuning.space import Space
 from pegasos.tuning.trials import Examiner, Fold, Trial
 from pegasos.tuning.watching import Onlooker
@@ -125,8 +125,9 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X : array or CSR of shape (n_rows, n_features), or a list of strings, graphs or time series
         y : array of shape (n_rows,)
         """
-        clock = Clock(self.time_budget, perf_counter())
         self._check_parameters()
+        load_optuna()  # before the clock begins: it takes a while, once a process
+        clock = Clock(self.time_budget, perf_counter())
         scorer, metric = self._scorer()
         kind = kind_of(X) if self.items is None else self.items
         rows, labels = self._read(X, y, kind)

@@ -200,7 +200,8 @@ def families_of_graphs(X: Any) -> Families:
             "Weisfeiler-Lehman kernel",
             {"h": _whole(0, 8)},
             lambda units, chosen: WeisfeilerLehman(chosen["h"]).normalized(),
-            tuple({"C": 10.0, "h": h} for h in (2, 4)),
+            ({"C": 10.0, "h": 2}, {"C": 1000.0, "h": 1}, {"C": 100.0, "h": 4}),
+            largest_c=1e4,
         ),
         "paths": Family(
             "shortest-path kernel",

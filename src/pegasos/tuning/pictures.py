@@ -9,7 +9,9 @@ from pegasos.errors import PegasosError
 
 _colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _markers = "os^Dv*"
-_widths = ("gamma", "sigma", "k", "h", "degree", "decay")
+_widths = ("width", "gamma", "sigma", "k", "h", "degree", "decay")
+_logarithmic = {"lam", "width", "gamma", "sigma", "decay"}
+_words = {"ended_at": "seconds", "width": "width: gamma in units of the median distance"}
 
 
 def draw_search(auto: Any) -> Any:
@@ -17,7 +19,7 @@ def draw_search(auto: Any) -> Any:
 
     From left to right: the score of each setting when it had been tried and the best so far; the score against lam;
     and against the width of the kernel, or what stands in its place, where one was searched for. Full marks are
-    settings examined on all folds; hollow ones were given up.
+    settings examined on all folds; hollow ones were given up. The dashed line is the winner.
 
     Parameters
     ----------
@@ -67,17 +69,18 @@ def _label(axes: Any, panels: list[str], rows: list[dict[str, Any]], auto: Any) 
     finished = sorted((row for row in rows if row["finished"]), key=lambda row: row["ended_at"])
     seconds, best = [row["ended_at"] for row in finished], list(accumulate((row["score"] for row in finished), max))
     axes[0].step(seconds, best, where="post", color="0.3", linewidth=1.2, label="best so far")
-    axes[0].set_xlabel("seconds")
     axes[0].set_ylabel("accuracy" if auto.scoring is None else str(auto.scoring))
-    for place, column in zip(axes[1:], panels[1:], strict=True):
-        place.set_xlabel(column)
-        if column in {"lam", "gamma", "sigma", "decay"}:
-            place.set_xscale("log")
-        if rows[0][column] is not None:
-            place.axvline(rows[0][column], color="0.3", linewidth=1.0, linestyle="--")
-    # Settings far below would squeeze those that matter into a line.
+    # Settings far below would squeeze those that matter into a corner.
     scores = sorted(row["score"] for row in rows)
-    middle = scores[len(scores) // 4]
-    top = scores[-1]
-    axes[0].set_ylim(middle - 0.3 * (top - middle) - 1e-3, top + 0.15 * (top - middle) + 1e-3)
+    low, high = scores[len(scores) // 4], scores[-1]
+    floor = low - 0.3 * (high - low) - 1e-3
+    axes[0].set_ylim(floor, high + 0.15 * (high - low) + 1e-3)
+    for place, column in zip(axes, panels, strict=True):
+        place.set_xlabel(_words.get(column, column))
+        shown = [row[column] for row in rows if row[column] is not None and row["score"] >= floor]
+        if column in _logarithmic and shown:
+            place.set_xscale("log")
+            place.set_xlim(min(shown) / 2.0, max(shown) * 2.0)
+        if column != "ended_at" and rows[0][column] is not None:
+            place.axvline(rows[0][column], color="0.3", linewidth=1.0, linestyle="--")
     axes[0].legend(frameon=False, loc="lower right", fontsize=8)

@@ -208,11 +208,17 @@ class Search:
                 self.reason = "a callback asked to stop"
 
 
-def _study(seed: int) -> Any:
+def load_optuna() -> Any:
+    """The module, or a sentence that says how to get it."""
     try:
         import optuna
     except ImportError as error:
         raise PegasosError('AutoPegasos searches with Optuna; install it with: pip install "pegasos[tune]".') from error
+    return optuna
+
+
+def _study(seed: int) -> Any:
+    optuna = load_optuna()
     logger = logging.getLogger("optuna")
     level = logger.level
     with warnings.catch_warnings():

@@ -16,7 +16,11 @@ def test_every_setting_is_in_the_panels_of_time_and_lam(tmp_path):
     pytest.importorskip("matplotlib")
     auto = AutoPegasos(None, n_trials=8, cv=2, random_state=0).fit(X, y)
     figure = draw_search(auto)
-    assert [axes.get_xlabel() for axes in figure.axes] == ["seconds", "lam", "gamma"]
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        "seconds",
+        "lam",
+        "width: gamma in units of the median distance",
+    ]
     marks = [line for line in figure.axes[1].lines if line.get_linestyle() == "None"]
     assert sum(len(line.get_xdata()) for line in marks) == 8
     assert set(np.concatenate([line.get_ydata() for line in marks])) == {row["score"] for row in auto.leaderboard_}
