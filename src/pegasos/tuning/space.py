@@ -212,13 +212,11 @@ def _scaled(X: Any, scaling: str) -> Any:
 
 def _check_variety(X: Any) -> None:
     """Refuse rows that are all the same, and those whose lengths no number holds."""
-    largest = float(abs(X).max()) if X.shape[1] else 0.0
-    if largest * largest * X.shape[1] > np.finfo(X.dtype).max:
-        raise PegasosError(
-            f"X has entries as large as {largest:.3g}, whose squares exceed every number; scale it down."
-        )
-    spread = X.max(axis=0) - X.min(axis=0)
-    if not (spread.toarray() if sp.issparse(spread) else np.asarray(spread)).any():
+    highest, lowest = (each.toarray() if sp.issparse(each) else each for each in (X.max(axis=0), X.min(axis=0)))
+    largest = float(max(highest.max(), -lowest.min()))
+    if largest > np.sqrt(np.finfo(X.dtype).max / X.shape[1]):
+        raise PegasosError(f"X has entries of size {largest:.3g}, whose squares exceed every number; scale it down.")
+    if np.array_equal(highest, lowest):
         raise PegasosError(
             f"every one of the {X.shape[1]} columns of X is constant: no row differs from another, so there is "
             "nothing to learn from; check how X was read."
