@@ -114,7 +114,11 @@ class Search:
         return self.race.trials[-1]
 
     def _guarded(self, step: Callable[[Trial], None], trial: Trial) -> None:
-        """A step of a trial, unless the search or the trial has ended; an interrupt ends the search."""
+        """A step of a trial, unless the search or the trial has ended.
+
+        An interrupt ends the search; a setting that these rows do not allow, such as a kernel too large for a number,
+        only its trial.
+        """
         # Whatever the time, one setting is tried, so that there is a winner.
         if self._ends() and self.race.best is not None:
             trial.verdict = trial.verdict or self.reason
@@ -124,6 +128,10 @@ class Search:
             step(trial)
         except KeyboardInterrupt:
             trial.verdict = self.reason = "it was interrupted"
+        except PegasosError as error:
+            if self.race.best is None:  # it is not this setting's fault
+                raise
+            trial.verdict = f"failed: {error}"
 
     def _ends(self) -> bool:
         """Whether there is a reason to end, which is noted."""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pegasos.errors import PegasosError
 from pegasos.tuning.race import Race
 from pegasos.tuning.search import Clock, Search, sampled_order
 from pegasos.tuning.space import Space
@@ -97,6 +98,26 @@ def test_an_interrupt_keeps_what_has_been_found():
     search = run(Examiner(interrupted_at=9))
     assert search.reason == "it was interrupted"
     assert search.race.winner.setting.family == "laplacian"
+
+
+def test_a_setting_that_fails_is_not_the_end_of_the_search_unless_it_is_the_first():
+    examiner = Examiner()
+    examine = examiner.examine
+
+    def failing(setting, *args, **kwargs):
+        if setting.family == family:
+            raise PegasosError("the kernel is too large for a number.")
+        return examine(setting, *args, **kwargs)
+
+    examiner.examine = failing
+    family = "rbf"
+    search = run(examiner)
+    assert search.race.winner.setting.family == "laplacian"
+    verdicts = {trial.verdict for trial in search.race.trials if trial.setting.family == "rbf"}
+    assert verdicts == {"failed: the kernel is too large for a number."}
+    family = "linear"
+    with pytest.raises(PegasosError, match="too large"):
+        run(examiner)
 
 
 def test_a_perfect_score_ends_the_search():
