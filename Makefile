@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online bench-path bench-scale \
+.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
 	experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-online         rows a second of the online learners"
 	@echo "make bench-path           a path over lam against its fits one by one, and against a grid search"
 	@echo "make bench-scale          reading files, and what else concerns data that is large"
+	@echo "make bench-tuning         AutoPegasos against a grid, Optuna and halving; needs PEGASOS_DATA"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 	@echo "make experiments-imbalance rare classes: costs, and balanced draws; needs PEGASOS_DATA"
@@ -93,6 +94,9 @@ bench-path: $(VENV)/.bench
 
 bench-scale: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.run
+
+bench-tuning: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.tuning
 
 experiments-kernels: $(VENV)/.installed
 	$(BIN)/python -m experiments.structured_kernels

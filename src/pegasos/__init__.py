@@ -1,5 +1,7 @@
 """Support vector machines that return the proof of how good they are."""
 
+from typing import TYPE_CHECKING, Any
+
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators.kernel import KernelPegasosClassifier
@@ -9,7 +11,11 @@ from pegasos.estimators.warnings import GapWarning, PriorWarning
 from pegasos.tuning.display import LamPathDisplay
 from pegasos.tuning.path import LamPath, lam_path
 
+if TYPE_CHECKING:
+    from pegasos.tuning.auto import AutoPegasos
+
 __all__ = [
+    "AutoPegasos",
     "Certificate",
     "GapWarning",
     "KernelPegasosClassifier",
@@ -22,3 +28,12 @@ __all__ = [
     "lam_path",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """What is imported only when it is asked for."""
+    if name == "AutoPegasos":
+        from pegasos.tuning.auto import AutoPegasos
+
+        return AutoPegasos
+    raise AttributeError(f"module 'pegasos' has no attribute {name!r}.")

@@ -23,6 +23,7 @@ GUIDES = {
     "out-of-core.md": 15,
     "probabilities.md": 4,
     "transfer.md": 8,
+    "tuning.md": 15,
 }
 MODULES = [module.name for module in pkgutil.walk_packages(pegasos.__path__, "pegasos.") if "_core" not in module.name]
 

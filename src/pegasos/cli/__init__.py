@@ -16,6 +16,7 @@ from pegasos.errors import PegasosError
 _commands = {
     "convert": "make a binary cache of a data file",
     "demo": "train on bundled data and print the certificates",
+    "tune": "choose scaling, kernel, width and lam within a time budget",
 }
 
 

@@ -1,1 +1,1 @@
-"""The regularisation path, and its picture."""
+"""Choosing lam along its path; choosing scaling, kernel, width and lam by search within a budget."""

@@ -1,0 +1,106 @@
+"""Choose scaling, kernel, width and lam for a file of rows, and say why.
+
+pegasos tune data.svm
+pegasos tune data.svm --budget 5m --scoring balanced_accuracy
+pegasos tune data.svm --budget 30s --leaderboard trials.csv --picture search.png
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+from pegasos.errors import PegasosError
+from pegasos.files import atomically
+
+_seconds = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_columns = ("rank", "score", "spread", "folds", "kernel", "scaling", "lam", "gamma", "seconds", "verdict")
+_shown = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The file, the budget, and where the results go."""
+    parser.add_argument("data", help="rows in the format of SVMlight and LIBSVM: label index:value ...")
+    parser.add_argument("--budget", default="1m", help="time for the search, such as 90, 30s, 5m or 1h; default: 1m")
+    parser.add_argument("--trials", type=int, help="settings to try at most")
+    parser.add_argument("--scoring", help="what to maximise, by scikit-learn's name; default: accuracy")
+    parser.add_argument("--folds", type=int, default=5, help="folds of the cross-validation; default: 5")
+    parser.add_argument("--seed", type=int, help="makes a search with --trials that ends within its time repeatable")
+    parser.add_argument("--quiet", action="store_true", help="print no line for each setting")
+    parser.add_argument("--leaderboard", type=Path, help="a CSV file for all settings and their scores")
+    parser.add_argument("--picture", type=Path, help="a file for a picture of the search, such as search.png")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Search, print the account, write what was asked for."""
+    from pegasos.tuning.auto import AutoPegasos
+
+    auto = AutoPegasos(
+        seconds_of(arguments.budget),
+        n_trials=arguments.trials,
+        scoring=arguments.scoring,
+        cv=arguments.folds,
+        random_state=arguments.seed,
+        verbose=0 if arguments.quiet else 1,
+    )
+    for goal in (arguments.leaderboard, arguments.picture):
+        if goal is not None and not goal.parent.is_dir():
+            raise PegasosError(f"the folder of {goal} does not exist; make it first.")
+    auto.fit(*_read(arguments.data))
+    print(f"\n{_table(auto.leaderboard_[:_shown])}\n\n{auto.account_}\n\n{auto.best_estimator_!r}")
+    if arguments.leaderboard is not None:
+        _write_csv(auto.leaderboard_, arguments.leaderboard)
+    if arguments.picture is not None:
+        from pegasos.tuning.pictures import draw_search
+
+        with atomically(arguments.picture) as file:
+            draw_search(auto).savefig(file, dpi=150, format=arguments.picture.suffix[1:] or "png")
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of a time such as 90, 30s, 5m or 1h."""
+    found = re.fullmatch(r"(\d+(?:\.\d*)?)([smh]?)", text.strip())
+    seconds = float(found[1]) * _seconds[found[2]] if found else 0.0
+    if not seconds > 0.0:
+        raise PegasosError(f"--budget must be a time such as 90, 30s, 5m or 1h, got {text!r}.")
+    return seconds
+
+
+def _read(path: str) -> tuple[Any, Any]:
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(path)
+    except ValueError as error:
+        raise PegasosError(f"{path} is no file of rows such as '+1 3:0.5 7:1': {error}.") from error
+    if not X.shape[0]:
+        raise PegasosError(f"{path} holds no rows.")
+    return X, y
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    columns = [name for name in _columns if name in rows[0]]
+    cells = [columns, *([_cell(row[name]) for name in columns] for row in rows)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _write_csv(rows: list[dict[str, Any]], path: Path) -> None:
+    text = io.StringIO()
+    table = csv.DictWriter(text, rows[0].keys())
+    table.writeheader()
+    table.writerows(rows)
+    with atomically(path) as file:
+        file.write(text.getvalue().encode())

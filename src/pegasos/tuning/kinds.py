@@ -1,0 +1,67 @@
+"""What kind of things X holds: rows of numbers, strings, graphs or time series, as the kernels read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pegasos.errors import PegasosError
+from pegasos.kernels.graph_reading import read_graphs
+from pegasos.kernels.series import series_of
+from pegasos.kernels.strings import strings_of
+
+kinds = ("rows", "strings", "graphs", "series")
+
+
+def kind_of(X: Any) -> str:
+    """The kind of a collection, found by the readers of the kernels; what none of them takes gets a sentence."""
+    if _are_rows(X):
+        return "rows"
+    first = _first(X)
+    if isinstance(first, str | bytes):
+        strings_of(X)
+        return "strings"
+    if hasattr(first, "nodes") or _is_pair(first):
+        read_graphs(X, "label")
+        return "graphs"
+    try:
+        series_of(X)
+    except PegasosError as error:
+        raise PegasosError(
+            "X must hold rows of numbers, strings, graphs (of networkx, or pairs of adjacency and labels) or time "
+            f"series: {error}"
+        ) from error
+    return "series"
+
+
+def _are_rows(X: Any) -> bool:
+    """Whether X is a matrix, or what numpy makes one of."""
+    if sp.issparse(X) or len(getattr(X, "shape", ())) == 2:
+        return True
+    if hasattr(X, "shape"):
+        # One dimension of numbers, or three: the reader of rows has a sentence for the former.
+        return len(X.shape) < 2 and getattr(X.dtype, "kind", "O") in "biufc"
+    if not isinstance(X, list | tuple):
+        if not hasattr(X, "__len__") and not hasattr(X, "__array__"):
+            raise PegasosError(f"X must be a matrix of rows or a list of items, got {type(X).__name__}.")
+        return not hasattr(X, "__len__")
+    if not len(X) or _is_pair(X[0]):
+        return not len(X)
+    try:
+        return np.asarray(X, dtype=np.float64).ndim <= 2
+    except (TypeError, ValueError):
+        return False
+
+
+def _first(X: Any) -> Any:
+    return next(iter(X), None)
+
+
+def _is_pair(item: Any) -> bool:
+    """Whether an item is a pair (adjacency, labels): its first half is a matrix, which no row of numbers has."""
+    if not isinstance(item, tuple | list) or len(item) != 2:
+        return False
+    adjacency = item[0]
+    return sp.issparse(adjacency) or getattr(adjacency, "ndim", 0) == 2

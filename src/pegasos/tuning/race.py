@@ -1,0 +1,113 @@
+"""Who may go on: settings that cannot win, or very probably do not, are given up early.
+
+Three rules, all of which compare scores on the same rows:
+
+- on a sample of the rows, a setting goes on to the next larger one if it is among the best third of its family so far
+  (successive halving, as in Li et al. 2020, "A system for massively parallel hyperparameter tuning"): of its family,
+  since a machine with more freedom gains more from more rows;
+- after some of the folds, it is given up if perfect scores in all others would not make it the best;
+- or if it is worse than the best on those folds by more than 1.5 standard errors of a mean of so many folds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pegasos.tuning.trials import Trial
+
+_kept = 3  # one of so many goes on to more rows
+_doubt = 1.5  # standard errors: the best has been lucky on some folds, or it would not be the best
+
+
+@dataclass
+class Race:
+    """What has been seen so far.
+
+    Attributes
+    ----------
+    n_folds : int
+    perfect : float
+        The highest score there can be; infinite where that is not known.
+    """
+
+    n_folds: int
+    perfect: float
+    trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def best(self) -> Trial | None:
+        """The finished trial with the highest mean; before there is one, that with the most folds, then rows."""
+        # Of equals the first one: it is the simpler one, since the search begins with the simple ones.
+        seen = [trial for trial in self.trials if trial.climbed]
+        return max(seen, key=lambda trial: (*self._progress(trial), trial.mean, -trial.number), default=None)
+
+    @property
+    def winner(self) -> Trial | None:
+        """The best, unless the end of the search cut a trial short that is clearly ahead on the folds they share."""
+        best = self.best
+        if best is None or not best.is_finished:
+            return best
+        ahead = [(self._ahead(trial, best), trial) for trial in self.trials if not trial.is_finished]
+        most, trial = max(ahead, key=lambda pair: pair[0], default=(0.0, best))
+        return trial if most > 0.0 else best
+
+    def _ahead(self, trial: Trial, best: Trial) -> float:
+        """How far a trial is ahead of the best, beyond the noise."""
+        done = len(trial.scores)
+        if not done:
+            return -math.inf
+        return trial.mean - float(np.mean(best.scores[:done])) - self.noise / math.sqrt(done)
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of a score from fold to fold, of finished trials."""
+        spreads = [np.var(trial.scores, ddof=1) for trial in self.trials if trial.is_finished and len(trial.scores) > 1]
+        return float(np.sqrt(np.mean(spreads))) if spreads else 0.0
+
+    def may_climb(self, trial: Trial) -> bool:
+        """Whether a setting goes on from the sample it was last trained on to more rows."""
+        n_rows, score = trial.climbed[-1]
+        rivals = [
+            other_score
+            for other in self.trials
+            if other is not trial and other.setting.family == trial.setting.family
+            for other_rows, other_score in other.climbed
+            if other_rows == n_rows
+        ]
+        return sum(other > score for other in rivals) < math.ceil((len(rivals) + 1) / _kept)
+
+    def lost(self, trial: Trial) -> str | None:
+        """Why a setting is given up after the folds so far; None: it goes on."""
+        best, done = self.best, len(trial.scores)
+        if best is None or best is trial or not best.is_finished:
+            return None
+        most = (sum(trial.scores) + self.perfect * (self.n_folds - done)) / self.n_folds
+        after = f"after {done} of {self.n_folds} folds"
+        if most <= best.mean:
+            return f"given up {after}: even perfect scores in the others would not win"
+        behind = float(np.mean(best.scores[:done])) - trial.mean
+        if behind > _doubt * self.noise / math.sqrt(done):
+            return f"given up {after}: {behind:.4f} behind the best"
+        return None
+
+    def rival(self, fold: int) -> float:
+        """The score on a fold from which on a setting may become the best one; none as long as there is no best."""
+        best = self.best
+        return math.inf if best is None or not best.is_finished else best.scores[fold]
+
+    def estimate(self, trial: Trial) -> float:
+        """The mean that a trial would have over all folds of all rows, if it kept its distance from the best."""
+        best, done = self.best, len(trial.scores)
+        if best is None or trial.is_finished or not best.is_finished:
+            return trial.mean
+        if done:
+            return best.mean + trial.mean - float(np.mean(best.scores[:done]))
+        n_rows, score = trial.climbed[-1]
+        return best.mean + score - dict(best.climbed).get(n_rows, best.mean)
+
+    @staticmethod
+    def _progress(trial: Trial) -> tuple[int, int, int]:
+        return (1, 0, 0) if trial.is_finished else (0, len(trial.scores), trial.climbed[-1][0])

@@ -1,0 +1,165 @@
+"""One fit and its score: a setting, trained on some rows of a fold, asked about the others.
+
+A fit is loose first. Only where its score could make the setting the best one is it tightened, and not even then if
+the certificate shows that the ranking cannot change: an exact solution predicts every certified row alike, so those
+rows bound how far the score can still move.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+
+from pegasos.errors import PegasosError
+from pegasos.estimators.linear import PegasosClassifier
+from pegasos.solution import Status
+from pegasos.tuning.space import Setting, Space
+
+loose, tight = 5e-2, 1e-3  # relative gaps
+_fewest_asked = 1000  # rows that a sample's score is taken on
+_most_items = 3000  # whose kernel matrix is kept
+_matrices_kept = 4
+
+Indices = npt.NDArray[np.intp]
+Fold = tuple[Indices, Indices]  # to train on, to be asked about
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one fit was worth."""
+
+    score: float
+    seconds: float
+    is_cut: bool = False  # whether the time ended before the loose gap was reached
+    is_proved: bool = False  # whether the certificate settled the score
+    is_interrupted: bool = False
+
+
+@dataclass
+class Trial:
+    """A setting and what is known of it; ``asked`` is the trial of Optuna's that it answers."""
+
+    asked: Any
+    setting: Setting
+    climbed: list[tuple[int, float]] = field(default_factory=list)  # rows, score: on the first fold
+    scores: list[float] = field(default_factory=list)  # of the folds, with n_rows to train on
+    n_rows: int = 0
+    seconds: float = 0.0
+    fit_seconds: float = 0.0  # of the last fit
+    n_proved: int = 0
+    is_cut: bool = False  # whether the last fit on the first fold was
+    ended_at: float = 0.0
+    verdict: str = ""
+    is_finished: bool = False
+
+    @property
+    def number(self) -> int:
+        """In the order of asking."""
+        return int(self.asked.number)
+
+    @property
+    def mean(self) -> float:
+        """Over the folds so far; before the first one, the score of the last sample, if any."""
+        if self.scores:
+            return float(np.mean(self.scores))
+        return self.climbed[-1][1] if self.climbed else -np.inf
+
+
+@dataclass
+class Examiner:
+    """The data of a search, and how a setting is examined on it.
+
+    Attributes
+    ----------
+    folds : the rows to train on, of which every beginning is a fair sample, and those to be asked about
+    scorer : callable of a fitted model, X and y
+    metric : its name
+    counts_hits : bool
+        Whether the score is the share of right predictions.
+    """
+
+    space: Space
+    X: Any
+    y: npt.NDArray[Any]
+    folds: Sequence[Fold]
+    scorer: Callable[[Any, Any, Any], float]
+    metric: str
+    counts_hits: bool
+    seed: int
+    n_jobs: int | None
+    is_rows: bool
+    matrices: OrderedDict[str, npt.NDArray[np.float64]] = field(default_factory=OrderedDict)
+
+    def examine(self, setting: Setting, fold: int, n_rows: int, *, limit: float | None, rival: float) -> Mark:
+        """The score of a setting on a fold; where it may exceed the rival's, of a tight fit."""
+        begun = perf_counter()
+        train, test = self.folds[fold]
+        train, test = train[:n_rows], test[: max(_fewest_asked, n_rows)]
+        y, truth = self.y[train], self.y[test]
+        model, rows, asked = self._prepare(setting, train, test)
+        model.set_params(tol=loose, time_budget=limit)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a fit did not reach is in its status
+            model.fit(rows, y)
+            score = self._score(model, asked, truth)
+            is_cut, is_interrupted = (_ended(model, why) for why in (Status.TIME, Status.INTERRUPTED))
+            is_settled = not (is_cut or is_interrupted) and self._is_settled(model, asked, truth, score, rival)
+            if score > rival and not (is_cut or is_interrupted or is_settled):
+                left = None if limit is None else max(0.0, limit - (perf_counter() - begun))
+                model.set_params(tol=tight, warm_start=True, time_budget=left).fit(rows, y)
+                score = self._score(model, asked, truth)
+                is_interrupted = _ended(model, Status.INTERRUPTED)
+        return Mark(score, perf_counter() - begun, is_cut, is_settled, is_interrupted)
+
+    def _prepare(self, setting: Setting, train: Indices, test: Indices) -> tuple[Any, Any, Any]:
+        """The machine, the scaled rows to train on and those to be asked about."""
+        model = self.space.classifier(setting, len(train), random_state=self.seed, n_jobs=self.n_jobs)
+        if not self.is_rows and len(self.y) <= _most_items:
+            matrix = self._matrix(model.kernel)
+            return model.set_params(kernel="precomputed"), matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
+        rows, asked = (_safe_indexing(self.X, each) for each in (train, test))
+        scaler = self.space.scaler(setting)
+        return (model, rows, asked) if scaler is None else (model, scaler.fit_transform(rows), scaler.transform(asked))
+
+    def _matrix(self, kernel: Any) -> npt.NDArray[np.float64]:
+        """The kernel of all items with each other: the folds share it, and so do all lam."""
+        key = repr(kernel)
+        if key not in self.matrices:
+            self.matrices[key] = kernel.block(self.X, self.X)
+            if len(self.matrices) > _matrices_kept:
+                self.matrices.popitem(last=False)
+        self.matrices.move_to_end(key)
+        return self.matrices[key]
+
+    def _score(self, model: Any, rows: Any, truth: npt.NDArray[Any]) -> float:
+        try:
+            score = float(self.scorer(model, rows, truth))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise PegasosError(f"scoring={self.metric!r} cannot be computed here: {error}") from error
+        if not np.isfinite(score):
+            raise PegasosError(f"scoring={self.metric!r} gave {score} on a fold; a search needs finite scores.")
+        return score
+
+    def _is_settled(self, model: Any, rows: Any, truth: npt.NDArray[Any], score: float, rival: float) -> bool:
+        """Whether every exact solution has the same score, or one above the rival's: the ranking cannot change.
+
+        Of linear machines only: for a kernel, the proof asks for kernel values in double, which cost more than the
+        training that it could save.
+        """
+        if not self.counts_hits or score <= rival or not isinstance(model, PegasosClassifier):
+            return False
+        is_sure = model.certified(rows)
+        is_right = model.predict(rows) == truth
+        return bool(is_sure.all() or np.mean(is_right & is_sure) > rival)
+
+
+def _ended(model: Any, why: Status) -> bool:
+    return bool(model.status_.startswith(why.value))
