@@ -40,7 +40,7 @@ from pegasos.solvers.driver import Model, Solver, Stop
 from pegasos.solvers.pegasos import Pegasos
 
 default_lam = 1e-4
-_satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED)  # nobody need be warned
+satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED)  # nobody need be warned
 
 
 def can_stream(model: Any) -> bool:
@@ -106,7 +106,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
             self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
             self._remember(solutions, rows.n_rows, terms, seed)
             onlookers.end()
-            if worst_status(solutions) not in _satisfied:
+            if worst_status(solutions) not in satisfied:
                 warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
         return self
 
