@@ -136,6 +136,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
         codes = encode_known(y, self.classes_, weights)
         members = self._fitted_scheme.members(codes, len(self.classes_))
         alphas = self._alphas()
+        if not alphas:
+            raise PegasosError("the model has no dual point, which stayed on the cluster of its fit; see certificate_.")
         if [len(alpha) for alpha in alphas] != sizes(members, rows.n_rows):
             # Of pairs, each row is in one less than there are classes.
             is_shared = isinstance(members[0], slice)

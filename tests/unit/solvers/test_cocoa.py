@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def cut(problem, cuts):
     """The problem's rows in partitions that end at these rows; each knows the total of all."""
     ends = [0, *cuts, problem.rows.n_rows]
     parts = []
-    for begin, end in zip(ends[:-1], ends[1:], strict=True):
+    for begin, end in pairwise(ends):
         rows = Rows.of(problem.rows.values[begin:end], problem.rows.bias)
         columns = (column[begin:end] for column in (problem.sign, problem.cost, problem.offset))
         parts.append(replace(problem, rows=rows, **dict(zip(("sign", "cost", "offset"), columns, strict=True))))
