@@ -157,7 +157,14 @@ class OnCluster:
         return futures
 
     def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """Wait for them, looking after the workers meanwhile."""
+        """Wait for them, looking after the workers meanwhile: one may die even while it hands over what it has."""
+        try:
+            self._wait(handles)
+            return self._gathered(handles)
+        except (CancelledError, KilledWorker) as error:
+            raise WorkerLostError from error
+
+    def _gathered(self, handles: Sequence[Any]) -> list[Any]:
         gathering = self.client.gather(list(handles), asynchronous=True)
         task = asyncio.run_coroutine_threadsafe(gathering, self.client.loop.asyncio_loop)
         begun = monotonic()
@@ -167,8 +174,6 @@ class OnCluster:
                     return list(task.result(_look_seconds))
                 except TimeoutError:
                     self._look_after(handles, monotonic() - begun)
-        except (CancelledError, KilledWorker) as error:
-            raise WorkerLostError from error
         finally:
             task.cancel()
 

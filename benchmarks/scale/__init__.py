@@ -1,0 +1,1 @@
+"""Benchmarks of what is larger than one memory, or one machine."""
