@@ -14,6 +14,7 @@ from pegasos import demo
 README = Path(__file__).parents[2] / "README.md"
 # And how many examples they have at least.
 GUIDES = {
+    "dask.md": 15,
     "imbalance.md": 8,
     "kernels.md": 50,
     "margins.md": 8,

@@ -56,15 +56,31 @@ class Workers(Protocol):
 def workers_of(client: Any, timeout: float | None) -> Workers:
     """Those of the client given, or of the one that is current; without one, this process."""
     if client is None:
-        try:
-            client = distributed.get_client()
-        except ValueError:
+        client = _current_client()
+        if client is None:
             return InThisProcess()
     if not isinstance(client, distributed.Client):
         raise PegasosError(f"client must be a dask.distributed.Client or None, got {client!r}.")
+    if client.asynchronous:
+        raise PegasosError(
+            "the client is asynchronous, and a fit waits for its end; connect one without asynchronous=True."
+        )
     if client.status != "running":
         raise PegasosError(f"the client is {client.status}; connect a new one to the cluster.")
     return OnCluster(client, timeout)
+
+
+def _current_client() -> Any:
+    """None within a task, which would wait for others in its own place, and where there is none."""
+    try:
+        distributed.get_worker()
+        return None
+    except ValueError:
+        pass
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
 
 
 def patiently(workers: Workers, blocks: Sequence[Any], work: Callable[[], Any]) -> Any:

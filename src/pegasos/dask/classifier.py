@@ -20,7 +20,7 @@ from pegasos.dask._blocks import code, hits, predicted
 from pegasos.dask._collections import blocks_of, feature_names, is_collection, lengths_of
 from pegasos.dask._reading import Whole, columns_of, read_partitions
 from pegasos.dask._rounds import PartitionsThere
-from pegasos.dask._workers import Workers, workers_of
+from pegasos.dask._workers import Workers, patiently, workers_of
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators import linear
@@ -211,7 +211,9 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
         blocks = blocks_of("X", X)
         columns = columns_of(X, y, sample_weight, len(blocks))
         model = dask.delayed(self._model, traverse=False)
-        parts = dask.compute(*(dask.delayed(hits)(model, *block) for block in zip(blocks, *columns, strict=True)))
+        workers = workers_of(self.client, self.timeout)
+        found = workers.compute([dask.delayed(hits)(model, *block) for block in zip(blocks, *columns, strict=True)])
+        parts = patiently(workers, found, lambda: workers.fetch(found))
         right, total = (math.fsum(part[k] for part in parts) for k in (0, 1))
         if total == 0.0:
             raise PegasosError("there is no row with a weight above 0 to score.")

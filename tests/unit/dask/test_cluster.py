@@ -102,6 +102,17 @@ def test_a_worker_that_is_stuck_is_named(cluster, monkeypatch):
         PegasosClassifier(**SETTINGS, timeout=0.6).fit(X, y)
 
 
+def fitted_within_a_task(blocks, labels):
+    blocks, labels = ([dask.delayed(part) for part in each] for each in (blocks, labels))
+    return PegasosClassifier(**SETTINGS).fit(blocks, labels).coef_
+
+
+def test_a_fit_within_a_task_waits_for_nobody(cluster):
+    X, y = (list(np.split(column.compute(), 4)) for column in data())
+    coef = Client.current().submit(fitted_within_a_task, X, y).result(timeout=60)
+    assert np.array_equal(coef, PegasosClassifier(**SETTINGS).fit(*data()).coef_)
+
+
 def test_a_closed_client_is_refused(cluster):
     client = Client(cluster, set_as_default=False)
     client.close()
