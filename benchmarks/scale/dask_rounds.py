@@ -38,12 +38,13 @@ from sklearn.preprocessing import normalize
 from pegasos.dask import PegasosClassifier
 from pegasos.dask._workers import OnCluster
 from pegasos.problem import Problem, Rows
+from pegasos.solution import Status
 from pegasos.solvers.cocoa import Climb, Cocoa, PartitionedProblem, PartitionsHere, local_round
 from pegasos.solvers.driver import Stop, run
 
 RESULTS = Path(__file__).parents[1] / "results" / "dask_rounds.json"
 N_PARTITIONS = 2
-MOST_PASSES = 50
+MOST_PASSES = 20
 TIMED_ROUNDS = 15
 PASSES = Cocoa().local_epochs + 2
 
@@ -151,13 +152,14 @@ def rate_of(name):
     return PASSES * parts[0].rows.n_stored / (perf_counter() - begun)
 
 
-def rounds_of(name, counts=(1, 2, 4, 8, 16, 32)):
-    """Rounds to a relative gap of 1e-3 for so many partitions: mathematics, which needs no cluster."""
+def rounds_of(name, counts=(1, 2, 4, 8, 16)):
+    """Rounds to a relative gap of 1e-3 for so many partitions, which needs no cluster. None: more than 400."""
     found = {}
     for n in counts:
         whole, parts = partitions_of(name, n)
         problem = PartitionedProblem(PartitionsHere(parts), whole.lam, whole.total, whole.lam * whole.radius**2)
-        found[n] = run(problem, Cocoa(dtype=np.float32), Stop(1e-3, 1000, 60.0)).n_epochs
+        solution = run(problem, Cocoa(dtype=np.float32), Stop(1e-3, 400))
+        found[n] = solution.n_epochs if solution.status is Status.CERTIFIED else None
     return found
 
 
@@ -213,8 +215,32 @@ def measure():
     return found
 
 
+def forecast(its, *, rows=1e9, values_a_row=100, features=1e6, workers=100, bandwidth=1.25e9):
+    """A round of so many workers, with a partition each, behind one link of 10 Gbit/s; rounds by a power of the number.
+
+    Every worker's vector comes through the link, and goes out through it once.
+    """
+    known = {int(n): rounds for n, rounds in its["rounds_by_partitions"].items() if rounds is not None and int(n) > 1}
+    power, log_one = np.polyfit(np.log(list(known)), np.log(list(known.values())), 1)
+    compute = PASSES * rows * values_a_row / workers / its["rate"]
+    network = (workers + 1) * 8 * features / bandwidth
+    latency = its["constants"]["2"]["latency"] * workers / N_PARTITIONS  # as if every partition took its turn
+    rounds = float(np.exp(log_one) * workers**power)
+    hours = rounds * (compute + network + latency) / 3600.0
+    return {
+        "workers": workers,
+        "compute": compute,
+        "network": network,
+        "latency": latency,
+        "power": power,
+        "rounds": rounds,
+        "hours": hours,
+    }
+
+
 def show(found):
-    for name, its in found.items():
+    print("forecast", {key: round(value, 2) for key, value in found["forecast"].items()})
+    for name, its in found["problems"].items():
         print(f"{name}: {its['rows']} x {its['features']}, {its['rate']:.2g} values a second")
         print("  rounds by partitions", its["rounds_by_partitions"])
         for n_workers, fit in its["workers"].items():
@@ -229,6 +255,7 @@ def main():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = measure()
+    found = {"problems": found, "forecast": forecast(found["text"])}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     show(found)
 

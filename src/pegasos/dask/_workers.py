@@ -144,6 +144,8 @@ class OnCluster:
                 f"partitions {lost} were lost with their worker, and dask has no recipe to make them again: build them "
                 "from files or tasks and not by scatter."
             ) from error
+        except KilledWorker as error:
+            raise PegasosError(f"a partition kills the workers that make it; make it smaller. {error}") from error
         where = self.client.who_has(list(blocks))
         if not all(where.get(block.key) for block in blocks):
             raise WorkerLostError

@@ -268,7 +268,7 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
         self, workers: Workers, coded: Sequence[Any], summary: Whole, terms: Terms, onlookers: Onlookers
     ) -> list[Solution]:
         """One run of the driver for each binary problem, over the same partitions."""
-        workers.settle(coded)
+        patiently(workers, coded, lambda: None)
         n, size = _n_problems(terms), (summary.n_rows, summary.n_features)
         problems: Any = [
             PartitionedProblem(PartitionsThere(workers, coded, k, *size), terms.lam, terms.total, _loss_of_zero(terms))
