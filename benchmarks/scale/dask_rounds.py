@@ -152,7 +152,7 @@ def rate_of(name):
     return PASSES * parts[0].rows.n_stored / (perf_counter() - begun)
 
 
-def rounds_of(name, counts=(1, 2, 4, 8, 16)):
+def rounds_of(name, counts=(1, 2, 4, 8, 16, 32)):
     """Rounds to a relative gap of 1e-3 for so many partitions, which needs no cluster. None: more than 400."""
     found = {}
     for n in counts:

@@ -1,5 +1,6 @@
 """On clusters: rows stay where they are, any number of workers gives the same bits, and a dead worker is survived."""
 
+import gc
 import os
 import signal
 import time
@@ -68,6 +69,7 @@ def test_rows_never_move_between_workers_and_nothing_is_left_behind(cluster):
     assert moved == []
     deadline = time.monotonic() + 10
     while cluster.scheduler.tasks and time.monotonic() < deadline:
+        gc.collect()
         time.sleep(0.05)
     assert not cluster.scheduler.tasks
 
