@@ -72,6 +72,10 @@ class Rows:
             return cls.of(values, bias, threads)
         return cls(values, bias, squared_norms, native)
 
+    def __reduce__(self) -> Any:
+        """Pickled without the native view, which is made anew where the rows arrive; they need no second look."""
+        return _inspected, (self.own_values, self.bias, self.squared_norms)
+
     def view(self, indices: npt.NDArray[Any]) -> Rows:
         """Some of the rows, or of a view's, in place: every loop does with them what it does with a copy."""
         # A problem counts its rows in 32 bits.
@@ -176,6 +180,10 @@ class Rows:
         """Type of the values."""
         dtype: np.dtype[Any] = self.values.dtype
         return dtype
+
+
+def _inspected(values: Matrix, bias: float, squared_norms: npt.NDArray[np.float64]) -> Rows:
+    return Rows(values, bias, squared_norms, _native_rows(values, bias, 1))
 
 
 def _native_rows(values: Matrix, bias: float, threads: int) -> _core.Rows:

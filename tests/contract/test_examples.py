@@ -16,6 +16,7 @@ README = Path(__file__).parents[2] / "README.md"
 GUIDES = {
     "choosing-lam.md": 12,
     "data.md": 20,
+    "dask.md": 15,
     "imbalance.md": 8,
     "kernels.md": 50,
     "margins.md": 8,

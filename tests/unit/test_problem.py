@@ -1,5 +1,7 @@
 """Rows and problems: what is read in place, what is derived."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,7 @@ from hypothesis import given
 from pegasos.errors import PegasosError
 from pegasos.problem import Problem, Rows, constant, inner
 from tests.agreement.interior_point import optimum_of
-from tests.problems import small_problems
+from tests.problems import LAYOUTS, awkward_problem, small_problems
 
 
 def test_constants_take_the_memory_of_one_number():
@@ -20,6 +22,16 @@ def test_rows_are_the_users_own_memory():
     assert Rows.of(values, 0.0).values is values
     sparse = sp.csr_matrix(values)
     assert Rows.of(sparse, 0.0).values is sparse
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_arrive_elsewhere_with_the_same_scores(layout):
+    rows = awkward_problem(layout).rows
+    weights = np.linspace(-1.0, 1.0, rows.n_features + 1)
+    for some in (rows, rows.view(np.array([5, 2, 2]))):
+        arrived = pickle.loads(pickle.dumps(some))
+        assert np.array_equal(arrived.scores_of(weights), some.scores_of(weights))
+        assert np.array_equal(arrived.squared_norms, some.squared_norms)
 
 
 def test_squared_norms_include_the_constant_column():

@@ -40,7 +40,7 @@ from pegasos.solvers.driver import Model, Solver, Stop
 from pegasos.solvers.pegasos import Pegasos
 
 default_lam = 1e-4
-_satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED)  # nobody need be warned
+satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED)  # nobody need be warned
 
 
 def can_stream(model: Any) -> bool:
@@ -107,7 +107,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
             self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
             self._remember(solutions, rows.n_rows, terms, seed)
             onlookers.end()
-            if worst_status(solutions) not in _satisfied:
+            if worst_status(solutions) not in satisfied:
                 warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
         return self
 
@@ -137,6 +137,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
         codes = encode_known(y, self.classes_, weights)
         members = self._fitted_scheme.members(codes, len(self.classes_))
         alphas = self._alphas()
+        if not alphas:
+            raise PegasosError("the model has no dual point, which stayed on the cluster of its fit; see certificate_.")
         if [len(alpha) for alpha in alphas] != sizes(members, rows.n_rows):
             # Of pairs, each row is in one less than there are classes.
             is_shared = isinstance(members[0], slice)

@@ -1,0 +1,99 @@
+"""The user's collections as partitions on the workers, and what the client must know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.dask._blocks import Summary, read, summarise
+from pegasos.dask._collections import blocks_of, matching_blocks
+from pegasos.dask._workers import Workers, patiently
+from pegasos.errors import PegasosError
+from pegasos.estimators._targets import encode, find_classes
+from pegasos.solvers.cocoa import Vector
+
+
+@dataclass(frozen=True)
+class Whole:
+    """All partitions that have rows, together."""
+
+    parts: Sequence[Summary]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all of them."""
+        return sum(part.n_rows for part in self.parts)
+
+    @property
+    def n_features(self) -> int:
+        """Features, which are the same in all."""
+        return self.parts[0].n_features
+
+    @property
+    def largest_square(self) -> float:
+        """The largest |x_i|^2."""
+        return max(part.largest_square for part in self.parts)
+
+    @property
+    def least_weight(self) -> float:
+        """The least sample weight above 0."""
+        return min(part.least_weight for part in self.parts)
+
+    def classes(self, given: Any) -> npt.NDArray[Any]:
+        """Those that are given, which must hold all labels that count; else the labels that count."""
+        labels = np.concatenate([part.labels for part in self.parts])
+        totals = np.concatenate([part.totals for part in self.parts])
+        if given is None:
+            return find_classes(labels, totals)
+        classes = np.unique(np.asarray(given))
+        if len(classes) < 2:
+            raise PegasosError(f"classes must name at least 2 classes, got {classes.tolist()}.")
+        strange = (encode(labels, classes) < 0) & (totals > 0.0)
+        if strange.any():
+            found = labels[strange.argmax()]
+            raise PegasosError(f"y contains {found}, which is not in classes={classes.tolist()}; add it.")
+        return classes
+
+    def of_classes(self, classes: npt.NDArray[Any]) -> tuple[Vector, Vector]:
+        """The sample weight and the number of rows of each class, in the order of the partitions."""
+        totals, counts = np.zeros(len(classes)), np.zeros(len(classes))
+        for part in self.parts:
+            codes = encode(part.labels, classes)
+            known = codes >= 0
+            np.add.at(totals, codes[known], part.totals[known])
+            np.add.at(counts, codes[known], part.counts[known])
+        if not totals.any():
+            raise PegasosError("sample_weight is zero for every row: give at least one row of each class a weight.")
+        return totals, counts
+
+
+def columns_of(X: Any, y: Any, sample_weight: Any, n_partitions: int) -> list[list[Any]]:
+    """The blocks of y, and those of the weights or as many None."""
+    columns = [matching_blocks("y", y, X, n_partitions)]
+    weights = None if sample_weight is None else matching_blocks("sample_weight", sample_weight, X, n_partitions)
+    return [*columns, [None] * n_partitions if weights is None else weights]
+
+
+def read_partitions(workers: Workers, X: Any, y: Any, sample_weight: Any, bias: float) -> tuple[list[Any], Whole]:
+    """Handles of the partitions that have rows, and their summary."""
+    of_X = blocks_of("X", X)
+    columns = columns_of(X, y, sample_weight, len(of_X))
+    numbered = enumerate(zip(of_X, *columns, strict=True))
+    blocks = workers.compute([dask.delayed(read)(number, *parts, bias) for number, parts in numbered])
+    places = range(len(blocks))
+    found: list[Summary] = patiently(workers, blocks, lambda: workers.fetch(workers.map(summarise, places, blocks)))
+    kept = [k for k in places if found[k].n_rows > 0]
+    if not kept:
+        raise PegasosError(f"X has no rows in any of its {len(blocks)} partitions.")
+    for k in kept:
+        if found[k].n_features != found[kept[0]].n_features:
+            raise PegasosError(
+                f"partition {k} has {found[k].n_features} features and partition {kept[0]} has "
+                f"{found[kept[0]].n_features}; all must have the same."
+            )
+    return [blocks[k] for k in kept], Whole([found[k] for k in kept])

@@ -1,0 +1,230 @@
+"""Who does the work: the workers of a cluster, or, where there is none, dask's own scheduler in this process.
+
+Both take a function and columns of arguments, one entry for each partition, and return handles of the results; `fetch`
+brings results here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from time import monotonic
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import dask
+import distributed
+from distributed.scheduler import KilledWorker
+
+from pegasos.errors import PegasosError
+
+_look_seconds = 0.5  # how often to ask whether the workers are still there
+_small_bytes = 65536
+most_lost = 5  # times that workers may be lost in one piece of work
+too_many_lost = (
+    f"workers were lost {most_lost} times in one piece of work; give them more memory or smaller partitions."
+)
+
+
+class WorkerLostError(Exception):
+    """A worker that had partitions is gone."""
+
+
+class Workers(Protocol):
+    """What a fit asks of them."""
+
+    def compute(self, delayed: Sequence[Any]) -> list[Any]:
+        """Return handles of the blocks, computed and kept where they are."""
+
+    def settle(self, blocks: Sequence[Any]) -> None:
+        """Learn where the blocks are, once they are somewhere: work on a block is done there and nowhere else."""
+
+    def place(self, value: Any) -> Any:
+        """Bring one value to all of them."""
+
+    def map(self, function: Callable[..., Any], places: Sequence[int], *columns: Sequence[Any]) -> list[Any]:
+        """Return handles of the function's results on the arguments, each where the block of that number is."""
+
+    def fetch(self, handles: Sequence[Any]) -> list[Any]:
+        """Return the results."""
+
+    def which_are_held(self, handles: Sequence[Any]) -> list[bool]:
+        """Whether the results are still somewhere; None is no result."""
+
+
+def workers_of(client: Any, timeout: float | None) -> Workers:
+    """Those of the client given, or of the one that is current; without one, this process."""
+    if client is None:
+        client = _current_client()
+        if client is None:
+            return InThisProcess()
+    if not isinstance(client, distributed.Client):
+        raise PegasosError(f"client must be a dask.distributed.Client or None, got {client!r}.")
+    if client.asynchronous:
+        raise PegasosError(
+            "the client is asynchronous, and a fit waits for its end; connect one without asynchronous=True."
+        )
+    if client.status != "running":
+        raise PegasosError(f"the client is {client.status}; connect a new one to the cluster.")
+    return OnCluster(client, timeout)
+
+
+def _current_client() -> Any:
+    """None within a task, which would wait for others in its own place, and where there is none."""
+    try:
+        distributed.get_worker()
+        return None
+    except ValueError:
+        pass
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def patiently(workers: Workers, blocks: Sequence[Any], work: Callable[[], Any]) -> Any:
+    """Do work on blocks when they are there; where that costs a worker, once more as soon as its blocks are back."""
+    for _ in range(most_lost):
+        try:
+            workers.settle(blocks)
+            return work()
+        except WorkerLostError:
+            continue
+    raise PegasosError(too_many_lost)
+
+
+class InThisProcess:
+    """The scheduler that ``dask.config`` names, threads by default; a handle is the result itself."""
+
+    def compute(self, delayed: Sequence[Any]) -> list[Any]:
+        """The blocks."""
+        return list(dask.compute(*delayed))
+
+    def settle(self, blocks: Sequence[Any]) -> None:
+        """They are here."""
+
+    def place(self, value: Any) -> Any:
+        """It is here."""
+        return value
+
+    def map(self, function: Callable[..., Any], places: Sequence[int], *columns: Sequence[Any]) -> list[Any]:
+        """One task for each row of the columns."""
+        task = dask.delayed(function, pure=False, traverse=False)
+        return list(dask.compute(*(task(*arguments) for arguments in zip(*columns, strict=True))))
+
+    def fetch(self, handles: Sequence[Any]) -> list[Any]:
+        """Themselves."""
+        return list(handles)
+
+    def which_are_held(self, handles: Sequence[Any]) -> list[bool]:
+        """They are here."""
+        return [handle is not None for handle in handles]
+
+
+class OnCluster:
+    """The workers of a cluster; a handle is a future."""
+
+    def __init__(self, client: Any, timeout: float | None):
+        self.client, self.timeout = client, timeout
+        self.addresses: list[str] = []  # where each block is
+        self.bound: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # futures to the only worker that may make them
+
+    def compute(self, delayed: Sequence[Any]) -> list[Any]:
+        """Futures of the blocks. Dask chooses where, and again where a worker dies."""
+        return list(self.client.compute(list(delayed)))
+
+    def settle(self, blocks: Sequence[Any]) -> None:
+        """Wait for all blocks. What dask cannot make again is lost for good."""
+        try:
+            self._wait(blocks)
+        except CancelledError as error:
+            lost = [k for k, block in enumerate(blocks) if block.status != "finished"]
+            raise PegasosError(
+                f"partitions {lost} were lost with their worker, and dask has no recipe to make them again: build them "
+                "from files or tasks and not by scatter."
+            ) from error
+        except KilledWorker as error:
+            raise PegasosError(f"a partition kills the workers that make it; make it smaller. {error}") from error
+        where = self.client.who_has(list(blocks))
+        if not all(where.get(block.key) for block in blocks):
+            raise WorkerLostError
+        self.addresses = [sorted(where[block.key])[0] for block in blocks]
+
+    def place(self, value: Any) -> Any:
+        """To every worker once, whatever the number of its partitions; a small one goes with the tasks."""
+        if value.nbytes <= _small_bytes:
+            return value
+        try:
+            return self.client.scatter(value, broadcast=True, hash=False)
+        except (OSError, CancelledError, TimeoutError) as error:
+            raise WorkerLostError from error
+
+    def map(self, function: Callable[..., Any], places: Sequence[int], *columns: Sequence[Any]) -> list[Any]:
+        """A task is bound to the worker of its block, so that rows never move and never are stolen."""
+        of_address: dict[str, list[int]] = {}
+        for position, block in enumerate(places):
+            of_address.setdefault(self.addresses[block], []).append(position)
+        futures: list[Any] = [None] * len(places)
+        for address, positions in of_address.items():
+            arguments = [[column[position] for position in positions] for column in columns]
+            made = self.client.map(function, *arguments, workers=[address], pure=False)
+            for position, future in zip(positions, made, strict=True):
+                futures[position] = future
+                self.bound[future] = address
+        return futures
+
+    def fetch(self, handles: Sequence[Any]) -> list[Any]:
+        """Wait for them, looking after the workers meanwhile: one may die even while it hands over what it has."""
+        try:
+            self._wait(handles)
+            return self._gathered(handles)
+        except (CancelledError, KilledWorker) as error:
+            raise WorkerLostError from error
+
+    def _gathered(self, handles: Sequence[Any]) -> list[Any]:
+        gathering = self.client.gather(list(handles), asynchronous=True)
+        task = asyncio.run_coroutine_threadsafe(gathering, self.client.loop.asyncio_loop)
+        begun = monotonic()
+        try:
+            while True:
+                try:
+                    return list(task.result(_look_seconds))
+                except TimeoutError:
+                    self._look_after(handles, monotonic() - begun)
+        finally:
+            task.cancel()
+
+    def which_are_held(self, handles: Sequence[Any]) -> list[bool]:
+        """Whether some worker has the result."""
+        finished = [handle for handle in handles if handle is not None and handle.status == "finished"]
+        where = self.client.who_has(finished) if finished else {}
+        return [handle in finished and bool(where.get(handle.key)) for handle in handles]
+
+    def _wait(self, futures: Sequence[Any]) -> None:
+        begun = monotonic()
+        while True:
+            try:
+                distributed.wait(list(futures), timeout=_look_seconds)
+                break
+            except TimeoutError:
+                self._look_after(futures, monotonic() - begun)
+        for future in futures:
+            if future.status == "error":
+                future.result()  # raises what the task raised
+
+    def _look_after(self, futures: Sequence[Any], seconds: float) -> None:
+        """A bound task waits for its worker for ever, so somebody has to look whether that is still there."""
+        late = [future for future in futures if not future.done()]
+        if not {self.bound[future] for future in late if future in self.bound} <= set(self.client.nthreads()):
+            raise WorkerLostError
+        if self.timeout is not None and seconds > self.timeout:
+            raise PegasosError(f"{self._who_is_late(late)} after timeout={self.timeout:g} seconds; look at its log.")
+
+    def _who_is_late(self, late: Sequence[Any]) -> str:
+        keys = {future.key for future in late}
+        names = {self.bound[future] for future in late if future in self.bound}
+        names |= {address for address, tasks in self.client.processing().items() if keys & set(tasks)}
+        if not names:
+            return f"no worker of {self.client!r} has taken up the work"
+        return f"worker {', '.join(sorted(names))} had not finished its partitions"
