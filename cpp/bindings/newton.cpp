@@ -66,8 +66,9 @@ struct Sums {
   }
 };
 
-static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owned, AnyFloatArray residual, AnyFloatArray other,
-                                                 double t, double gamma, AnyFloatArray alpha, Vector sum) {
+static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owned, AnyFloatArray residual,
+                                                        AnyFloatArray other, double t, double gamma,
+                                                        AnyFloatArray alpha, Vector sum) {
   const Rows& rows = owned.problem.rows;
   const Line line = line_of(rows, residual, other, t);
   const Buffer dual = buffer_of(alpha, rows.n_rows, "alpha");
@@ -79,10 +80,12 @@ static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owne
   Smoothed total;
   nb::gil_scoped_release release;
   in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
-    found[std::size_t(part)] = loops().smooth(owned.problem, {line, dual, sums.of(part), rooms.of(part + 1)}, gamma, begin, end);
+    found[std::size_t(part)] = loops().smooth(owned.problem, {line, dual, sums.of(part), rooms.of(part + 1)}, gamma,
+                                              begin, end);
   });
   sums.combine();
-  for (const Smoothed& one : found) total.loss += one.loss, total.gap += one.gap, total.alpha_sum += one.alpha_sum, total.curved += one.curved;
+  for (const Smoothed& one : found)
+    total.loss += one.loss, total.gap += one.gap, total.alpha_sum += one.alpha_sum, total.curved += one.curved;
   return {total.loss, total.gap, total.alpha_sum, total.curved};
 }
 

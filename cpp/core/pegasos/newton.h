@@ -1,6 +1,7 @@
 // The passes over the rows of Newton's method on a smoothed problem (src/pegasos/solvers/newton.py).
 //
-//   P_gamma(w) = lam/2 |w|^2 + (1/total) sum_i cost_i gamma log(1 + exp(r_i/gamma)),   r_i = 1 - sign_i (<w, x_i> + offset_i)
+//   P_gamma(w) = lam/2 |w|^2 + (1/total) sum_i cost_i gamma log(1 + exp(r_i/gamma))
+//   r_i = 1 - sign_i (<w, x_i> + offset_i)
 //
 //   residuals   r_i of some weights
 //   slope       the derivative of the sum of the losses along a line between two vectors of residuals

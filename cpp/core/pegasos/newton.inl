@@ -149,8 +149,7 @@ struct RowSum {
   W* block;
   Index side = rows.n_features + 1;
 
-  RowSum(const R& rows_, double* sum_, double* room)
-      : rows(rows_), sum(sum_), block(reinterpret_cast<W*>(room)) {
+  RowSum(const R& rows_, double* sum_, double* room) : rows(rows_), sum(sum_), block(reinterpret_cast<W*>(room)) {
     if constexpr (in_blocks)
       for (Index j = 0; j < side; ++j) block[j] = W(0);
   }

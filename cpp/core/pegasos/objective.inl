@@ -9,7 +9,8 @@
 
 namespace pegasos::PEGASOS_ISA {
 
-// sum of term(i) over first <= i < last, added in blocks, so that rounding grows with the number of blocks, not of rows.
+// sum of term(i) over first <= i < last, added in blocks, so that rounding grows with the number of blocks, not of
+// rows.
 template <class Term>
 inline double sum_in_blocks(Index first, Index last, Term&& term) {
   constexpr Index block_rows = 512;
@@ -120,7 +121,8 @@ inline Losses joint_losses(const JointProblem& problem, const double* weights, d
 }
 
 // scores[i, k] = <x_i, weights_k> + bias weights_k[n_features], in double.
-inline void scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores, Index begin, Index end) {
+inline void scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores, Index begin,
+                   Index end) {
   visit(any_rows, [&]<class R>(const R& rows) {
     for (Index i = begin; i < end; ++i)
       for (Index k = 0; k < n_vectors; ++k)
