@@ -24,10 +24,15 @@ _settled = 0.5
 
 @dataclass(frozen=True)
 class Rule:
-    """How often, at least, the rung that counts is run, and the seconds one run may take."""
+    """How often, at least, the rung that counts is run, and how long a rival may take, in seconds and beside ours."""
 
     repeat: int
     limit: float
+    patience: float
+
+    def limit_beside(self, ours: float) -> float:
+        """Seconds one run of a rival may take, when ours takes so many: what is slower can change no ratio."""
+        return min(self.limit, max(1.0, self.patience * ours))
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,16 @@ class Trial:
         self._data = solver.prepare(problem)
         self._lowest = optimum(problem, lam)
         self._runs: dict[float, list[Run]] = defaultdict(list)
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether the solver can read the problem at all."""
+        return self._data is not None
+
+    @property
+    def runs(self) -> list[tuple[float, float, float]]:
+        """Setting, seconds and suboptimality of every run."""
+        return [(setting, one.seconds, one.suboptimality) for setting, runs in self._runs.items() for one in runs]
 
     def climb(self, target: float, limit: float) -> float | None:
         """The first setting that is good; None when the ladder ends, or gets too slow, before there is one."""
@@ -104,17 +119,25 @@ class Trial:
         return Outcome(True, best.seconds, best.suboptimality, setting)
 
 
+Runs = dict[str, list[tuple[float, float, float]]]
+
+
 def compare(
     solvers: list[Solver], problem: Problem, lam: float, targets: list[float], rule: Rule
-) -> dict[float, dict[str, Outcome]]:
-    """For each target the outcome of each solver, by name."""
-    trials = [Trial(solver, problem, lam) for solver in solvers]
-    chosen = {(trial, target): trial.climb(target, rule.limit) for trial in trials for target in targets}
+) -> tuple[dict[float, dict[str, Outcome]], Runs]:
+    """For each target the outcome of each solver, by name; and all their runs. The first solver is ours."""
+    trials = [trial for trial in (Trial(solver, problem, lam) for solver in solvers) if trial.takes_part]
+    ours, chosen = trials[0], {}
+    for target in targets:
+        chosen[ours, target] = ours.climb(target, rule.limit)
+        limit = rule.limit_beside(ours.outcome(target, chosen[ours, target]).seconds)
+        chosen |= {(trial, target): trial.climb(target, limit) for trial in trials[1:]}
     _take_turns([(trial, setting) for (trial, _), setting in chosen.items() if setting is not None], rule)
-    return {
+    outcomes = {
         target: {trial.solver.name: trial.outcome(target, chosen[trial, target]) for trial in trials}
         for target in targets
     }
+    return outcomes, {trial.solver.name: trial.runs for trial in trials}
 
 
 def _take_turns(rungs: list[tuple[Trial, float]], rule: Rule) -> None:

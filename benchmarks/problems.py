@@ -30,9 +30,9 @@ class Problem:
 def names() -> list[str]:
     """The problems of a default run, and how to get the real ones where they are missing."""
     if "PEGASOS_DATA" in os.environ:
-        return ["a9a", "w8a", "covtype", "fashion_mnist", "reuters21578"]
+        return [*_real, "dense_2m", "sparse_1m"]
     print("PEGASOS_DATA is not set: set it to the folder of the data sets (a9a.npz, ...). Using generated problems.")
-    return list(_generated)
+    return ["generated_dense", "generated_sparse"]
 
 
 def load(name: str) -> Problem:
@@ -119,9 +119,9 @@ def _noisy_signs(scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return _signs(scores + 0.5 * scores.std() * rng.standard_normal(len(scores)) > 0)
 
 
-def _generated_dense(name: str) -> Problem:
+def _generated_dense(name: str, n_rows: int = 200_000) -> Problem:
     rng = np.random.default_rng(0)
-    rows = rng.standard_normal((200_000, 50), dtype=np.float32)
+    rows = rng.standard_normal((n_rows, 50), dtype=np.float32)
     return Problem(name, rows, _noisy_signs(rows @ rng.standard_normal(50, dtype=np.float32), rng))
 
 
@@ -138,7 +138,22 @@ def _generated_sparse(name: str) -> Problem:
     return Problem(name, rows, _noisy_signs(rows @ rng.standard_normal(n_columns), rng))
 
 
+def _zipf(name: str) -> Problem:
+    """Rows of 60 words, word k coming up as often as 1/k says."""
+    rng = np.random.default_rng(1)
+    n_rows, n_columns, n_words = 1_000_000, 500_000, 60
+    share = np.cumsum(1.0 / np.arange(1, n_columns + 1))
+    columns = np.searchsorted(share, share[-1] * rng.random(n_rows * n_words)).astype(np.int32)
+    values = np.full(n_rows * n_words, 1.0 / np.sqrt(n_words), dtype=np.float32)
+    indptr = np.arange(0, n_rows * n_words + 1, n_words, dtype=np.int32)
+    rows = sp.csr_matrix((values, np.minimum(columns, n_columns - 1), indptr), shape=(n_rows, n_columns))
+    rows.sum_duplicates()
+    return Problem(name, rows, _noisy_signs(rows @ rng.standard_normal(n_columns), rng))
+
+
 _generated: dict[str, Callable[[str], Problem]] = {
     "generated_dense": _generated_dense,
     "generated_sparse": _generated_sparse,
+    "dense_2m": partial(_generated_dense, n_rows=2_000_000),
+    "sparse_1m": _zipf,
 }

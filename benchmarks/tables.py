@@ -10,10 +10,11 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-from benchmarks.measure import Outcome, Rule
+from benchmarks.measure import Outcome, Rule, Runs
+from benchmarks.usage import Usage
 
 _results = Path(__file__).parent / "results"
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn", "liblinear-official", "snapml")
+_packages = ("pegasos", "numpy", "scipy", "scikit-learn", "liblinear-official", "snapml", "vowpalwabbit", "skglm")
 _ours = "pegasos"
 
 
@@ -24,29 +25,39 @@ class Row:
     problem: str
     lam: float
     outcomes: dict[str, Outcome]
+    runs: Runs
+    usage: Usage
 
     @property
     def ratio(self) -> float | None:
-        """Seconds of the fastest rival over ours; None where we, or all rivals, miss the target."""
+        """Seconds of the fastest rival over ours; None where we miss the target.
+
+        Where all rivals miss it, what the slowest of them was given is a lower bound.
+        """
         ours = self.outcomes[_ours]
-        rivals = [one.seconds for name, one in self.outcomes.items() if name != _ours and one.reached]
-        return min(rivals) / ours.seconds if rivals and ours.reached else None
+        rivals = [one for name, one in self.outcomes.items() if name != _ours]
+        good = [one.seconds for one in rivals if one.reached] or [max(one.seconds for one in rivals)]
+        return min(good) / ours.seconds if ours.reached else None
 
 
 def render(target: float, rows: list[Row], rule: Rule) -> str:
     """The table, and the geometric mean of its ratios."""
-    solvers = list(rows[0].outcomes)
-    lines = [["problem", "lam", *solvers, "fastest rival / pegasos"]]
+    solvers = list(dict.fromkeys(name for row in rows for name in row.outcomes))
+    lines = [["problem", "lam", *solvers, "fastest rival / pegasos", "passes", "of bandwidth", "bytes a row"]]
     for row in rows:
-        seconds = [_cell(row.outcomes[name], rule) for name in solvers]
-        lines.append([row.problem, f"{row.lam:g}", *seconds, "-" if row.ratio is None else f"{row.ratio:.2f}"])
+        seconds = [_cell(row.outcomes.get(name), rule) for name in solvers]
+        ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
+        usage = [f"{row.usage.passes:.1f}", f"{row.usage.bandwidth_share:.0%}", f"{row.usage.bytes_a_row:.0f}"]
+        lines.append([row.problem, f"{row.lam:g}", *seconds, ratio, *usage])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     aligned = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
     title = f"Seconds until (P - P*) / P* <= {target:g}, best of {rule.repeat} or more; '> s': not reached in s seconds"
     return "\n".join([title, *aligned, _summary(rows)])
 
 
-def _cell(outcome: Outcome, rule: Rule) -> str:
+def _cell(outcome: Outcome | None, rule: Rule) -> str:
+    if outcome is None:
+        return "-"
     if outcome.reached:
         return f"{outcome.seconds:.4f}"
     return f"> {min(outcome.seconds, rule.limit):.3g}"

@@ -3,7 +3,7 @@
 Each file says first how lam, C, the intercept and the stopping rule were matched, and offers `SOLVERS`: objects with
 
     name                                              the heading of its column
-    prepare(problem) -> data                          conversions the solver needs; not timed
+    prepare(problem) -> data                          conversions the solver needs; not timed; None: it is left out
     ladder(target) -> settings                        from loose to strict; the loosest good one counts
     fit(data, lam, setting) -> (weights, intercept)   timed
 
@@ -37,6 +37,8 @@ _modules = {
     "sgd": "scikit-learn",
     "liblinear_": "liblinear-official",
     "snapml_": "snapml",
+    "vowpal_": "vowpalwabbit",
+    "skglm_": "skglm",
 }
 
 

@@ -3,7 +3,7 @@
 lam        as it is.
 intercept  the default: a constant column of value 1, regularised.
 stopping   tol is a proved bound of the relative distance to the optimum, so there is one rung: tol = target.
-threads    n_jobs serves problems of several classes; on these, of two classes, it trains on one thread.
+threads    n_jobs=2.
 """
 
 import numpy as np
