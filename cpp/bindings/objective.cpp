@@ -53,18 +53,47 @@ static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights
   return {all.sum, all.least_margin};
 }
 
-static void scores(const OwnedRows& rows, GivenWeights weights, WeightArray out) {
+using Found = std::tuple<Index, Index, Index>;
+
+// The first row of each kind: what the parts found, in their order.
+static Found first_of(const std::vector<Inspection>& found) {
+  const auto first = [&](Index Inspection::* what) {
+    for (const Inspection& one : found)
+      if (one.*what >= 0) return one.*what;
+    return Index(-1);
+  };
+  return {first(&Inspection::out_of_bounds), first(&Inspection::unsorted), first(&Inspection::not_finite)};
+}
+
+static Index count_vectors(const OwnedRows& rows, const GivenWeights& weights, const WeightArray& out) {
   const Index n_vectors = weights.ndim() == 2 ? Index(weights.shape(0)) : 0;
   if (weights.ndim() != 2 || Index(weights.shape(1)) != rows.rows.n_features + 1 || out.ndim() != 2 ||
       Index(out.shape(0)) != rows.rows.n_rows || Index(out.shape(1)) != n_vectors)
     throw std::invalid_argument("weights must be (vectors, features + 1), scores (rows, vectors).");
+  return n_vectors;
+}
+
+static Found checked_scores(const OwnedRows& rows, GivenWeights weights, WeightArray out) {
+  const Index n_vectors = count_vectors(rows, weights, out);
+  const Index n = rows.rows.n_rows, parts = parts_of(n, rows.rows.threads);
+  std::vector<Inspection> found(static_cast<std::size_t>(parts));
+  nb::gil_scoped_release release;
+  in_parts(n, parts, [&](Index part, Index begin, Index end) {
+    found[std::size_t(part)] =
+        loops().checked_scores(rows.rows, weights.data(), n_vectors, out.data(), begin, end);
+  });
+  return first_of(found);
+}
+
+static void scores(const OwnedRows& rows, GivenWeights weights, WeightArray out) {
+  const Index n_vectors = count_vectors(rows, weights, out);
   nb::gil_scoped_release release;
   in_parts(rows.rows.n_rows, parts_of(rows.rows.n_rows, rows.rows.threads), [&](Index, Index begin, Index end) {
     loops().scores(rows.rows, weights.data(), n_vectors, out.data(), begin, end);
   });
 }
 
-static std::tuple<Index, Index, Index> inspect(const OwnedRows& rows, WeightArray squared_norms) {
+static Found inspect(const OwnedRows& rows, WeightArray squared_norms) {
   if (rows.rows.numbers) throw std::invalid_argument("a view is of rows that were inspected.");
   if (squared_norms.ndim() != 1 || Index(squared_norms.shape(0)) != rows.rows.n_rows)
     throw std::invalid_argument("squared_norms must have one entry a row.");
@@ -74,12 +103,7 @@ static std::tuple<Index, Index, Index> inspect(const OwnedRows& rows, WeightArra
   in_parts(n, parts, [&](Index part, Index begin, Index end) {
     found[std::size_t(part)] = loops().inspect(rows.rows, squared_norms.data(), begin, end);
   });
-  const auto first = [&](Index Inspection::* what) {
-    for (const Inspection& one : found)
-      if (one.*what >= 0) return one.*what;
-    return Index(-1);
-  };
-  return {first(&Inspection::out_of_bounds), first(&Inspection::unsorted), first(&Inspection::not_finite)};
+  return first_of(found);
 }
 
 void bind_objective(nb::module_& m) {
@@ -89,6 +113,8 @@ void bind_objective(nb::module_& m) {
         "The sum of the costs times the hinge losses, and the least margin of the rows that cost anything.");
   m.def("scores", scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),
         "Writes the score of each row under each weight vector.");
+  m.def("checked_scores", checked_scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),
+        "Writes the scores of rows that were not inspected; returns what `inspect` returns.");
   m.def("inspect", inspect, nb::arg("rows"), nb::arg("squared_norms"),
         "Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite.");
 }

@@ -204,6 +204,11 @@ def losses(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(ord
 def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """Writes the score of each row under each weight vector."""
 
+def checked_scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[int, int, int]:
+    """
+    Writes the scores of rows that were not inspected; returns what `inspect` returns.
+    """
+
 def inspect(rows: Rows, squared_norms: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[int, int, int]:
     """
     Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite.

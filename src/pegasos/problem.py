@@ -58,13 +58,7 @@ class Rows:
         native = _native_rows(values, bias, threads)
         squared_norms = np.empty(native.n_rows)
         out_of_bounds, unsorted, not_finite = _core.inspect(native, squared_norms)
-        if out_of_bounds >= 0:
-            raise PegasosError(
-                f"X is not a valid CSR matrix: row {out_of_bounds} names a column outside 0..{native.n_features - 1} "
-                "or its indptr does not increase; build it with scipy.sparse.csr_matrix((data, (row, column)))."
-            )
-        if not_finite >= 0:
-            raise PegasosError(f"X contains NaN or infinity (inf) in row {not_finite}; impute or drop it first.")
+        _refuse(native, out_of_bounds, not_finite)
         if unsorted >= 0:
             # Repeated columns of a row mean their sum, which the norms above do not know.
             values = values.copy()
@@ -184,6 +178,25 @@ class Rows:
 
 def _inspected(values: Matrix, bias: float, squared_norms: npt.NDArray[np.float64]) -> Rows:
     return Rows(values, bias, squared_norms, _native_rows(values, bias, 1))
+
+
+def scores_of(values: Matrix, weights: npt.NDArray[np.float64], threads: int) -> npt.NDArray[np.float64]:
+    """The score of every row under each weight vector, with a constant column of 1; looked at in the same pass."""
+    native = _native_rows(values, 1.0, threads)
+    scores = np.empty((native.n_rows, len(weights)))
+    out_of_bounds, _, not_finite = _core.checked_scores(native, weights, scores)
+    _refuse(native, out_of_bounds, not_finite)
+    return scores
+
+
+def _refuse(native: _core.Rows, out_of_bounds: int, not_finite: int) -> None:
+    if out_of_bounds >= 0:
+        raise PegasosError(
+            f"X is not a valid CSR matrix: row {out_of_bounds} names a column outside 0..{native.n_features - 1} "
+            "or its indptr does not increase; build it with scipy.sparse.csr_matrix((data, (row, column)))."
+        )
+    if not_finite >= 0:
+        raise PegasosError(f"X contains NaN or infinity (inf) in row {not_finite}; impute or drop it first.")
 
 
 def _native_rows(values: Matrix, bias: float, threads: int) -> _core.Rows:
@@ -333,7 +346,10 @@ class Problem:
     @cached_property
     def radius(self) -> float:
         """|w*| is at most this: the ball that a projection may use."""
-        loss = float(np.sum(self.cost * np.maximum(0.0, 1.0 - self.sign * self.offset)))
+        if self.offset.strides == (0,) and self.offset[0] == 0.0:
+            loss = float(np.sum(self.cost))
+        else:
+            loss = float(np.sum(self.cost * np.maximum(0.0, 1.0 - self.sign * self.offset)))
         return float(np.sqrt(loss / (self.lam * self.total)))
 
     @property

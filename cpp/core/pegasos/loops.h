@@ -27,6 +27,8 @@ struct Loops {
   double (*dual_weights)(const Problem&, const Buffer& alpha, double* weights, Index begin, Index end);
   Losses (*losses)(const Problem&, const double* weights, Index begin, Index end);
   void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin, Index end);
+  Inspection (*checked_scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin,
+                               Index end);
   Inspection (*inspect)(const Rows&, double* squared_norms, Index begin, Index end);
   void (*residuals)(const Problem&, const Buffer& weights, const Buffer& out, Index begin, Index end);
   Slope (*slope)(const Problem&, const Line&, double gamma, Index begin, Index end);

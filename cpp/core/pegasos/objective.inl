@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "class_weights.h"
 #include "objective.h"
@@ -172,6 +173,45 @@ inline Inspection inspect(const Rows& any_rows, double* squared_norms, Index beg
       squared_norms[i] = inspect_row(rows, i, found) ? rows.squared_norm(i) : 0.0;
       // A squared norm that is not finite may come from large finite values: look closer.
       if (!std::isfinite(squared_norms[i]) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;
+    }
+    return found;
+  });
+}
+
+template <class T>
+bool is_readable(const DenseRows<T>&, Index) {
+  return true;
+}
+
+// Whether row i lies within the stored values and its columns within the features.
+template <class T, class I>
+bool is_readable(const CsrRows<T, I>& rows, Index i) {
+  using U = std::make_unsigned_t<I>;
+  const Index begin = rows.starts[i], end = rows.starts[i + 1];
+  if (begin < 0 || begin > end || end > Index(rows.starts[rows.n_rows])) return false;
+  bool outside = false;
+  for (Index k = begin; k < end; ++k) outside |= U(rows.indices[k]) >= U(rows.n_features);
+  return !outside;
+}
+
+// The scores of rows that nobody has looked at, in the same pass that looks: a row with NaN or infinity gets a score that
+// is not finite. Repeated columns add up, as they should.
+inline Inspection checked_scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores,
+                                 Index begin, Index end) {
+  return visit(any_rows, [&]<class R>(const R& rows) {
+    Inspection found;
+    for (Index i = begin; i < end; ++i) {
+      if (!is_readable(rows, i)) {
+        if (found.out_of_bounds < 0) found.out_of_bounds = i;
+        continue;
+      }
+      double sum = 0.0;
+      for (Index k = 0; k < n_vectors; ++k) {
+        const double score = rows.dot(i, weights + k * (rows.n_features + 1));
+        scores[i * n_vectors + k] = score;
+        sum += score;
+      }
+      if (!std::isfinite(sum) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;
     }
     return found;
   });

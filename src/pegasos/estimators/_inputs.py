@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from pegasos.errors import PegasosError
-from pegasos.problem import Rows
+from pegasos.problem import Matrix, Rows
 
 _names = ("n_features_in_", "feature_names_in_", "_prior")
 
@@ -18,9 +18,14 @@ _names = ("n_features_in_", "feature_names_in_", "_prior")
 _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
 
 
-def read_rows(estimator: Any, X: Any, bias: float, threads: int = 1) -> Rows:
+def read_values(estimator: Any, X: Any) -> Matrix:
+    """X for a fitted estimator, its values unseen."""
+    return validate_data(estimator, X, reset=False, **how_to_read(X))
+
+
+def read_rows(estimator: Any, X: Any, bias: float) -> Rows:
     """Rows of X for a fitted estimator."""
-    return Rows.of(validate_data(estimator, X, reset=False, **how_to_read(X)), bias, threads)
+    return Rows.of(read_values(estimator, X), bias)
 
 
 def read_rows_and_target(

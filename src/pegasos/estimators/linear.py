@@ -13,14 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from pegasos import _core
 from pegasos.certificate import Certificate
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
-from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
+from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target, read_values
 from pegasos.estimators._prior import LinearPrior
 from pegasos.estimators._schemes import Members, numbers, sizes
 from pegasos.estimators._source import Plan, fit_source
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import Terms, check_classes, class_totals, encode_known
 from pegasos.estimators._watching import with_callbacks
-from pegasos.problem import Rows
+from pegasos.problem import Rows, scores_of
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
@@ -390,7 +390,8 @@ class PegasosClassifier(CertifiedClassifier):
         return np.asarray(self.coef_ @ self.coef_.T, np.float64)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        return self._scores_of(read_rows(self, X, 1.0, effective_n_jobs(self.n_jobs)))
+        weights = np.column_stack([self.coef_, self.intercept_]).astype(np.float64)
+        return scores_of(read_values(self, X), weights, effective_n_jobs(self.n_jobs))
 
     def _scores_of(self, rows: Rows) -> npt.NDArray[np.float64]:
         weights = np.column_stack([self.coef_, self.intercept_ / (rows.bias or 1.0)]).astype(np.float64)
