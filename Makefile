@@ -82,6 +82,9 @@ stubs: $(VENV)/.lint
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.multiclass
+	$(BIN)/python -m benchmarks.growth
+	$(BIN)/python -m benchmarks.prediction
 
 bench-kernels: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.kernels.run

@@ -87,6 +87,12 @@ def _pixels(arrays: Arrays, classes: tuple[int, ...]) -> tuple[Matrix, np.ndarra
     return _rows(arrays) / np.float32(255), np.isin(arrays["y"], classes)
 
 
+def pixels(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows between 0 and 1 of ten classes, and the classes."""
+    arrays = _read(name)
+    return _rows(arrays) / np.float32(255), arrays["y"]
+
+
 def _reuters(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
     return sp.csr_matrix(TfidfTransformer().fit_transform(_rows(arrays)), dtype=np.float32), arrays["y"] > 0
 

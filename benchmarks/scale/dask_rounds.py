@@ -39,9 +39,10 @@ from pegasos.dask import PegasosClassifier
 from pegasos.dask._workers import OnCluster
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Status
+from pegasos.solvers import driver
 from pegasos.solvers.cocoa import Climb, Cocoa, PartitionedProblem, PartitionsHere, local_round
-from pegasos.solvers.driver import Stop, run
 
+title = "On a cluster of this machine: rounds of pegasos.dask"
 RESULTS = Path(__file__).parents[1] / "results" / "dask_rounds.json"
 N_PARTITIONS = 2
 MOST_PASSES = 20
@@ -158,7 +159,7 @@ def rounds_of(name, counts=(1, 2, 4, 8, 16, 32)):
     for n in counts:
         whole, parts = partitions_of(name, n)
         problem = PartitionedProblem(PartitionsHere(parts), whole.lam, whole.total, whole.lam * whole.radius**2)
-        solution = run(problem, Cocoa(dtype=np.float32), Stop(1e-3, 400))
+        solution = driver.run(problem, Cocoa(dtype=np.float32), driver.Stop(1e-3, 400))
         found[n] = solution.n_epochs if solution.status is Status.CERTIFIED else None
     return found
 
@@ -251,14 +252,28 @@ def show(found):
         print("  dask-ml", {key: round(value, 4) for key, value in passes.items()})
 
 
-def main():
+def run():
+    """Rows of a table; the details, with the model and its forecast, are printed and kept apart."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = measure()
     found = {"problems": found, "forecast": forecast(found["text"])}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     show(found)
+    return [
+        {
+            "problem": name,
+            "workers": n_workers,
+            "rounds": fit["rounds"],
+            "seconds": round(fit["seconds"], 2),
+            "seconds a round": round(fit["seconds_a_round"], 3),
+            "by the model": round(fit["model_seconds_a_round"], 3),
+            "MB a round": round(fit["bytes_a_round"] / 1e6, 3),
+        }
+        for name, its in found["problems"].items()
+        for n_workers, fit in its["workers"].items()
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -37,14 +37,14 @@ static Line line_of(const Rows& rows, const AnyFloatArray& residual, const AnyFl
 }
 
 static std::tuple<double, double> slope(const OwnedProblem& owned, AnyFloatArray residual, AnyFloatArray other,
-                                        double t, double gamma) {
+                                        double t, double softness) {
   const Line line = line_of(owned.problem.rows, residual, other, t);
   const Index n = owned.problem.rows.n_rows, parts = parts_of(n, owned.problem.rows.threads);
   std::vector<Slope> found(static_cast<std::size_t>(parts));
   {
     nb::gil_scoped_release release;
     in_parts(n, parts, [&](Index part, Index begin, Index end) {
-      found[std::size_t(part)] = loops().slope(owned.problem, line, gamma, begin, end);
+      found[std::size_t(part)] = loops().slope(owned.problem, line, softness, begin, end);
     });
   }
   Slope sum;
@@ -67,7 +67,7 @@ struct Sums {
 };
 
 static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owned, AnyFloatArray residual,
-                                                        AnyFloatArray other, double t, double gamma,
+                                                        AnyFloatArray other, double t, double softness,
                                                         AnyFloatArray alpha, Vector sum) {
   const Rows& rows = owned.problem.rows;
   const Line line = line_of(rows, residual, other, t);
@@ -80,7 +80,7 @@ static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owne
   Smoothed total;
   nb::gil_scoped_release release;
   in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
-    found[std::size_t(part)] = loops().smooth(owned.problem, {line, dual, sums.of(part), rooms.of(part + 1)}, gamma,
+    found[std::size_t(part)] = loops().smooth(owned.problem, {line, dual, sums.of(part), rooms.of(part + 1)}, softness,
                                               begin, end);
   });
   sums.combine();
@@ -89,7 +89,7 @@ static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owne
   return {total.loss, total.gap, total.alpha_sum, total.curved};
 }
 
-static void bend(const OwnedProblem& owned, AnyFloatArray residual, double gamma, AnyFloatArray vector, Vector out) {
+static void bend(const OwnedProblem& owned, AnyFloatArray residual, double softness, AnyFloatArray vector, Vector out) {
   const Rows& rows = owned.problem.rows;
   const Index side = rows.n_features + 1, parts = parts_of(rows.n_rows, rows.threads);
   const Buffer given = buffer_of(residual, rows.n_rows, "residual"), factor = buffer_of(vector, side, "vector");
@@ -98,12 +98,12 @@ static void bend(const OwnedProblem& owned, AnyFloatArray residual, double gamma
   Sums sums(out.data(), side, parts), rooms(nullptr, side, parts + 1);
   nb::gil_scoped_release release;
   in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
-    loops().bend(owned.problem, given, gamma, factor, sums.of(part), rooms.of(part + 1), begin, end);
+    loops().bend(owned.problem, given, softness, factor, sums.of(part), rooms.of(part + 1), begin, end);
   });
   sums.combine();
 }
 
-static void curvature(const OwnedProblem& owned, AnyFloatArray residual, double gamma, Index every, Matrix out) {
+static void curvature(const OwnedProblem& owned, AnyFloatArray residual, double softness, Index every, Matrix out) {
   if (every < 1) throw std::invalid_argument("every must be at least 1.");
   const Rows& rows = owned.problem.rows;
   const Buffer given = buffer_of(residual, rows.n_rows, "residual");
@@ -116,7 +116,7 @@ static void curvature(const OwnedProblem& owned, AnyFloatArray residual, double 
   nb::gil_scoped_release release;
   in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
     double* mine = rooms.data() + room * std::size_t(part);
-    loops().curvature(owned.problem, given, gamma, every, sums.of(part), mine, begin, end);
+    loops().curvature(owned.problem, given, softness, every, sums.of(part), mine, begin, end);
   });
   sums.combine();
 }
@@ -124,15 +124,15 @@ static void curvature(const OwnedProblem& owned, AnyFloatArray residual, double 
 void bind_newton(nb::module_& m) {
   m.def("residuals", residuals, nb::arg("problem"), nb::arg("weights"), nb::arg("out"),
         "Writes r_i = 1 - sign_i (<w, x_i> + offset_i).");
-  m.def("slope", slope, nb::arg("problem"), nb::arg("residual"), nb::arg("other"), nb::arg("t"), nb::arg("gamma"),
+  m.def("slope", slope, nb::arg("problem"), nb::arg("residual"), nb::arg("other"), nb::arg("t"), nb::arg("softness"),
         "First and second derivative in t of the sum of smoothed losses, at t on the line between two residuals.");
-  m.def("smooth", smooth, nb::arg("problem"), nb::arg("residual"), nb::arg("other"), nb::arg("t"), nb::arg("gamma"),
+  m.def("smooth", smooth, nb::arg("problem"), nb::arg("residual"), nb::arg("other"), nb::arg("t"), nb::arg("softness"),
         nb::arg("alpha"), nb::arg("sum"),
         "Moves the residuals along the line and alpha with them, and adds the changes of sum_i alpha_i sign_i x_i; "
         "returns the losses, the gap, the sum of alpha and the number of rows that bend the objective.");
-  m.def("bend", bend, nb::arg("problem"), nb::arg("residual"), nb::arg("gamma"), nb::arg("vector"), nb::arg("out"),
+  m.def("bend", bend, nb::arg("problem"), nb::arg("residual"), nb::arg("softness"), nb::arg("vector"), nb::arg("out"),
         "Adds the second derivatives of the sum of smoothed losses, times the vector.");
-  m.def("curvature", curvature, nb::arg("problem"), nb::arg("residual"), nb::arg("gamma"), nb::arg("every"),
+  m.def("curvature", curvature, nb::arg("problem"), nb::arg("residual"), nb::arg("softness"), nb::arg("every"),
         nb::arg("out"), "Adds the second derivatives of the sum of smoothed losses, lower triangle.");
 }
 

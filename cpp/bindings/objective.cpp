@@ -74,6 +74,7 @@ static Index count_vectors(const OwnedRows& rows, const GivenWeights& weights, c
 }
 
 static Found checked_scores(const OwnedRows& rows, GivenWeights weights, WeightArray out) {
+  if (rows.rows.numbers) throw std::invalid_argument("a view is of rows that were inspected.");
   const Index n_vectors = count_vectors(rows, weights, out);
   const Index n = rows.rows.n_rows, parts = parts_of(n, rows.rows.threads);
   std::vector<Inspection> found(static_cast<std::size_t>(parts));

@@ -276,22 +276,22 @@ def solve(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), ord
 def residuals(problem: Problem, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Writes r_i = 1 - sign_i (<w, x_i> + offset_i)."""
 
-def slope(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], other: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], t: float, gamma: float) -> tuple[float, float]:
+def slope(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], other: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], t: float, softness: float) -> tuple[float, float]:
     """
     First and second derivative in t of the sum of smoothed losses, at t on the line between two residuals.
     """
 
-def smooth(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], other: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], t: float, gamma: float, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], sum: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float, int]:
+def smooth(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], other: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], t: float, softness: float, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], sum: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float, int]:
     """
     Moves the residuals along the line and alpha with them, and adds the changes of sum_i alpha_i sign_i x_i; returns the losses, the gap, the sum of alpha and the number of rows that bend the objective.
     """
 
-def bend(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], gamma: float, vector: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+def bend(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], softness: float, vector: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
     Adds the second derivatives of the sum of smoothed losses, times the vector.
     """
 
-def curvature(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], gamma: float, every: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+def curvature(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], softness: float, every: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
     Adds the second derivatives of the sum of smoothed losses, lower triangle.
     """

@@ -31,12 +31,12 @@ struct Loops {
                                Index end);
   Inspection (*inspect)(const Rows&, double* squared_norms, Index begin, Index end);
   void (*residuals)(const Problem&, const Buffer& weights, const Buffer& out, Index begin, Index end);
-  Slope (*slope)(const Problem&, const Line&, double gamma, Index begin, Index end);
-  Smoothed (*smooth)(const Problem&, const SmoothedState&, double gamma, Index begin, Index end);
-  void (*bend)(const Problem&, const Buffer& residual, double gamma, const Buffer& vector, double* out, double* room,
+  Slope (*slope)(const Problem&, const Line&, double softness, Index begin, Index end);
+  Smoothed (*smooth)(const Problem&, const SmoothedState&, double softness, Index begin, Index end);
+  void (*bend)(const Problem&, const Buffer& residual, double softness, const Buffer& vector, double* out, double* room,
                Index begin, Index end);
   Index (*curvature_room)(const Rows&);
-  void (*curvature)(const Problem&, const Buffer& residual, double gamma, Index every, double* matrix, double* room,
+  void (*curvature)(const Problem&, const Buffer& residual, double softness, Index every, double* matrix, double* room,
                     Index begin, Index end);
   void (*chosen_scores)(const Problem&, const Chosen&, const double* weights, double* out);
   void (*chosen_sum)(const Problem&, const Chosen&, const double* values, double* out);

@@ -1,13 +1,13 @@
 // The passes over the rows of Newton's method on a smoothed problem (src/pegasos/solvers/newton.py).
 //
-//   P_gamma(w) = lam/2 |w|^2 + (1/total) sum_i cost_i gamma log(1 + exp(r_i/gamma))
+//   P_s(w) = lam/2 |w|^2 + (1/total) sum_i cost_i s log(1 + exp(r_i/s)),   s the softness
 //   r_i = 1 - sign_i (<w, x_i> + offset_i)
 //
 //   residuals   r_i of some weights
 //   slope       the derivative of the sum of the losses along a line between two vectors of residuals
-//   smooth      alpha_i = cost_i/(1 + exp(-r_i/gamma)) and sum_i alpha_i sign_i x_i
+//   smooth      alpha_i = cost_i/(1 + exp(-r_i/s)) and sum_i alpha_i sign_i x_i
 //   bend        the second derivatives of the sum of the losses, times a vector: sum_i h_i <x_i, v> x_i,
-//               h_i = alpha_i (1 - alpha_i/cost_i)/gamma, over the few rows where that is not next to nothing
+//               h_i = alpha_i (1 - alpha_i/cost_i)/s, over the few rows where that is not next to nothing
 //   curvature   their matrix, estimated from every so manieth of these rows: what preconditions a solution with `bend`
 //
 // Each takes a range of rows, so that threads can share them; what it adds up is its own.

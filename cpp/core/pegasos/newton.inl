@@ -24,7 +24,7 @@ inline void residuals(const Problem& problem, const Buffer& weights, const Buffe
 // Below this share of its largest value, 1/4, a row's curvature is nothing worth its price.
 inline constexpr double least_curvature = 1e-3;
 
-// The logistic function of r/gamma and its derivative times gamma, for some rows at a time; where it differs from 0 or
+// The logistic function of r/softness and its derivative times softness, for some rows at a time; where it differs from 0 or
 // 1 by less than single precision shows, it is 0 or 1.
 template <class W>
 struct Logistic {
@@ -33,9 +33,9 @@ struct Logistic {
   using V = simd::Vector<W, lanes>;
   W value[n], curvature[n];
 
-  void set(const W* r, W gamma) {
+  void set(const W* r, W softness) {
     for (int k = 0; k < n; k += lanes) {
-      const V x = simd::load<W, lanes>(r + k) / gamma;
+      const V x = simd::load<W, lanes>(r + k) / softness;
       const V e = simd::decayed<lanes>(x < 0 ? -x : x);
       const V near = e < W(2e-8) ? V{} : e;
       const V beyond = W(1) / (W(1) + near);  // of |x|
@@ -60,13 +60,13 @@ void each_block(const Line& line, Index begin, Index end, F&& f) {
 }
 
 template <class W>
-Slope slope_of(const Problem& problem, const Line& line, double gamma, Index begin, Index end) {
+Slope slope_of(const Problem& problem, const Line& line, double softness, Index begin, Index end) {
   const W* residual = static_cast<const W*>(line.residual.data);
   const W* other = static_cast<const W*>(line.other.data);
   Slope slope;
   Logistic<W> logistic;
   each_block<W>(line, begin, end, [&](Index i, Index n, const W* r) {
-    logistic.set(r, W(gamma));
+    logistic.set(r, W(softness));
     double first = 0.0, second = 0.0;
     for (Index k = 0; k < n; ++k) {
       const double cost = at(problem.cost, i + k), move = double(other[i + k] - residual[i + k]);
@@ -76,13 +76,13 @@ Slope slope_of(const Problem& problem, const Line& line, double gamma, Index beg
     slope.first += first;
     slope.second += second;
   });
-  slope.second /= gamma;
+  slope.second /= softness;
   return slope;
 }
 
-inline Slope slope(const Problem& problem, const Line& line, double gamma, Index begin, Index end) {
-  return line.residual.scalar == Scalar::float32 ? slope_of<float>(problem, line, gamma, begin, end)
-                                                 : slope_of<double>(problem, line, gamma, begin, end);
+inline Slope slope(const Problem& problem, const Line& line, double softness, Index begin, Index end) {
+  return line.residual.scalar == Scalar::float32 ? slope_of<float>(problem, line, softness, begin, end)
+                                                 : slope_of<double>(problem, line, softness, begin, end);
 }
 
 // Adds scale x x' to a matrix: of a short row entry by entry, of others in blocks that are packed first.
@@ -169,7 +169,7 @@ struct RowSum {
 };
 
 template <class R, class W>
-Smoothed smooth_rows(const Problem& problem, const R& rows, const SmoothedState& state, double gamma, Index begin,
+Smoothed smooth_rows(const Problem& problem, const R& rows, const SmoothedState& state, double softness, Index begin,
                      Index end) {
   W* residual = static_cast<W*>(state.line.residual.data);
   W* alpha = static_cast<W*>(state.alpha.data);
@@ -177,7 +177,7 @@ Smoothed smooth_rows(const Problem& problem, const R& rows, const SmoothedState&
   Logistic<W> logistic;
   RowSum<R, W> sum(rows, state.sum, state.room);
   each_block<W>(state.line, begin, end, [&](Index i, Index n, const W* r) {
-    logistic.set(r, W(gamma));
+    logistic.set(r, W(softness));
     Smoothed part;
     for (Index k = 0; k < n; ++k) {
       const Index row = i + k;
@@ -189,7 +189,7 @@ Smoothed smooth_rows(const Problem& problem, const R& rows, const SmoothedState&
       part.loss += cost * push;
       part.gap += cost * push - double(moved) * double(r[k]);
       part.alpha_sum += double(moved) * (1.0 - sign * at(problem.offset, row));
-      part.curved += double(logistic.curvature[k]) > least_curvature;
+      part.curved += cost > 0.0 && double(logistic.curvature[k]) > least_curvature;
       if (change != W(0)) sum.add(row, change * W(sign));
     }
     sum.end_block();
@@ -199,24 +199,24 @@ Smoothed smooth_rows(const Problem& problem, const R& rows, const SmoothedState&
   return total;
 }
 
-inline Smoothed smooth(const Problem& problem, const SmoothedState& state, double gamma, Index begin, Index end) {
+inline Smoothed smooth(const Problem& problem, const SmoothedState& state, double softness, Index begin, Index end) {
   return visit(problem.rows, state.alpha.scalar, [&]<class R, class W>(const R& rows, W) {
-    return smooth_rows<R, W>(problem, rows, state, gamma, begin, end);
+    return smooth_rows<R, W>(problem, rows, state, softness, begin, end);
   });
 }
 
 // out += the second derivatives times the vector.
-inline void bend(const Problem& problem, const Buffer& residual, double gamma, const Buffer& vector, double* out,
+inline void bend(const Problem& problem, const Buffer& residual, double softness, const Buffer& vector, double* out,
                  double* room, Index begin, Index end) {
   visit(problem.rows, residual.scalar, [&]<class R, class W>(const R& rows, W) {
     const W* v = static_cast<const W*>(vector.data);
     Logistic<W> logistic;
     RowSum<R, W> sum(rows, out, room);
     each_block<W>(Line{residual, residual, 0.0}, begin, end, [&](Index i, Index n, const W* r) {
-      logistic.set(r, W(gamma));
+      logistic.set(r, W(softness));
       for (Index k = 0; k < n; ++k)
         if (double(logistic.curvature[k]) > least_curvature)
-          sum.add(i + k, W(at(problem.cost, i + k) / gamma) * logistic.curvature[k] * rows.dot(i + k, v));
+          sum.add(i + k, W(at(problem.cost, i + k) / softness) * logistic.curvature[k] * rows.dot(i + k, v));
       sum.end_block();
     });
   });
@@ -224,18 +224,18 @@ inline void bend(const Problem& problem, const Buffer& residual, double gamma, c
 
 // matrix (lower triangle) += the second derivatives, as every `every`th curved row tells them; `room` has
 // curvature_room entries.
-inline void curvature(const Problem& problem, const Buffer& residual, double gamma, Index every, double* matrix,
+inline void curvature(const Problem& problem, const Buffer& residual, double softness, Index every, double* matrix,
                       double* room, Index begin, Index end) {
   visit(problem.rows, residual.scalar, [&]<class R, class W>(const R& rows, W) {
     GramSum<R> gram{rows, matrix, reinterpret_cast<typename R::Value*>(room)};
     Logistic<W> logistic;
     Index count = 0;
     each_block<W>(Line{residual, residual, 0.0}, begin, end, [&](Index i, Index n, const W* r) {
-      logistic.set(r, W(gamma));
+      logistic.set(r, W(softness));
       for (Index k = 0; k < n; ++k) {
-        if (!(double(logistic.curvature[k]) > least_curvature)) continue;
+        if (!(double(logistic.curvature[k]) > least_curvature && at(problem.cost, i + k) > 0.0)) continue;
         if (count++ % every == 0)
-          gram.add(i + k, at(problem.cost, i + k) * double(logistic.curvature[k]) / gamma * double(every));
+          gram.add(i + k, at(problem.cost, i + k) * double(logistic.curvature[k]) / softness * double(every));
       }
     });
     gram.flush();

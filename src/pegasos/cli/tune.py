@@ -24,7 +24,7 @@ _shown = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, the budget, and where the results go."""
-    parser.add_argument("data", help="rows in the format of SVMlight and LIBSVM: label index:value ...")
+    parser.add_argument("data", help="a file of rows: SVMlight, CSV, Parquet, npz, or a cache")
     parser.add_argument("--budget", default="1m", help="time for the search, such as 90, 30s, 5m or 1h; default: 1m")
     parser.add_argument("--trials", type=int, help="settings to try at most")
     parser.add_argument("--scoring", help="what to maximise, by scikit-learn's name; default: accuracy")
@@ -71,12 +71,9 @@ def seconds_of(text: str) -> float:
 
 
 def _read(path: str) -> tuple[Any, Any]:
-    from sklearn.datasets import load_svmlight_file
+    from pegasos.data import read
 
-    try:
-        X, y = load_svmlight_file(path)
-    except ValueError as error:
-        raise PegasosError(f"{path} is no file of rows such as '+1 3:0.5 7:1': {error}.") from error
+    X, y = read(path)
     if not X.shape[0]:
         raise PegasosError(f"{path} holds no rows.")
     return X, y

@@ -1,7 +1,7 @@
 """Data in files: read at once, or block by block."""
 
-from pegasos.data.opening import convert, open_source
+from pegasos.data.opening import convert, open_source, read
 from pegasos.data.source import ArraySource, Block, BlockSource
 from pegasos.data.svmlight import read_svmlight
 
-__all__ = ["ArraySource", "Block", "BlockSource", "convert", "open_source", "read_svmlight"]
+__all__ = ["ArraySource", "Block", "BlockSource", "convert", "open_source", "read", "read_svmlight"]

@@ -8,11 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
 from pegasos.data import arrays, arrow, delimited
 from pegasos.data.cache import CacheSource, DamagedCacheError, magic, write_cache
 from pegasos.data.origin import Origin, stamp_of
 from pegasos.data.source import Blocks, digest
-from pegasos.data.svmlight import SvmlightSource
+from pegasos.data.svmlight import SvmlightSource, read_svmlight
 from pegasos.data.text import as_plain, compression_of
 from pegasos.errors import PegasosError
 
@@ -83,6 +87,41 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
             f"{path} is a {compression} file, which has no blocks: make a cache of it, pegasos convert {path}."
         )
     return _openers[kind](Origin(file.absolute(), str(path), stamp, _fingerprint(file, kind, options)), **options)
+
+
+def read(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> tuple[Any, npt.NDArray[Any]]:
+    """All rows of a file and their labels, in memory.
+
+    Parameters
+    ----------
+    path : path of the file
+        Of any kind that `open_source` knows; svmlight text may be compressed.
+    format, **options
+        As of `open_source`.
+
+    Returns
+    -------
+    X : array or CSR matrix of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos.data import read
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "small.svm")
+    >>> _ = path.write_text("+1 1:0.5 3:2" + chr(10) + "-1 2:1")
+    >>> X, y = read(path)
+    >>> X.shape, y.tolist()
+    ((2, 3), [1.0, -1.0])
+    """
+    file = Path(path)
+    stamp_of(file)
+    if not _is_cache(file) and _format_of(file, format, options) == "svmlight":
+        return read_svmlight(path, **{name: value for name, value in options.items() if name != "block_bytes"})
+    blocks = list(open_source(path, format=format, **options))
+    rows = [block.X for block in blocks]
+    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
+    return X, np.concatenate([block.y for block in blocks])
 
 
 def convert(

@@ -67,7 +67,7 @@ def distinct(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if labels.dtype.kind not in "iu" or len(labels) == 0:
         return np.unique(labels)
     low, high = int(labels.min()), int(labels.max())
-    if high - low > 1000:
+    if high - low > 1000 or low > np.iinfo(np.int64).max:
         return np.unique(labels)
     counts = np.bincount(np.subtract(labels, low, dtype=np.int64))
     return (np.flatnonzero(counts) + low).astype(labels.dtype)

@@ -84,7 +84,8 @@ class PegasosClassifier(CertifiedClassifier):
     max_iter : int, default=1000
         Epochs at most; an epoch visits as many rows as there are.
     time_budget : float, optional
-        Seconds at most. Kept to within one chunk of work, about 0.05 s.
+        Seconds at most. Kept to within one chunk of work, about 0.05 s, or one step of Newton's method: some passes
+        over the rows.
     probability : bool, default=False
         Whether to fit `predict_proba` as well: Platt's method on scores of five folds (fewer where a class has fewer
         rows), so that a fit takes six times as long. Each fit has an equal share of ``time_budget``.
@@ -114,7 +115,7 @@ class PegasosClassifier(CertifiedClassifier):
         order of the rows: n_classes - 1 numbers a row in all. For "crammer_singer" the sum over the classes is at most
         cost_i, and the entry of the row's own class is 0.
     support_ : array of int
-        Rows with alpha above 0, for any class.
+        Rows with alpha above 0, for any class. The smaller ``tol``, the fewer beyond those at the margin.
     margin_ : float, or array of shape (n_problems,)
         The geometric margin of the rows of the fit: the least distance on the right side of the boundary, negative
         where a row is on the wrong side.

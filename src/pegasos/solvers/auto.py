@@ -61,7 +61,8 @@ class Auto:
 
     def start(self, problem: Problem, seed: int) -> AutoState:
         """Pegasos, where its first epoch is expected to reach the gap: it leaves about |x|^2 / (lam total)."""
-        first_gap = float(problem.rows.squared_norms.mean()) / (problem.lam * problem.total)
+        mean = float(problem.rows.squared_norms.mean()) * float(problem.cost.mean())
+        first_gap = mean / (problem.lam * problem.total)
         if first_gap <= (_first_gap_worth_having if self.tol is None else self.tol):
             return AutoState(seed, pegasos=self.pegasos.start(problem, seed))
         if self._is_for_newton(problem, first_gap):
@@ -75,7 +76,7 @@ class Auto:
     def steps(self, state: AutoState) -> int:
         """Steps taken so far, of all solvers."""
         if state.newton is not None:
-            return state.newton.steps
+            return state.newton.visits  # a step of its own is worth as many of the others
         if state.dual is not None:
             return state.steps_before + self.ascent.steps(state.dual)
         assert state.pegasos is not None
@@ -149,8 +150,7 @@ class Auto:
     def point(self, problem: Problem, state: AutoState) -> tuple[npt.NDArray[np.float64], Floats]:
         """The weights and the dual point of the solver at work."""
         if state.newton is not None:
-            self._newton.look_at_all(problem, state.newton)
-            return state.newton.weights, state.newton.alpha
+            return state.newton.weights, self._newton.alpha_of_all(problem, state.newton)
         if state.dual is not None:
             return self.ascent.point(problem, state.dual)
         assert state.pegasos is not None
@@ -161,8 +161,8 @@ class Auto:
         return Newton(self.ascent.dtype)
 
     def _is_for_newton(self, problem: Problem, first_gap: float) -> bool:
-        """Whether Newton's method is going to need less work than dual ascent."""
-        if self.tol is None or self.tol < _least_newton:
+        """Whether Newton's method is going to need less work than dual ascent; the same for any number of threads."""
+        if self.tol is None or self.tol < _least_newton or not first_gap > 0.0:
             return False
         epochs = (4.0 + 3.0 * first_gap) * max(1.0, -math.log10(self.tol)) / 3.0
         assert isinstance(problem.rows, Rows)
@@ -181,7 +181,7 @@ class Auto:
             self._newton.look_at_all(problem, newton)
             alpha = stretched(problem, newton.alpha)
             state.dual = self.ascent.enter(problem, alpha, state.seed)
-            state.visits_before, state.steps_before, state.newton = newton.visits, newton.steps, None
+            state.visits_before, state.steps_before, state.newton = newton.visits, newton.visits, None
 
     def _review_newton(self, problem: Problem, newton: NewtonState, tol: float | None) -> Review:
         """Its weights, and its dual point scaled to the best bound that it gives, where that is not reached yet."""
@@ -288,6 +288,6 @@ def _work_of_an_epoch(problem: Problem) -> float:
 def _epochs_to_go(gaps: list[float], tol: float) -> float:
     """How many more epochs at the rate of the second half of those behind."""
     half = len(gaps) // 2
-    if not gaps[half] > gaps[-1] > 0.0:
+    if not gaps[half] > gaps[-1] > 0.0 or not tol > 0.0:
         return math.inf
     return (len(gaps) - 1 - half) * math.log(gaps[-1] / tol) / math.log(gaps[half] / gaps[-1])

@@ -1,11 +1,11 @@
 """Newton's method on a smoothed problem, while the smoothing goes to nothing.
 
-    P_gamma(w) = lam/2 |w|^2 + (1/total) sum_i cost_i gamma log(1 + exp(r_i/gamma))
+    P_s(w) = lam/2 |w|^2 + (1/total) sum_i cost_i s log(1 + exp(r_i/s))
     r_i = 1 - sign_i (<w, x_i> + offset_i)
 
-At its minimum w = w(alpha) with alpha_i = cost_i/(1 + exp(-r_i/gamma)), a dual point of the problem itself, and the
-duality gap of the two is (1/total) sum_i (cost_i max(0, r_i) - alpha_i r_i): it falls with the square of gamma, as only
-rows within a few gamma of the margin have a part in it. Only these rows bend the objective, so that its second
+with s for the softness. At its minimum w = w(alpha) with alpha_i = cost_i/(1 + exp(-r_i/s)), a dual point of the problem
+itself, and the duality gap of the two is (1/total) sum_i (cost_i max(0, r_i) - alpha_i r_i): it falls with the square of
+s, as only rows within a few s of the margin have a part in it. Only these rows bend the objective, so that its second
 derivatives cost little; the number of steps hardly depends on lam or on the conditioning; and all but the last steps
 can do with a sample of the rows. (Lee, Mangasarian: SSVM, Computational Optimization and Applications 20, 2001;
 Chapelle: Training a support vector machine in the primal, Neural Computation 19, 2007.) Given any weights, the result
@@ -26,8 +26,8 @@ from pegasos.problem import Floats, Problem, Rows, inner
 
 Vector = npt.NDArray[np.float64]
 
-_first_gamma = 0.6
-_smaller = 0.4  # gamma, when its minimum is near enough
+_first_softness = 0.6
+_smaller = 0.4  # softness, when its minimum is near enough
 _coarser = 4  # each sample has one row where the next one has so many
 _rows_a_feature = 8  # of a sample, at least
 _fewest = 2000  # rows of a sample
@@ -36,6 +36,8 @@ _largest = 1500  # side of a matrix
 _most_steps = 80
 _most_products = 30
 _patience = 8  # products, after which a new matrix is worth its price
+_threads = 1.6  # that are taken to help, on whatever machine: the choice of a solver must not depend on it
+_separable = 2e-3  # of the objective of the zero vector: with less than that the classes are as good as separated
 
 
 @dataclass
@@ -43,7 +45,7 @@ class NewtonState:
     """A point and what is known there: plain arrays, picklable."""
 
     weights: Vector
-    gamma: float
+    softness: float
     stride: int  # every so manieth row is looked at; 1: all
     residual: Floats  # of the rows looked at
     other: Floats  # those of the point that a step aims at
@@ -51,9 +53,9 @@ class NewtonState:
     sum: Vector  # sum_i alpha_i sign_i x_i
     primal: float = np.inf  # of the rows looked at
     dual: float = 0.0
-    smoothing: float = np.inf  # the part of the gap that is due to gamma
+    smoothing: float = np.inf  # the part of the gap that is due to softness
     curved: int = 0  # rows that bend the objective
-    width: float = 1.0  # times gamma: how far the second derivatives look
+    width: float = 1.0  # times softness: how far the second derivatives look
     factor: Vector | None = None  # of a matrix near that of the second derivatives
     visits: int = 0
     steps: int = 0
@@ -67,7 +69,7 @@ class NewtonState:
     @property
     def gap(self) -> float:
         """The relative gap, as the rows looked at show it."""
-        return (self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
+        return (self.primal - self.dual) / self.primal if 0.0 < self.primal < np.inf else np.inf
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Newton:
             curvature, factors = min(stored**2, side**2 / 32.0), 15.0 * side**3 / 24.0
         else:
             curvature, factors = 15.0 * row, 0.6 * side**3
-        return n * (passes * row + curvature) / rows.threads + factors
+        return n * (passes * row + curvature) / _threads + factors
 
     def start(self, problem: Problem) -> NewtonState:
         """The zero vector, and the smallest sample."""
@@ -100,12 +102,13 @@ class Newton:
         while n // (stride * _coarser) >= max(_rows_a_feature * side, _fewest):
             stride *= _coarser
         none = np.empty(0, self.dtype)
-        state = NewtonState(np.zeros(side), _first_gamma, stride, none, none, none, np.zeros(side))
-        self._look(problem, state)
+        state = NewtonState(np.zeros(side), _first_softness, stride, none, none, none, np.zeros(side))
+        self._look(problem, state, stride)
+        state.visits = 0  # a run begins here
         return state
 
     def step(self, problem: Problem, state: NewtonState, tol: float) -> None:
-        """One step, after which gamma may be smaller or the rows more."""
+        """One step, after which softness may be smaller or the rows more."""
         rows = self._rows(problem, state)
         gradient = rows.lam * state.weights - state.sum / rows.total
         move = self._direction(rows, state, gradient)
@@ -128,50 +131,53 @@ class Newton:
         enough = tol if state.stride == 1 else max(tol, 12.0 * len(move) / rows.rows.n_rows)
         is_smooth = state.smoothing > 0.5 * enough * state.primal
         if is_near and is_smooth:
-            state.gamma *= _smaller
+            state.softness *= _smaller
         self._smooth(rows, state, t)
+        # Where the optimum is next to nothing, ever smaller steps of the softness would be needed: others do better.
+        state.stalled = not _separable * problem.lam * problem.radius**2 < state.primal < np.inf
         if is_near and not is_smooth and state.stride > 1:
-            state.stride //= _coarser
-            self._look(problem, state)
+            self._look(problem, state, state.stride // _coarser)
 
     def look_at_all(self, problem: Problem, state: NewtonState) -> None:
-        """Know alpha of all rows."""
+        """Go on with all rows."""
         if state.stride > 1:
-            state.stride = 1
-            self._look(problem, state)
+            self._look(problem, state, 1)
+
+    def alpha_of_all(self, problem: Problem, state: NewtonState) -> Floats:
+        """The dual variables of all rows, without going on with them."""
+        if state.stride == 1:
+            return state.alpha
+        return self._known(problem, state.weights, state.softness)[1]
 
     def _rows(self, problem: Problem, state: NewtonState) -> Problem:
         """The problem of the rows looked at."""
-        if state.stride == 1:
-            return problem
         if state.sample is None:
-            chosen = np.arange(state.stride // 2, problem.rows.n_rows, state.stride)
-            cost = problem.cost[chosen]
-            state.sample = replace(
-                problem,
-                rows=problem.rows.view(chosen),
-                sign=problem.sign[chosen],
-                cost=cost,
-                offset=problem.offset[chosen],
-                total=problem.total * max(float(np.sum(cost)), 1e-300) / float(np.sum(problem.cost)),
-            )
+            state.sample = _sample(problem, state.stride)
         return state.sample
 
-    def _look(self, problem: Problem, state: NewtonState) -> None:
-        """Go on with other rows at the same point."""
-        state.sample = state.factor = None
-        rows = self._rows(problem, state)
-        n = rows.rows.n_rows
-        state.residual, state.other, state.alpha = (np.zeros(n, self.dtype) for _ in range(3))
-        _core.residuals(rows.native, state.weights.astype(self.dtype), state.residual)
-        state.sum[:] = 0.0
-        state.visits += n
+    def _look(self, problem: Problem, state: NewtonState, stride: int) -> None:
+        """Go on with other rows at the same point; until all is known of them, nothing changes."""
+        rows = _sample(problem, stride)
+        if not rows.cost.any():
+            stride, rows = 1, problem
+        residual, alpha, total = self._known(rows, state.weights, state.softness)
+        state.stride, state.sample, state.factor = stride, rows, None
+        state.residual, state.other, state.alpha, state.sum = residual, residual.copy(), alpha, total
+        state.visits += rows.rows.n_rows
         self._smooth(rows, state, 0.0)
+
+    def _known(self, rows: Problem, weights: Vector, softness: float) -> tuple[Floats, Floats, Vector]:
+        """The residuals of some weights, alpha, and the sum of alpha_i sign_i x_i."""
+        residual, alpha = (np.zeros(rows.rows.n_rows, self.dtype) for _ in range(2))
+        total = np.zeros(len(weights))
+        _core.residuals(rows.native, weights.astype(self.dtype), residual)
+        _core.smooth(rows.native, residual, residual, 0.0, softness, alpha, total)
+        return residual, alpha, total
 
     def _smooth(self, rows: Problem, state: NewtonState, t: float) -> None:
         """Go to t on the line from the residuals to the others, and take stock there."""
         loss, gap, alpha_sum, state.curved = _core.smooth(
-            rows.native, state.residual, state.other, t, state.gamma, state.alpha, state.sum
+            rows.native, state.residual, state.other, t, state.softness, state.alpha, state.sum
         )
         state.primal = 0.5 * rows.lam * inner(state.weights, state.weights) + loss / rows.total
         square = inner(state.sum, state.sum) / (rows.lam * rows.total) / rows.total
@@ -190,6 +196,8 @@ class Newton:
         assert state.factor is not None
         move, left, along = np.zeros_like(gradient), -gradient, eased
         square = first = inner(left, eased)
+        if not first > 0.0:
+            return move
         n_products = 0
         while n_products < _most_products:
             n_products += 1
@@ -209,7 +217,7 @@ class Newton:
     def _bent(self, rows: Problem, state: NewtonState, vector: Vector) -> Vector:
         """The second derivatives times a vector."""
         out = np.zeros_like(vector)
-        _core.bend(rows.native, state.residual, state.width * state.gamma, vector.astype(self.dtype), out)
+        _core.bend(rows.native, state.residual, state.width * state.softness, vector.astype(self.dtype), out)
         return out / rows.total + rows.lam * vector
 
     def _factor(self, rows: Problem, state: NewtonState) -> Vector | None:
@@ -217,7 +225,7 @@ class Newton:
         side = len(state.weights)
         matrix = np.zeros((side, side))
         every = 1 if side <= _direct else max(1, state.curved // (10 * side))
-        _core.curvature(rows.native, state.residual, state.width * state.gamma, every, matrix)
+        _core.curvature(rows.native, state.residual, state.width * state.softness, every, matrix)
         matrix /= rows.total
         matrix[np.diag_indices_from(matrix)] += rows.lam
         return matrix if _core.factor(matrix) else None
@@ -227,7 +235,7 @@ class Newton:
         along, square = rows.lam * inner(state.weights, move), rows.lam * inner(move, move)
 
         def derivatives(t: float) -> tuple[float, float]:
-            first, second = _core.slope(rows.native, state.residual, state.other, t, state.gamma)
+            first, second = _core.slope(rows.native, state.residual, state.other, t, state.softness)
             return first / rows.total + along + t * square, second / rows.total + square
 
         low, high, t = 0.0, 1.0, 1.0
@@ -243,6 +251,23 @@ class Newton:
                 break
             low, high = (low, t) if first > 0.0 else (t, high)
         return t
+
+
+def _sample(problem: Problem, stride: int) -> Problem:
+    """The problem of every so manieth row; the total goes with the costs."""
+    if stride == 1:
+        return problem
+    chosen = np.arange(stride // 2, problem.rows.n_rows, stride)
+    cost = problem.cost[chosen]
+    share = float(np.sum(cost)) / float(np.sum(problem.cost)) if cost.any() else 1.0
+    return replace(
+        problem,
+        rows=problem.rows.view(chosen),
+        sign=problem.sign[chosen],
+        cost=cost,
+        offset=problem.offset[chosen],
+        total=problem.total * share,
+    )
 
 
 def _solve(factor: Vector | None, vector: Vector) -> Vector:

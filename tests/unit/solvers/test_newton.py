@@ -45,21 +45,21 @@ def at(problem, weights):
 def test_the_passes_are_those_of_numpy(dtype, sparse, threads):
     problem = noisy_problem(13_001, 21, dtype=dtype, sparse=sparse, threads=threads)
     random = np.random.default_rng(1)
-    weights, other, gamma, t = random.normal(size=22), random.normal(size=22), 0.3, 0.4
+    weights, other, softness, t = random.normal(size=22), random.normal(size=22), 0.3, 0.4
     near = {"rtol": 1e-6, "atol": 1e-6} if dtype == np.float64 else {"rtol": 2e-4, "atol": 2e-4}
     r, s = (np.empty(13_001, dtype) for _ in range(2))
     _core.residuals(problem.native, weights.astype(dtype), r)
     _core.residuals(problem.native, other.astype(dtype), s)
     assert np.allclose(r, at(problem, weights), **near)
     there = at(problem, weights) + t * (at(problem, other) - at(problem, weights))
-    share = 1.0 / (1.0 + np.exp(-there / gamma))
+    share = 1.0 / (1.0 + np.exp(-there / softness))
     move = at(problem, other) - at(problem, weights)
-    first, second = _core.slope(problem.native, r, s, t, gamma)
+    first, second = _core.slope(problem.native, r, s, t, softness)
     assert np.isclose(first, np.sum(problem.cost * share * move), **near)
-    assert np.isclose(second, np.sum(problem.cost * share * (1 - share) * move**2) / gamma, **near)
+    assert np.isclose(second, np.sum(problem.cost * share * (1 - share) * move**2) / softness, **near)
 
     alpha, total = np.zeros(13_001, dtype), np.zeros(22)
-    loss, gap, alpha_sum, curved = _core.smooth(problem.native, r, s, t, gamma, alpha, total)
+    loss, gap, alpha_sum, curved = _core.smooth(problem.native, r, s, t, softness, alpha, total)
     exact = problem.cost * share
     assert np.allclose(r, there, **near)
     assert np.allclose(alpha, exact, **near)
@@ -68,13 +68,13 @@ def test_the_passes_are_those_of_numpy(dtype, sparse, threads):
     assert np.isclose(gap, np.sum(problem.cost * np.maximum(there, 0) - exact * there), rtol=1e-3)
     assert np.isclose(alpha_sum, np.sum(exact * (1 - problem.sign * problem.offset)), **near)
 
-    curvature = np.where(share * (1 - share) > 1e-3, problem.cost * share * (1 - share) / gamma, 0.0)
+    curvature = np.where(share * (1 - share) > 1e-3, problem.cost * share * (1 - share) / softness, 0.0)
     assert abs(curved - np.count_nonzero(curvature)) <= 3
     expected = matrix(problem).T @ (curvature[:, None] * matrix(problem))
     found, vector, bent = np.zeros((22, 22)), random.normal(size=22), np.zeros(22)
-    _core.curvature(problem.native, r, gamma, 1, found)
+    _core.curvature(problem.native, r, softness, 1, found)
     assert np.allclose(np.tril(found), np.tril(expected), rtol=1e-3, atol=1e-3 * np.abs(expected).max())
-    _core.bend(problem.native, r, gamma, vector.astype(dtype), bent)
+    _core.bend(problem.native, r, softness, vector.astype(dtype), bent)
     assert np.allclose(bent, expected @ vector, rtol=1e-3, atol=1e-3 * np.abs(expected @ vector).max())
 
 
@@ -91,7 +91,7 @@ def test_a_second_pass_adds_only_what_has_changed():
 def test_every_other_curved_row_counts_twice():
     problem = noisy_problem(400)
     r, halved, expected = at(problem, np.zeros(8)), np.zeros((8, 8)), np.zeros((8, 8))
-    curved = np.flatnonzero(np.abs(r) < 100)  # all are curved with so large a gamma
+    curved = np.flatnonzero(np.abs(r) < 100)  # all are curved with so large a softness
     _core.curvature(problem.native, r, 50.0, 2, halved)
     some = replace(problem, cost=np.where(np.isin(np.arange(400), curved[::2]), 2.0 * problem.cost, 0.0))
     _core.curvature(some.native, r, 50.0, 1, expected)
@@ -185,3 +185,74 @@ def test_threads_change_the_rounding_and_nothing_else():
     assert np.array_equal(two.alpha_, again.alpha_)
     assert np.allclose(one.coef_, two.coef_, rtol=1e-3, atol=1e-3)
     assert all(fit.certificate_.relative_gap <= 1e-3 for fit in fits)
+
+
+def test_a_stream_goes_on_from_the_model_as_if_each_row_had_been_a_step():
+    problem = noisy_problem(20_000, 10, lam=1e-5, dtype=np.float32)
+    model = PegasosClassifier(1e-5, random_state=0).fit(problem.rows.values, problem.sign)
+    before = np.linalg.norm(model.coef_)
+    model.partial_fit(problem.rows.values[:50], problem.sign[:50])
+    assert np.linalg.norm(model.coef_) < 2.0 * before
+
+
+@pytest.mark.parametrize("d", [10, 330])
+def test_a_sample_without_costs_is_skipped(d):
+    problem = noisy_problem(12_000, d, lam=1e-5)
+    stride = Newton().start(problem).stride
+    assert stride > 1
+    cost = np.where(np.arange(12_000) % stride == stride // 2, 0.0, 1.0)
+    state = solve(replace(problem, cost=cost), 1e-3)
+    assert not state.stalled
+    assert state.gap <= 1e-3
+
+
+def test_a_pair_of_classes_that_costs_nothing_is_solved():
+    problem = noisy_problem(27_000, 4)
+    y = np.arange(27_000) % 3
+    free = PegasosClassifier(1e-6, multi_class="ovo", class_weight={0: 0.0, 1: 0.0, 2: 1.0}, random_state=0)
+    assert free.fit(problem.rows.values, y).certificate_.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("c", [100.0, np.inf])
+def test_separable_classes_are_left_to_dual_ascent(c):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(20_000, 20)).astype(np.float32)
+    y = rows[:, 0] + 0.3 * random.normal(size=20_000) > 0
+    rows[:, 0] += np.where(y, 3.0, -3.0)
+    model = PegasosClassifier(C=c, max_iter=100, random_state=0).fit(rows, y)
+    assert model.certificate_.relative_gap <= 1e-3
+
+
+def test_no_more_epochs_than_asked_for():
+    problem = noisy_problem(3000, 10, lam=1e-6)
+    assert AUTO.start(problem, 0).newton is not None
+    for most in (1, 2, 3):
+        solution = run(problem, AUTO, Stop(tol=1e-5, max_iter=most))
+        assert solution.n_epochs <= most
+
+
+def test_the_unit_of_the_costs_does_not_matter():
+    problem = noisy_problem(20_000, 20, lam=1e-4)
+    for unit in (1e-3, 1.0, 1e6):
+        scaled = replace(problem, cost=unit * problem.cost, total=unit * problem.total)
+        assert AUTO.start(scaled, 0).newton is not None
+
+
+def test_looking_on_changes_nothing():
+    problem = noisy_problem(40_000, 4, lam=1e-5)
+    seen, unseen = (AUTO.start(problem, 0) for _ in range(2))
+    for _ in range(6):
+        _, alpha = AUTO.point(problem, seen)
+        assert len(alpha) == 40_000
+        for state in (seen, unseen):
+            AUTO.advance_to(problem, state, AUTO.visits(state) + 1)
+    assert np.array_equal(seen.newton.weights, unseen.newton.weights)
+    assert seen.newton.visits == unseen.newton.visits
+
+
+def test_labels_near_the_end_of_their_type_are_told_apart():
+    from pegasos.estimators._targets import distinct
+
+    for labels in (np.array([2**64 - 1, 2**64 - 2], np.uint64), np.array([-128, 127, 0], np.int8), np.array([True])):
+        assert np.array_equal(distinct(labels), np.unique(labels))
+        assert distinct(labels).dtype == labels.dtype

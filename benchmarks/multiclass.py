@@ -1,0 +1,86 @@
+"""Ten classes, one against the rest: time until the sum of the ten objectives is within a gap of its optimum.
+
+    python -m benchmarks.multiclass
+
+The rivals train one machine after the other on their own; Snap ML and Vowpal Wabbit have two classes in this form and are
+called once for each class, their conversions not timed. Ladders and limits are those of `benchmarks.run`.
+"""
+
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.problems import Problem, pixels
+from benchmarks.rivals import installed
+from pegasos import PegasosClassifier
+
+_result = Path(__file__).parent / "results" / "multiclass.json"
+_names, _lams, _targets = ("mnist", "fashion_mnist"), (1e-4, 1e-5), (1e-2, 1e-3)
+_patience, _repeat = 6.0, 3
+_left_out = ("Vowpal Wabbit", "skglm", "SGD averaged")  # far behind on two classes
+
+
+def main() -> None:
+    """Measure and print."""
+    rows = []
+    for name in _names:
+        X, y = pixels(name)
+        for lam in _lams:
+            strict = PegasosClassifier(lam, tol=1e-5, n_jobs=2, random_state=0).fit(X, y)
+            best = strict.certificate_.dual
+            for target in _targets:
+                rows.append(_compared(name, X, y, lam, target, best))
+                print(rows[-1], flush=True)
+                _result.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def _compared(name: str, X: np.ndarray, y: np.ndarray, lam: float, target: float, best: float) -> dict[str, object]:
+    ours = min(_ours(X, y, lam, target, best) for _ in range(_repeat))
+    row: dict[str, object] = {"problem": name, "lam": lam, "target": target, "pegasos": ours}
+    problems = [Problem(f"{name}-{c}", X, np.where(y == c, 1, -1).astype(np.int32)) for c in np.unique(y)]
+    for solver in installed():
+        if solver.name == "pegasos" or solver.name in _left_out:
+            continue
+        row[solver.name] = _rival(solver, problems, lam, target, best, _patience * ours)
+    reached = [value for key, value in row.items() if key in _solver_names(row) and isinstance(value, float)]
+    row["fastest rival / pegasos"] = min(reached) / ours if reached else f"> {_patience}"
+    return row
+
+
+def _solver_names(row: dict[str, object]) -> list[str]:
+    return [key for key in row if key not in ("problem", "lam", "target", "pegasos")]
+
+
+def _ours(X: np.ndarray, y: np.ndarray, lam: float, target: float, best: float) -> float:
+    start = time.perf_counter()
+    model = PegasosClassifier(lam, tol=target, n_jobs=2, random_state=0).fit(X, y)
+    seconds = time.perf_counter() - start
+    assert model.certificate_.primal <= best * (1.0 + target)
+    return seconds
+
+
+def _rival(solver, problems: list[Problem], lam: float, target: float, best: float, limit: float) -> float | str:
+    """Seconds of the loosest good setting, or how long was given in vain."""
+    data = [solver.prepare(problem) for problem in problems]
+    for setting in solver.ladder(target):
+        spent = value = 0.0
+        for one, problem in zip(data, problems, strict=True):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                start = time.perf_counter()
+                weights, intercept = solver.fit(one, lam, setting)
+                spent += time.perf_counter() - start
+            if spent > limit:
+                return f"> {limit:.1f}"
+            losses = np.maximum(0.0, 1.0 - problem.y * (problem.X @ weights.astype(np.float32) + intercept))
+            value += float(lam / 2 * (weights @ weights + intercept**2) + losses.mean(dtype=np.float64))
+        if value <= best * (1.0 + target):
+            return spent
+    return f"> {limit:.1f}"
+
+
+if __name__ == "__main__":
+    main()
