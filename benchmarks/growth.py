@@ -93,7 +93,9 @@ def _draw(found: dict[str, Any]) -> None:
         x = [one[name] for one in found[name]]
         other = ax.twinx()
         steps = ax.loglog(x, [one["steps"] for one in found[name]], "o-", color="#0072B2", label="Pegasos steps")
-        seconds = other.loglog(x, [one["seconds"] for one in found[name]], "s--", color="#D55E00", label="seconds of fit")
+        seconds = other.loglog(
+            x, [one["seconds"] for one in found[name]], "s--", color="#D55E00", label="seconds of fit"
+        )
         ax.set_ylim(1e2, 1e7)
         other.set_ylim(1e-3, 1e2)
         slopes = [found[f"slope of {what} in {name}"] for what in ("steps", "seconds")]

@@ -37,7 +37,7 @@ _most_steps = 80
 _most_products = 30
 _patience = 8  # products, after which a new matrix is worth its price
 _threads = 1.6  # that are taken to help, on whatever machine: the choice of a solver must not depend on it
-_separable = 2e-3  # of the objective of the zero vector: with less than that the classes are as good as separated
+_separable = 0.01  # of the objective of the zero vector: with less than that the classes are as good as separated
 
 
 @dataclass
@@ -124,7 +124,7 @@ class Newton:
         # A short step met rows that it had not seen bend: look further.
         if t < 0.2:
             state.width *= 2.0
-        elif t == 1.0:
+        elif t > 0.4:
             state.width = max(1.0, 0.5 * state.width)
         is_near = t == 1.0 and -0.5 * slope <= 2.0 * state.smoothing
         # A sample tells the weights no better than this.
@@ -134,8 +134,9 @@ class Newton:
             state.softness *= _smaller
         self._smooth(rows, state, t)
         # Where the optimum is next to nothing, ever smaller steps of the softness would be needed: others do better.
-        state.stalled = not _separable * problem.lam * problem.radius**2 < state.primal < np.inf
-        if is_near and not is_smooth and state.stride > 1:
+        is_separable = not _separable * problem.lam * problem.radius**2 < state.primal < np.inf
+        state.stalled = is_separable and state.stride == 1
+        if state.stride > 1 and (is_separable or (is_near and not is_smooth)):
             self._look(problem, state, state.stride // _coarser)
 
     def look_at_all(self, problem: Problem, state: NewtonState) -> None:
