@@ -3,9 +3,10 @@
     python -m benchmarks.growth
 
 The paper's claim: at a fixed lam the number of Pegasos steps to a gap does not grow with the rows. Steps are those of
-`solver="pegasos"` with rows drawn uniformly, until the tail average is within the gap of the optimum; what is measured is
-the objective, against the optimum that a strict run of "auto" proves. Seconds are those of `fit` to a certified gap, which
-has to look at every row at least once to prove anything. Rows are generated, the same plane and noise for every size.
+`solver="pegasos"` with rows drawn uniformly, until the tail average is within the gap of the optimum; what is measured
+is the objective, against the optimum that a strict run of "auto" proves. Seconds are those of `fit` to a certified
+gap, which has to look at every row at least once to prove anything. Rows are generated, the same plane and noise for
+every size.
 """
 
 import json

@@ -2,8 +2,7 @@
 
     python -m benchmarks.multiclass
 
-The rivals train one machine after the other on their own; Snap ML and Vowpal Wabbit have two classes in this form and are
-called once for each class, their conversions not timed. Ladders and limits are those of `benchmarks.run`.
+A rival is called once for each class, its conversions not timed. Ladders and limits are those of `benchmarks.run`.
 """
 
 import json
@@ -32,19 +31,19 @@ def main() -> None:
             strict = PegasosClassifier(lam, tol=1e-5, n_jobs=2, random_state=0).fit(X, y)
             best = strict.certificate_.dual
             for target in _targets:
-                rows.append(_compared(name, X, y, lam, target, best))
+                rows.append(_compared(name, X, y, lam=lam, target=target, best=best))
                 print(rows[-1], flush=True)
                 _result.write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def _compared(name: str, X: np.ndarray, y: np.ndarray, lam: float, target: float, best: float) -> dict[str, object]:
+def _compared(name: str, X: np.ndarray, y: np.ndarray, *, lam: float, target: float, best: float) -> dict[str, object]:
     ours = min(_ours(X, y, lam, target, best) for _ in range(_repeat))
     row: dict[str, object] = {"problem": name, "lam": lam, "target": target, "pegasos": ours}
     problems = [Problem(f"{name}-{c}", X, np.where(y == c, 1, -1).astype(np.int32)) for c in np.unique(y)]
     for solver in installed():
         if solver.name == "pegasos" or solver.name in _left_out:
             continue
-        row[solver.name] = _rival(solver, problems, lam, target, best, _patience * ours)
+        row[solver.name] = _rival(solver, problems, lam=lam, target=target, best=best, limit=_patience * ours)
     reached = [value for key, value in row.items() if key in _solver_names(row) and isinstance(value, float)]
     row["fastest rival / pegasos"] = min(reached) / ours if reached else f"> {_patience}"
     return row
@@ -62,7 +61,7 @@ def _ours(X: np.ndarray, y: np.ndarray, lam: float, target: float, best: float) 
     return seconds
 
 
-def _rival(solver, problems: list[Problem], lam: float, target: float, best: float, limit: float) -> float | str:
+def _rival(solver, problems: list[Problem], *, lam: float, target: float, best: float, limit: float) -> float | str:
     """Seconds of the loosest good setting, or how long was given in vain."""
     data = [solver.prepare(problem) for problem in problems]
     for setting in solver.ladder(target):

@@ -2,8 +2,8 @@
 
     python -m benchmarks.prediction
 
-The product is `X @ w` with weights of the type of X: no checks, no intercept, single precision. Ours checks the rows and
-sums in double, in one pass, on one thread and on two.
+The product is `X @ w` with weights of the type of X: no checks, no intercept, single precision. Ours checks the rows
+and sums in double, in one pass, on one thread and on two.
 """
 
 import json

@@ -3,8 +3,8 @@
 lam        C = 1 / (lam n): its objective is 1/2 |w|^2 + C sum of losses, which is P / lam.
 intercept  it has none: a column of ones is appended.
 stopping   tol is the largest violation of the optimality conditions of the dual, so a ladder of it.
-untimed    appending the column; compiling, by a fit of a few rows of the same layout. Problems of more than 5 million values
-           are left out: one run, which nothing ends, takes minutes.
+untimed    appending the column; compiling, by a fit of a few rows of the same layout. Problems of more than 5 million
+           values are left out: one run, which nothing ends, takes minutes.
 """
 
 import numpy as np

@@ -3,14 +3,14 @@
     P_s(w) = lam/2 |w|^2 + (1/total) sum_i cost_i s log(1 + exp(r_i/s))
     r_i = 1 - sign_i (<w, x_i> + offset_i)
 
-with s for the softness. At its minimum w = w(alpha) with alpha_i = cost_i/(1 + exp(-r_i/s)), a dual point of the problem
-itself, and the duality gap of the two is (1/total) sum_i (cost_i max(0, r_i) - alpha_i r_i): it falls with the square of
-s, as only rows within a few s of the margin have a part in it. Only these rows bend the objective, so that its second
-derivatives cost little; the number of steps hardly depends on lam or on the conditioning; and all but the last steps
-can do with a sample of the rows. (Lee, Mangasarian: SSVM, Computational Optimization and Applications 20, 2001;
-Chapelle: Training a support vector machine in the primal, Neural Computation 19, 2007.) Given any weights, the result
-is a point with a gap that is small, not tiny: that is left to others. The passes over the rows, which threads share:
-cpp/core/pegasos/newton.h.
+with s for the softness. At its minimum w = w(alpha) with alpha_i = cost_i/(1 + exp(-r_i/s)), a dual point of the
+problem itself, and the duality gap of the two is (1/total) sum_i (cost_i max(0, r_i) - alpha_i r_i): it falls with the
+square of s, as only rows within a few s of the margin have a part in it. Only these rows bend the objective, so that
+its second derivatives cost little; the number of steps hardly depends on lam or on the conditioning; and all but the
+last steps can do with a sample of the rows. (Lee, Mangasarian: SSVM, Computational Optimization and Applications 20,
+2001; Chapelle: Training a support vector machine in the primal, Neural Computation 19, 2007.) Given any weights, the
+result is a point with a gap that is small, not tiny: that is left to others. The passes over the rows, which threads
+share: cpp/core/pegasos/newton.h.
 """
 
 from __future__ import annotations
