@@ -91,7 +91,9 @@ class BlockAscent(Walker[BlockDualState]):
     def review(self, problem: SourceProblem, state: BlockDualState, tol: float | None) -> Review:
         """The certificate of the point reached; what rounding has done to the weights is undone."""
         review, found = review_of(problem, state.weights.astype(np.float64), state.alpha)
-        if tol is not None and not review.certificate.relative_gap <= tol:
+        if tol is None:  # nothing is ever good enough: without a look at all rows, those left would be all there is
+            self._recall(problem, state, [False] * problem.n_problems)
+        elif not review.certificate.relative_gap <= tol:
             # Shrinking was too bold, or the estimate: look at all rows again, and believe it less next time.
             if self.estimate(problem, state) <= min(_caution * tol, state.target):
                 state.target = 0.5 * min(_caution * tol, state.target)

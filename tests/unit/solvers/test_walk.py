@@ -92,6 +92,11 @@ def test_the_optimum_is_that_in_memory(solver, lam):
     assert solution.certificate.primal == pytest.approx(in_memory.certificate.primal, rel=2e-4)
 
 
+@pytest.mark.parametrize("solver", [BlockAscent(), BlockAscent(sweeps=2), BlockAuto.of_type(np.float64)])
+def test_without_tol_rows_that_were_left_out_come_back(solver):
+    assert solved(solver, Stop(None, 80)).certificate.relative_gap <= 1e-3
+
+
 def test_the_certificate_is_that_of_all_rows_in_memory():
     solution = solved(BlockAscent(), Stop(None, 3))
     proof = certify(whole(), solution.weights[0], solution.alpha[0])
