@@ -60,7 +60,8 @@ def fit_source(model: Any, source: Any, plan: Plan) -> None:
         solver = _solver(model, source)
         seed = _seed(model, plan)
         room = _room(plan.memory, source, labels, solver, len(positive))
-        with Window(source, terms.bias, room, fits=labels.n_bytes <= room) as window:
+        fits, sizes = labels.n_bytes <= room, labels.block_bytes
+        with Window(source, terms.bias, room, fits=fits, block_bytes=sizes) as window:
             problem = SourceProblem(window, labels.codes, positive, terms.factors, terms.lam, terms.total)
             checkpoint = _checkpoint(model, problem, plan, classes=labels.classes, seed=seed)
             solution = _solve(model, problem, solver, seed, checkpoint)
