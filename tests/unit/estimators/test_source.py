@@ -221,6 +221,13 @@ def test_the_checkpoint_of_another_run_is_refused(checkpoint, settings, y, sente
     assert checkpoint.read_bytes() == before
 
 
+def test_the_checkpoint_of_the_same_rows_in_other_blocks_is_refused(checkpoint):
+    other = source(block_rows=260)
+    assert other.n_blocks == source().n_blocks
+    with pytest.raises(PegasosError, match="another run: there the digest of the starts of its blocks was"):
+        model().fit_source(other, memory="200K", checkpoint=checkpoint)
+
+
 @pytest.mark.parametrize("solver", ["auto", "dual"])
 def test_a_checkpoint_goes_on_to_a_smaller_tol_and_back(tmp_path, solver):
     options = {"memory": "300K", "checkpoint": tmp_path / "state", "checkpoint_seconds": 0}
