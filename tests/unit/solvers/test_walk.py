@@ -203,7 +203,7 @@ def test_parts_that_would_lead_a_loop_astray_are_refused(solver, name, value):
 
 
 def uneven_source():
-    """A block of many short rows, and six of few long ones: 350 long rows are fewer than 360, and six blocks' bytes."""
+    """A block of 360 short rows, and seven of 50 long ones: all long rows are fewer than the rows of one block."""
     random = np.random.default_rng(8)
     short = sp.csr_matrix((random.normal(size=360), random.integers(20, size=360), np.arange(361)), (360, 20))
     values = sp.vstack([short, sp.csr_matrix(random.normal(size=(350, 20)))], "csr")
