@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from pegasos.data.source import BlockSource
+from pegasos.data.source import BlockSource, outline_of
 from pegasos.errors import PegasosError
 from pegasos.problem import Matrix, Rows
 
 Numbers = npt.NDArray[np.intp]
+Sizes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +55,16 @@ class Window:
         Bytes for blocks that stay. The block at work and those that are being read come on top of it.
     fits : bool
         Whether all blocks have room together: then each stays whole.
+    block_bytes : integer array of shape (n_blocks,), optional
+        What each block takes in memory. Default: the source is asked, which may read all of it, when that matters.
     """
 
     ahead = 1  # blocks that are read while one is at work
 
-    def __init__(self, source: BlockSource, bias: float, room: int, *, fits: bool = False) -> None:
+    def __init__(
+        self, source: BlockSource, bias: float, room: int, *, fits: bool = False, block_bytes: Sizes | None = None
+    ) -> None:
+        self._block_bytes = block_bytes
         self.source, self.bias, self.room, self.fits = source, bias, room, fits
         self.n_read = 0  # bytes
         self.occasion: int | None = None  # the number of the walk that the last plan is for; None: a pass over all rows
@@ -70,6 +76,14 @@ class Window:
         self._gathered: Rows | None = None
         self._at_work: tuple[int, Piece] | None = None
         self._seen: dict[int, float] = {}  # the sum of the squared norms of each block that was read
+
+    @property
+    def block_bytes(self) -> Sizes:
+        """What each block takes in memory, as the source says, whatever of it is here."""
+        if self._block_bytes is None:
+            outlines = (outline_of(self.source, k) for k in range(self.source.n_blocks))
+            self._block_bytes = np.array([outline.n_bytes + 8 * len(outline.y) for outline in outlines])
+        return self._block_bytes
 
     def plan(self, occasion: int | None, blocks: Iterable[int], *, whole: Iterable[int]) -> None:
         """What will be asked for next, in this order, and of which blocks all rows will be."""

@@ -18,6 +18,8 @@ from pegasos.data.source import Block, FileBlocks, Matrix, csr_of, even_starts, 
 from pegasos.errors import PegasosError
 
 _csr_parts = ("data", "indices", "indptr", "shape")
+# What numpy raises; the last two where a header tells of more numbers than there can be.
+_unreadable = (OSError, ValueError, EOFError, OverflowError, MemoryError)
 
 
 class MappedSource(FileBlocks):
@@ -117,7 +119,7 @@ class _Members:
                 return self._map(member)
             with zipfile.ZipFile(self._origin.path) as archive, archive.open(member) as file:
                 return np.lib.format.read_array(file, allow_pickle=False)
-        except (zipfile.BadZipFile, OSError, ValueError, EOFError) as error:
+        except (zipfile.BadZipFile, *_unreadable) as error:
             raise PegasosError(f"{self._origin.name}: {name} cannot be read: {reason(error)}.") from error
 
     def _map(self, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
@@ -141,8 +143,9 @@ class _Members:
 
 def _load(path: Path, name: str) -> npt.NDArray[Any]:
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        with np.errstate(over="ignore"):  # of lengths that a header tells of; the sentence is enough
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except _unreadable as error:
         raise PegasosError(f"{name} is no whole .npy file: {reason(error)}.") from error
     if not isinstance(found, np.ndarray):
         raise PegasosError(f"{name} is no .npy file.")

@@ -118,9 +118,14 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
     stamp_of(file)
     if not _is_cache(file) and _format_of(file, format, options) == "svmlight":
         return read_svmlight(path, **{name: value for name, value in options.items() if name != "block_bytes"})
-    blocks = list(open_source(path, format=format, **options))
+    source = open_source(path, format=format, **options)
+    blocks = list(source)
+    if not blocks:
+        shape = 0, source.n_features
+        empty = sp.csr_matrix(shape, dtype=source.dtype) if source.is_sparse else np.empty(shape, source.dtype)
+        return empty, np.empty(0)
     rows = [block.X for block in blocks]
-    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
+    X = sp.vstack(rows, format="csr") if source.is_sparse else np.concatenate(rows)
     return X, np.concatenate([block.y for block in blocks])
 
 

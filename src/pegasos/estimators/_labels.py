@@ -19,8 +19,17 @@ class Labels:
 
     classes: npt.NDArray[Any]
     codes: npt.NDArray[np.integer[Any]]  # of all rows, as narrow as the classes allow
-    n_bytes: int  # of all blocks in memory
-    largest_block: int  # bytes
+    block_bytes: npt.NDArray[np.int64]  # of each block in memory
+
+    @property
+    def n_bytes(self) -> int:
+        """Of all blocks in memory."""
+        return int(self.block_bytes.sum())
+
+    @property
+    def largest_block(self) -> int:
+        """Its bytes."""
+        return int(self.block_bytes.max())
 
     @property
     def counts(self) -> npt.NDArray[np.float64]:
@@ -49,7 +58,7 @@ def read_labels(source: BlockSource) -> Labels:
     labels = np.array(list(number_of))
     classes = find_classes(labels, None)
     in_order = np.searchsorted(classes, labels).astype(np.min_scalar_type(-len(classes)))
-    return Labels(classes, in_order[codes], sum(n_bytes), max(n_bytes))
+    return Labels(classes, in_order[codes], np.array(n_bytes))
 
 
 def _numbered(y: npt.NDArray[Any], number_of: dict[Any, int], k: int) -> npt.NDArray[np.int32]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.data import BlockSource, open_source
+from pegasos.data.source import digest
 from pegasos.errors import PegasosError
 from pegasos.estimators._checkpoint import Begun, Checkpoint, check_path, stored_seed
 from pegasos.estimators._inputs import names_kept_on_failure
@@ -60,7 +61,8 @@ def fit_source(model: Any, source: Any, plan: Plan) -> None:
         solver = _solver(model, source)
         seed = _seed(model, plan)
         room = _room(plan.memory, source, labels, solver, len(positive))
-        with Window(source, terms.bias, room, fits=labels.n_bytes <= room) as window:
+        fits, sizes = labels.n_bytes <= room, labels.block_bytes
+        with Window(source, terms.bias, room, fits=fits, block_bytes=sizes) as window:
             problem = SourceProblem(window, labels.codes, positive, terms.factors, terms.lam, terms.total)
             checkpoint = _checkpoint(model, problem, plan, classes=labels.classes, seed=seed)
             solution = _solve(model, problem, solver, seed, checkpoint)
@@ -113,6 +115,8 @@ def _checkpoint(model: Any, problem: SourceProblem, plan: Plan, *, classes: Any,
     identity = {
         "the fingerprint of the source": str(source.fingerprint),
         "its size": [int(source.n_rows), int(source.n_features), int(source.n_blocks)],
+        # Where the blocks begin: the same rows in other blocks are visited in another order.
+        "the digest of the starts of its blocks": digest(np.asarray(source.starts, np.int64)),
         "classes": [str(label) for label in classes.tolist()],
         "lam": problem.lam,
         "intercept_scaling": problem.window.bias,

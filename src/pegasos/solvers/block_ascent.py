@@ -2,7 +2,7 @@
 
 Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM. ICML 2008, on a
 walk over blocks (`solvers.walk`). A turn is one sweep over the rows that are left of a block; each block shrinks by
-itself, and one of which nothing is left rests, unread. When no more rows are left than one block has, they are gathered
+itself, and one of which nothing is left rests, unread. When no more is left than one block has, it is gathered
 and swept together, as `DualAscent` would. All come back when a certificate shows that the gap is still open. Any order
 of the rows leads to the same optimum, so this one is that of `DualAscent`.
 """
@@ -91,7 +91,9 @@ class BlockAscent(Walker[BlockDualState]):
     def review(self, problem: SourceProblem, state: BlockDualState, tol: float | None) -> Review:
         """The certificate of the point reached; what rounding has done to the weights is undone."""
         review, found = review_of(problem, state.weights.astype(np.float64), state.alpha)
-        if tol is not None and not review.certificate.relative_gap <= tol:
+        if tol is None:  # nothing is ever good enough: without a look at all rows, those left would be all there is
+            self._recall(problem, state, [False] * problem.n_problems)
+        elif not review.certificate.relative_gap <= tol:
             # Shrinking was too bold, or the estimate: look at all rows again, and believe it less next time.
             if self.estimate(problem, state) <= min(_caution * tol, state.target):
                 state.target = 0.5 * min(_caution * tol, state.target)
@@ -120,13 +122,23 @@ class BlockAscent(Walker[BlockDualState]):
         super()._begin_walk(problem, state)
 
     def _consider_gathering(self, problem: SourceProblem, state: BlockDualState) -> None:
-        """When a block's memory holds what is left of all blocks. The number of rows decides, not the memory."""
+        """When what is left of all blocks is no more than one block has, in rows and in bytes.
+
+        The bytes of a row are those of an average row of its block: a property of the source, so that the memory at
+        hand does not decide.
+        """
         blocks, starts = range(problem.n_blocks), problem.window.source.starts
         if any(self._needs_all(state, block) for block in blocks):
             return
-        numbers = np.concatenate([self._rows_left(problem, state, block) + starts[block] for block in blocks])
-        if len(numbers) > np.diff(starts).max():
+        rows, n_bytes = np.diff(starts), problem.window.block_bytes
+        # Most walks end here, on the counters alone: the numbers of all rows would take memory that nobody counts.
+        if any(self._n_left(state, k) > rows.max() for k in range(problem.n_problems)):
             return
+        left = [self._rows_left(problem, state, block) for block in blocks]
+        n_left = np.array([len(of_block) for of_block in left])
+        if n_left.sum() > rows.max() or n_left @ (n_bytes / np.maximum(rows, 1)) > n_bytes.max():
+            return
+        numbers = np.concatenate([of_block + start for of_block, start in zip(left, starts[:-1], strict=True)])
         counters = [_core.DualCounters() for _ in range(problem.n_problems)]
         for k, mine in enumerate(counters):
             mine.random = _seed_of(state.walk.seed, k, problem.n_blocks + state.walk.number)
@@ -172,6 +184,11 @@ class BlockAscent(Walker[BlockDualState]):
         return any(
             of_problem[block].active == 0 and not state.resting[k, block] for k, of_problem in enumerate(state.counters)
         )
+
+    def _n_left(self, state: BlockDualState, k: int) -> int:
+        """The rows left of all blocks, for one problem."""
+        pairs = zip(state.counters[k], state.resting[k], strict=True)
+        return sum(mine.active for mine, is_resting in pairs if not is_resting)
 
     def _rows_left(self, problem: SourceProblem, state: BlockDualState, block: int) -> Numbers:
         is_left = np.zeros(rows_of(problem, block), bool)

@@ -24,6 +24,8 @@ from pegasos.source_problem import SourceProblem
 BlockSolver = BlockAscent | BlockPegasos | BlockAuto
 Arrays = Mapping[str, npt.NDArray[Any]]
 
+_floats = (np.dtype(np.float32), np.dtype(np.float64))
+
 
 class Packed(NamedTuple):
     """A state in parts."""
@@ -145,13 +147,18 @@ def _count(name: str, value: Any) -> int:
 
 
 def _like(fresh: npt.NDArray[Any] | None, name: str, arrays: Arrays) -> Any:
-    """The array of this name, of the type and the shape that it must have."""
+    """The array of this name, of the type and the shape that it must have.
+
+    Another tol may ask for another precision: floats of one are converted to the other.
+    """
     if fresh is None:
         _check(name not in arrays, name)
         return None
     array = arrays[name]
-    _check(array.shape == fresh.shape and array.dtype == fresh.dtype, name)
-    return array
+    are_floats = array.dtype in _floats and fresh.dtype in _floats
+    _check(array.shape == fresh.shape and (are_floats or array.dtype == fresh.dtype), name)
+    with np.errstate(over="ignore"):  # the certificate says so
+        return array.astype(fresh.dtype, copy=False)
 
 
 def _bytes(counters: list[Any]) -> npt.NDArray[np.uint8]:

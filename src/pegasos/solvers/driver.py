@@ -258,6 +258,7 @@ def run(
         if whole.state is None or solver.steps(whole.state) == 0:
             raise
         status = Status.INTERRUPTED
+        whole.reviewed_at = -1  # rows may have been visited that nobody has counted yet
     if status is not Status.OVERFLOW:
         reached = whole.review()
         is_open = status in (Status.TIME, Status.ROUNDING)

@@ -1,5 +1,8 @@
 """Arrays of numpy in files: mapped, converted where loops could not read them, and never unpickled."""
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -110,6 +113,27 @@ def test_pickles_are_never_read(tmp_path):
         save(tmp_path / "data.npz", X=np.array([[1, "a"]], dtype=object), y=y, allow_pickle=True)
         with pytest.raises(PegasosError, match=r"data\.npz: X cannot be read: .*[Oo]bject"):
             open_source(tmp_path / "data.npz")
+
+
+def npy_that_says(shape):
+    """A file of no numbers, whose header tells of some."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return file.getvalue() + bytes(64)
+
+
+@pytest.mark.parametrize("shape", [(2**62, 4), (2**70, 1), (2**63, 2**63), (2**50, 2), (0, 2**70), (-1, 4), (-2, -4)])
+def test_shapes_that_cannot_be_are_refused(tmp_path, shape):
+    content = npy_that_says(shape)
+    for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(tmp_path / "data.npz", "w", compression) as archive:
+            archive.writestr("X.npy", content)
+            archive.writestr("y.npy", content)
+        with pytest.raises(PegasosError, match=r"data\.npz: X cannot be read: "):
+            open_source(tmp_path / "data.npz")
+    (tmp_path / "X.npy").write_bytes(content)
+    with pytest.raises(PegasosError, match=r"X\.npy is no whole \.npy file"):
+        open_source(tmp_path / "X.npy", labels=tmp_path / "X.npy")
 
 
 def test_what_is_missing_or_broken_is_said(tmp_path):

@@ -44,3 +44,12 @@ def test_an_option_of_another_format_is_refused(tmp_path):
     (tmp_path / "rows.svm").write_text(TEXT)
     with pytest.raises(PegasosError, match="label"):
         read(tmp_path / "rows.svm", label="y")
+
+
+@pytest.mark.parametrize("X", [np.empty((0, 3)), sp.csr_matrix((0, 3), dtype=np.float32)])
+def test_a_file_without_rows_is_an_empty_matrix(tmp_path, X):
+    parts = {part: getattr(X, part) for part in ("data", "indices", "indptr", "shape")} if sp.issparse(X) else {"X": X}
+    np.savez(tmp_path / "rows.npz", y=np.empty(0), **parts)
+    found, y = read(tmp_path / "rows.npz")
+    assert sp.issparse(found) == sp.issparse(X)
+    assert (found.shape, found.dtype, y.shape) == ((0, 3), X.dtype, (0,))

@@ -212,7 +212,6 @@ def checkpoint(tmp_path):
         ({"class_weight": "balanced"}, Y, "class_weight was None"),
         ({"intercept_scaling": 2.0}, Y, "intercept_scaling was 1.0"),
         ({}, Y[::-1], "the fingerprint of the source was"),
-        ({"tol": 1e-9}, Y, "cannot be used as a checkpoint: its parts do not fit together: weights"),
     ],
 )
 def test_the_checkpoint_of_another_run_is_refused(checkpoint, settings, y, sentence):
@@ -220,6 +219,26 @@ def test_the_checkpoint_of_another_run_is_refused(checkpoint, settings, y, sente
     with pytest.raises(PegasosError, match=sentence):
         model(**settings).fit_source(source(y), memory="200K", checkpoint=checkpoint)
     assert checkpoint.read_bytes() == before
+
+
+def test_the_checkpoint_of_the_same_rows_in_other_blocks_is_refused(checkpoint):
+    other = source(block_rows=260)
+    assert other.n_blocks == source().n_blocks
+    with pytest.raises(PegasosError, match="another run: there the digest of the starts of its blocks was"):
+        model().fit_source(other, memory="200K", checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual"])
+def test_a_checkpoint_goes_on_to_a_smaller_tol_and_back(tmp_path, solver):
+    options = {"memory": "300K", "checkpoint": tmp_path / "state", "checkpoint_seconds": 0}
+    loose = model(tol=1e-3, solver=solver).fit_source(source(), **options)
+    tight = model(tol=1e-6, solver=solver).fit_source(source(), **options)
+    assert tight.certificate_.relative_gap <= 1e-6
+    assert tight.n_iter_ > loose.n_iter_
+    again = model(tol=1e-3, solver=solver).fit_source(source(), **options)
+    assert again.certificate_.relative_gap <= 1e-3
+    assert again.alpha_.min() >= 0.0
+    assert again.alpha_.max() <= 1.0
 
 
 def test_a_checkpoint_knows_its_seed_where_none_is_given(tmp_path):

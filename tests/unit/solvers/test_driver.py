@@ -117,6 +117,22 @@ def test_ctrl_c_leaves_the_point_reached():
     assert solution.trace.rows[-1].step == 100
 
 
+def test_ctrl_c_within_a_chunk_certifies_the_point_that_is_handed_over():
+    class Halfway(DualAscent):
+        """Interrupted where rows have been changed and not yet counted, just after a certificate."""
+
+        def advance_to(self, problem, state, visits):
+            if self.visits(state) > 0:
+                state.alpha *= 0.5
+                raise KeyboardInterrupt
+            super().advance_to(problem, state, problem.rows.n_rows)
+
+    problem = hard_problem()
+    solution = run(problem, Halfway(), NEVER)
+    assert solution.status is Status.INTERRUPTED
+    assert solution.certificate == certify(problem, solution.weights, solution.alpha)
+
+
 def test_ctrl_c_before_anything_was_learnt_is_raised_again():
     with pytest.raises(KeyboardInterrupt):
         run(hard_problem(), interrupted_after(0), NEVER)

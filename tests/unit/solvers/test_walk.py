@@ -18,7 +18,7 @@ from pegasos.solvers.block_pegasos import BlockPegasos
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.source_problem import SourceProblem
-from pegasos.window import Window
+from pegasos.window import Window, bytes_of
 from tests.reference.objective import PlainProblem
 from tests.reference.pegasos import Pegasos as ReferencePegasos
 from tests.reference.walk import rows_of_pegasos, walks_of_ascent
@@ -90,6 +90,11 @@ def test_the_optimum_is_that_in_memory(solver, lam):
     in_memory = run(whole(lam=lam), DualAscent(), Stop(1e-6, 10_000), seed=0)
     assert solution.certificate.relative_gap <= 1e-4
     assert solution.certificate.primal == pytest.approx(in_memory.certificate.primal, rel=2e-4)
+
+
+@pytest.mark.parametrize("solver", [BlockAscent(), BlockAscent(sweeps=2), BlockAuto.of_type(np.float64)])
+def test_without_tol_rows_that_were_left_out_come_back(solver):
+    assert solved(solver, Stop(None, 80)).certificate.relative_gap <= 1e-3
 
 
 def test_the_certificate_is_that_of_all_rows_in_memory():
@@ -195,3 +200,36 @@ def test_parts_that_would_lead_a_loop_astray_are_refused(solver, name, value):
             packed.arrays[name][:] = value
         with pytest.raises(PegasosError, match="its parts do not fit together"):
             unpack(problem, solver, packed)
+
+
+def uneven_source():
+    """A block of 360 short rows, and seven of 50 long ones: all long rows are fewer than the rows of one block."""
+    random = np.random.default_rng(8)
+    short = sp.csr_matrix((random.normal(size=360), random.integers(20, size=360), np.arange(361)), (360, 20))
+    values = sp.vstack([short, sp.csr_matrix(random.normal(size=(350, 20)))], "csr")
+    codes = (values[:, [0, 1]].sum(axis=1).A1 + random.normal(size=710) > 0).astype(np.int8)
+    source = ArraySource(values, codes)
+    source.starts = np.append([0], np.arange(360, 711, 50))
+    return source, codes
+
+
+def test_gathered_rows_take_no_more_memory_than_a_block():
+    source, codes = uneven_source()
+    with Window(source, BIAS, 0) as window:
+        problem, solver = SourceProblem(window, codes, (1,), None, 0.05, 710.0), BlockAscent()
+        state = solver.start(problem, SEED)
+        while state.gathered is None:
+            solver.advance_to(problem, state, state.walk.visits + 1)
+        largest = max(bytes_of(source.block(k).X) for k in range(source.n_blocks))
+        assert bytes_of(window.gathered(state.gathered.numbers).values) <= largest
+
+
+def test_rows_are_not_numbered_while_their_counts_say_that_they_are_too_many(monkeypatch):
+    with of_blocks(room=0) as problem:
+        solver = BlockAscent()
+        state = solver.start(problem, SEED)
+        solver.advance_to(problem, state, solver.next_look(problem, state))
+        assert sum(mine.active for mine in state.counters[0]) > 25
+        monkeypatch.setattr(BlockAscent, "_rows_left", lambda *_: pytest.fail("the rows were numbered"))
+        solver._consider_gathering(problem, state)
+    assert state.gathered is None
