@@ -256,6 +256,20 @@ def test_a_failed_fit_leaves_the_last_model_as_it_was():
     np.testing.assert_array_equal(model.predict(X), before)
 
 
+def test_a_last_fit_that_fails_leaves_the_last_choice_as_it_was(monkeypatch):
+    model = fitted()
+    before = {name: getattr(model, name) for name in ("lam_", "lams_", "scores_", "cv_results_", "coef_")}
+
+    def failing(*args):
+        raise MemoryError
+
+    monkeypatch.setattr(PegasosClassifierCV, "_fit", failing)
+    with pytest.raises(MemoryError):
+        model.set_params(lams=[5.0, 0.5]).fit(X, Y)
+    for name, value in before.items():
+        assert getattr(model, name) is value or getattr(model, name) == value, name
+
+
 def test_the_picture_shows_the_scores_and_the_lam_chosen():
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
