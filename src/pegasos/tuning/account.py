@@ -111,4 +111,7 @@ def _proofs(race: Race) -> str:
     if not n_proved:
         return ""
     fits = "fit" if n_proved == 1 else "fits"
-    return f"For {n_proved} {fits} the certificate proved that training longer could not change the outcome."
+    return (
+        f"For {n_proved} {fits} the certificate proved, before training on, that an exact solution scores above the best "
+        "so far on that fold."
+    )
