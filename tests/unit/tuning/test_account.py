@@ -31,3 +31,10 @@ def test_of_a_fit_that_the_certificate_settled_no_more_is_said_than_that_it_stay
         "For 1 fit the certificate proved, before training on, that an exact solution scores above the best so far on "
         "that fold."
     )
+
+
+def test_a_tie_is_called_a_tie():
+    both = told(trial(0, "linear", [0.8, 0.9]), trial(1, "rbf", [0.8, 0.9]))
+    assert "RBF kernel 0.8500; the best of them is as good as the winner." in both
+    fewer = told(trial(0, "linear", [0.8, 0.9]), trial(1, "rbf", [0.86], finished=False))
+    assert "RBF kernel 0.8600; on fewer folds, and not clearly ahead on the folds that they share" in fewer
