@@ -30,6 +30,19 @@ from pegasos.tuning.trials import Examiner, Fold, Trial
 from pegasos.tuning.watching import Onlooker
 
 _few_rows, _most_folds = 400, 25  # fewer rows than this are dealt into folds more than once, into so many in all
+# Beginnings of the names of scores that are never above 1.
+_at_most_1 = (
+    "accuracy",
+    "average_precision",
+    "balanced_accuracy",
+    "f1",
+    "jaccard",
+    "matthews_corrcoef",
+    "precision",
+    "recall",
+    "roc_auc",
+    "top_k_accuracy",
+)
 _uneven = 1.5  # classes are: the largest has more than this many times the rows of the smallest
 
 
@@ -287,7 +300,9 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
 
 def _perfect(metric: str, scoring: Any) -> float:
-    """The highest score there can be."""
+    """The highest score there can be; infinite where that is not known, so that no search ends too early."""
     if callable(scoring):
         return math.inf
-    return 0.0 if metric.startswith("neg_") else 1.0
+    if metric.startswith("neg_"):
+        return 0.0
+    return 1.0 if metric.startswith(_at_most_1) else math.inf

@@ -1,5 +1,6 @@
 """AutoPegasos as its user meets it."""
 
+import contextlib
 import pickle
 import sys
 
@@ -15,6 +16,7 @@ from sklearn.svm import SVC
 
 import pegasos
 from pegasos import AutoPegasos, PegasosError
+from pegasos.tuning.race import Race
 from pegasos.tuning.trials import Examiner
 
 MOONS, SIDES = make_moons(150, noise=0.2, random_state=0)
@@ -113,6 +115,18 @@ def test_balancing_is_tried_where_the_score_asks_for_it():
 def test_a_function_can_be_maximised():
     auto = quick(scoring=lambda model, X, y: -float(np.mean(model.predict(X) != y))).fit(MOONS, SIDES)
     assert -0.5 < auto.best_score_ <= 0.0
+
+
+@pytest.mark.parametrize(
+    ("scoring", "perfect"),
+    [("f1_macro", 1.0), ("roc_auc", 1.0), ("neg_brier_score", 0.0), ("positive_likelihood_ratio", np.inf)],
+)
+def test_a_score_ends_the_search_only_where_none_can_be_higher(scoring, perfect, monkeypatch):
+    races = []
+    monkeypatch.setattr("pegasos.tuning.auto.Race", lambda *args: races.append(args) or Race(*args))
+    with contextlib.suppress(PegasosError):  # of probabilities, which there are none of
+        quick(n_trials=1, scoring=scoring).fit(MOONS, SIDES)
+    assert races[0][1] == perfect
 
 
 def test_few_rows_are_dealt_into_folds_more_than_once():
