@@ -151,9 +151,8 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weights = self._class_weights(codes)
         rng = np.random.default_rng(seed)
         space = Space.of(rows, kind, len(classes), class_weights=weights, rng=rng)
-        examiner = Examiner(
-            space, rows, labels, folds, scorer, metric, metric == "accuracy", seed, self.n_jobs, kind == "rows"
-        )
+        counts_hits = self.scoring in (None, "accuracy")  # a function of that name may count something else
+        examiner = Examiner(space, rows, labels, folds, scorer, metric, counts_hits, seed, self.n_jobs, kind == "rows")
         race = Race(len(folds), _perfect(metric, self.scoring))
         onlooker = Onlooker(self, X, y)
         search = Search(

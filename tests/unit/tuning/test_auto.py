@@ -117,6 +117,18 @@ def test_a_function_can_be_maximised():
     assert -0.5 < auto.best_score_ <= 0.0
 
 
+def test_a_function_called_accuracy_is_not_taken_for_the_share_of_hits(monkeypatch):
+    made = []
+    monkeypatch.setattr("pegasos.tuning.auto.Examiner", lambda *args: made.append(Examiner(*args)) or made[-1])
+
+    def accuracy(model, X, y):
+        return 0.5 * float(np.mean(model.predict(X) == y))
+
+    for scoring in (accuracy, "accuracy", None):
+        quick(n_trials=1, scoring=scoring).fit(MOONS, SIDES)
+    assert [examiner.counts_hits for examiner in made] == [False, True, True]
+
+
 @pytest.mark.parametrize(
     ("scoring", "perfect"),
     [("f1_macro", 1.0), ("roc_auc", 1.0), ("neg_brier_score", 0.0), ("positive_likelihood_ratio", np.inf)],
