@@ -1,6 +1,7 @@
 """Who may go on: settings that cannot win, or very probably do not, are given up early.
 
-Three rules, all of which compare scores on the same rows:
+Three rules, all of which compare scores on the same folds; a setting that is trained on a sample of the rows is also
+asked about a sample:
 
 - on a sample of the rows, a setting goes on to the next larger one if it is among the best third of its family so far
   (successive halving, as in Li et al. 2020, "A system for massively parallel hyperparameter tuning"): of its family,
