@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
@@ -260,7 +261,8 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise KeyboardInterrupt("interrupted before any setting had been tried.")
         seconds = search.clock.spent
         chosen = self._rows_of_refit(codes, best, search)
-        collection = X if kind == "rows" else list(X)
+        # Dense rows as they came, with the names of their columns; sparse ones as read: not all layouts have rows.
+        collection = X if kind == "rows" and not sp.issparse(X) else search.examiner.X
         pipeline = space.pipeline(
             best.setting,
             len(chosen),

@@ -192,6 +192,13 @@ def test_a_kernel_is_fitted_to_as_many_rows_as_the_time_allows(monkeypatch):
     assert "Fitted to 100 of the 150 rows" in auto.account_
 
 
+def test_of_a_sparse_layout_without_rows_to_pick_some_rows_can_be_fitted_as_well(monkeypatch):
+    monkeypatch.setattr(AutoPegasos, "_rows_of_refit", lambda self, codes, best, search: np.arange(0, len(codes), 2))
+    auto = quick(n_trials=2).fit(sp.coo_matrix(MOONS), SIDES)
+    assert auto.n_rows_fitted_ == 75
+    assert auto.predict(sp.coo_matrix(MOONS)).shape == (150,)
+
+
 def test_verbose_prints_a_line_for_each_setting(capsys):
     quick(verbose=1).fit(MOONS, SIDES)
     lines = capsys.readouterr().out.splitlines()
