@@ -42,7 +42,7 @@ class Race:
     def best(self) -> Trial | None:
         """The finished trial with the highest mean; before there is one, that with the most folds, then rows."""
         # Of equals the first one: it is the simpler one, since the search begins with the simple ones.
-        seen = [trial for trial in self.trials if trial.climbed]
+        seen = [trial for trial in self.trials if trial.climbed and not trial.has_failed]
         return max(seen, key=lambda trial: (*self._progress(trial), trial.mean, -trial.number), default=None)
 
     @property
@@ -51,7 +51,9 @@ class Race:
         best = self.best
         if best is None or not best.is_finished:
             return best
-        ahead = [(self._ahead(trial, best), trial) for trial in self.trials if not trial.is_finished]
+        ahead = [
+            (self._ahead(trial, best), trial) for trial in self.trials if not (trial.is_finished or trial.has_failed)
+        ]
         most, trial = max(ahead, key=lambda pair: pair[0], default=(0.0, best))
         return trial if most > 0.0 else best
 

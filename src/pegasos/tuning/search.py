@@ -139,9 +139,9 @@ class Search:
         except KeyboardInterrupt:
             trial.verdict = self.reason = "it was interrupted"
         except PegasosError as error:
+            trial.verdict = f"failed: {error}"
             if self.race.best is None:  # it is not this setting's fault
                 raise
-            trial.verdict = f"failed: {error}"
 
     def _ends(self) -> bool:
         """Whether there is a reason to end, which is noted."""

@@ -66,6 +66,11 @@ class Trial:
         return int(self.asked.number)
 
     @property
+    def has_failed(self) -> bool:
+        """Whether these rows do not allow the setting: then a fit to all of them would fail, too."""
+        return self.verdict.startswith("failed")
+
+    @property
     def mean(self) -> float:
         """Over the folds so far; before the first one, the score of the last sample, if any."""
         if self.scores:

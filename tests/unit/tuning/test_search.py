@@ -144,6 +144,20 @@ def test_a_setting_that_fails_is_not_the_end_of_the_search_unless_it_is_the_firs
         run(examiner)
 
 
+def test_where_the_only_setting_fails_after_its_first_fit_its_error_is_raised():
+    examiner = Examiner()
+    examine = examiner.examine
+
+    def failing(setting, fold, *args, **kwargs):
+        if fold == 1:
+            raise PegasosError("the kernel is too large for a number.")
+        return examine(setting, fold, *args, **kwargs)
+
+    examiner.examine = failing
+    with pytest.raises(PegasosError, match="too large"):
+        run(examiner, n_trials=1)
+
+
 def test_a_perfect_score_ends_the_search():
     search = run(Examiner(is_perfect=True), n_trials=None)
     assert search.reason == "no score could be higher"
