@@ -7,6 +7,7 @@ and one vector of features.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils.validation import column_or_1d
 from pegasos.errors import PegasosError
 from pegasos.estimators._inputs import check_weights, how_to_read
 from pegasos.estimators._schemes import OneVsRest
-from pegasos.estimators._targets import Terms, costs_of, encode
+from pegasos.estimators._targets import Terms, costs_of, encode_known
 from pegasos.problem import Matrix, Problem, Rows, constant
 from pegasos.solvers.cocoa import Climb, Share, Vector, local_round
 
@@ -100,7 +101,7 @@ def summarise(block: Block) -> Summary:
 
 def code(block: Block, classes: npt.NDArray[Any], terms: Terms) -> Coded:
     """A partition ready for rounds."""
-    codes = encode(block.labels, classes)
+    codes = encode_known(block.labels, classes, block.weights)
     return Coded(block.rows, codes, costs_of(codes, block.weights, terms.factors), terms)
 
 
@@ -135,6 +136,14 @@ def hits(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
     return float(np.sum(weights * right)), float(np.sum(weights))
 
 
+def kind_of_labels(labels: npt.NDArray[Any]) -> str:
+    """Numbers, text or another type: numpy joins arrays of different kinds into text, which equals no number."""
+    first = labels[0]
+    if isinstance(first, Number | np.bool_):
+        return "numbers"
+    return "text" if isinstance(first, str) else type(first).__name__
+
+
 def _arrays_of(matrix: Any) -> tuple[Any, ...]:
     return matrix.data, matrix.indices, matrix.indptr
 
@@ -164,7 +173,9 @@ def _labels(y: Any) -> npt.NDArray[Any]:
     labels = _column(y)
     if pd.isna(labels).any():
         raise PegasosError("y contains NaN or None; drop the rows without a label first.")
-    if labels.dtype == object and len({type(label) for label in labels}) > 1:
+    items = [column_or_1d(part) for part in y] if isinstance(y, list) else []
+    is_mixed = len({kind_of_labels(item) for item in items if len(item)}) > 1
+    if is_mixed or (labels.dtype == object and len({type(label) for label in labels}) > 1):
         raise PegasosError("y mixes labels of several types; make them all numbers or all strings.")
     return labels
 

@@ -10,7 +10,7 @@ import dask
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.dask._blocks import Summary, read, summarise
+from pegasos.dask._blocks import Summary, kind_of_labels, read, summarise
 from pegasos.dask._collections import blocks_of, matching_blocks
 from pegasos.dask._workers import Workers, patiently
 from pegasos.errors import PegasosError
@@ -46,6 +46,7 @@ class Whole:
 
     def classes(self, given: Any) -> npt.NDArray[Any]:
         """Those that are given, which must hold all labels that count; else the labels that count."""
+        self._check_labels()
         labels = np.concatenate([part.labels for part in self.parts])
         totals = np.concatenate([part.totals for part in self.parts])
         if given is None:
@@ -58,6 +59,16 @@ class Whole:
             found = labels[strange.argmax()]
             raise PegasosError(f"y contains {found}, which is not in classes={classes.tolist()}; add it.")
         return classes
+
+    def _check_labels(self) -> None:
+        first = self.parts[0].labels
+        for part in self.parts:
+            if kind_of_labels(part.labels) != kind_of_labels(first):
+                raise PegasosError(
+                    f"the labels of some partitions are {kind_of_labels(first)}, such as {first.tolist()[0]!r}, and of "
+                    f"others {kind_of_labels(part.labels)}, such as {part.labels.tolist()[0]!r}; make them all numbers "
+                    "or all strings."
+                )
 
     def of_classes(self, classes: npt.NDArray[Any]) -> tuple[Vector, Vector]:
         """The sample weight and the number of rows of each class, in the order of the partitions."""

@@ -14,6 +14,10 @@ from pegasos.errors import PegasosError
 from pegasos.problem import Losses
 from pegasos.solvers.cocoa import Climb, DualPoint, LostError, Vector, add_losses, combine
 
+# A share is made from the one before, so dask's scheduler keeps the recipes of all rounds. What was scattered has no
+# recipe: with its end, dask forgets all that was made from it or before it. So once in so many rounds weights are.
+recipes_kept = 20
+
 
 @dataclass
 class PartitionsThere:
@@ -24,6 +28,7 @@ class PartitionsThere:
     k: int
     n_rows: int
     n_features: int
+    n_rounds: int = 0
     n_lost: int = 0  # times that workers were lost since the last whole round
     placed: list[tuple[Vector, Any]] = field(default_factory=list)  # weights that the workers have
 
@@ -32,8 +37,16 @@ class PartitionsThere:
         """How many there are."""
         return len(self.blocks)
 
+    @property
+    def _is_cut(self) -> bool:
+        """Whether this is a round whose recipe dask is to forget."""
+        return self.n_rounds % recipes_kept == recipes_kept - 1
+
     def round(self, point: DualPoint, before: Vector, climb: Climb) -> DualPoint:
         """A round of all of them. When a worker is lost, so are the dual variables that it held."""
+        self.n_rounds += 1
+        if self._is_cut:
+            self.placed.clear()  # they may have gone with tasks
         try:
             reached = self._advance(range(self.n_partitions), point.held, (point.weights, before), climb)
         except WorkerLostError:
@@ -82,7 +95,7 @@ class PartitionsThere:
         for known, handle in self.placed:
             if known is weights:
                 return handle
-        self.placed.append((weights, self.workers.place(weights)))
+        self.placed.append((weights, self.workers.place(weights, is_apart=self._is_cut)))
         return self.placed[-1][1]
 
     def _restored(self, point: DualPoint, climb: Climb) -> DualPoint:

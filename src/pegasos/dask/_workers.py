@@ -40,8 +40,8 @@ class Workers(Protocol):
     def settle(self, blocks: Sequence[Any]) -> None:
         """Learn where the blocks are, once they are somewhere: work on a block is done there and nowhere else."""
 
-    def place(self, value: Any) -> Any:
-        """Bring one value to all of them."""
+    def place(self, value: Any, *, is_apart: bool) -> Any:
+        """Bring one value to all of them, apart from the tasks or, where it is small, with them."""
 
     def map(self, function: Callable[..., Any], places: Sequence[int], *columns: Sequence[Any]) -> list[Any]:
         """Return handles of the function's results on the arguments, each where the block of that number is."""
@@ -104,7 +104,7 @@ class InThisProcess:
     def settle(self, blocks: Sequence[Any]) -> None:
         """They are here."""
 
-    def place(self, value: Any) -> Any:
+    def place(self, value: Any, *, is_apart: bool) -> Any:
         """It is here."""
         return value
 
@@ -151,9 +151,9 @@ class OnCluster:
             raise WorkerLostError
         self.addresses = [sorted(where[block.key])[0] for block in blocks]
 
-    def place(self, value: Any) -> Any:
-        """To every worker once, whatever the number of its partitions; a small one goes with the tasks."""
-        if value.nbytes <= _small_bytes:
+    def place(self, value: Any, *, is_apart: bool) -> Any:
+        """To every worker once, whatever the number of its partitions; a small one may go with the tasks."""
+        if value.nbytes <= _small_bytes and not is_apart:
             return value
         try:
             return self.client.scatter(value, broadcast=True, hash=False)

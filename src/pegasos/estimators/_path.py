@@ -139,4 +139,6 @@ def in_threads(tasks: Sequence[Callable[[Watcher], Result]], n_jobs: int | None)
             for future in futures:
                 future.cancel()
         failed = [future for future in futures if not future.cancelled() and future.exception() is not None]
+        # A task that was told to stop ends with an interrupt: what made it stop comes first.
+        failed.sort(key=lambda future: isinstance(future.exception(), KeyboardInterrupt))
         return [future.result() for future in failed or futures]

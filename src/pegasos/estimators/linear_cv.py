@@ -161,14 +161,15 @@ class PegasosClassifierCV(PegasosClassifier):
             splits, lams = self._splits(data, groups, seed), self._lams_of(data)
             found = search(data, splits, lams, self.scoring, seed=seed, n_jobs=self.n_jobs)
             chosen = found.best(one_standard_error=self.one_standard_error)
-        self.lam_, self.lams_, self.scores_ = float(lams[chosen]), lams, found.scores
-        self.cv_results_ = found.as_table()
         self._warn_of_gaps(found)
-        self._begin = found.shares.of(chosen)
+        self._begin = float(lams[chosen]), found.shares.of(chosen)
         try:
             self._fit(self._collection(X, data.rows), y, sample_weight)
         finally:
             del self._begin
+        # Last, so that a fit that fails leaves the choice together with the model that was trained with it.
+        self.lam_, self.lams_, self.scores_ = float(lams[chosen]), lams, found.scores
+        self.cv_results_ = found.as_table()
         return self
 
     def _check_parameters(self) -> None:
@@ -213,7 +214,7 @@ class PegasosClassifierCV(PegasosClassifier):
     def _terms_of(self, *of_classes: Any, **extent: Any) -> Terms:
         terms = super()._terms_of(*of_classes, **extent)
         # On folds lam is that of the path, and a former fit has no say: only the fit of all rows has one of its own.
-        return replace(terms, lam=self.lam_) if hasattr(self, "_begin") else terms
+        return replace(terms, lam=self._begin[0]) if hasattr(self, "_begin") else terms
 
     def _warn_of_gaps(self, found: Search) -> None:
         assert self.tol is not None
@@ -227,5 +228,5 @@ class PegasosClassifierCV(PegasosClassifier):
             )
 
     def _warm_states(self, solvers: Sequence[Any], problems: Sequence[Any], n_rows: list[int], seed: int) -> list[Any]:
-        each = zip(solvers, problems, self._begin, strict=True)
+        each = zip(solvers, problems, self._begin[1], strict=True)
         return [solver.enter(problem, share * problem.cost, seed) for solver, problem, share in each]

@@ -86,8 +86,7 @@ def _against(race: Race, space: Space, best: Trial, what: str) -> str:
         return ""
     rivals = sorted(found.items(), key=lambda pair: -pair[1].mean)
     listed = ", ".join(f"{_name(space, what, name)} {trial.mean:.4f}" for name, trial in rivals)
-    ahead = best.mean - rivals[0][1].mean
-    weight = _weight(race, ahead, max(len(best.scores), 1))
+    weight = _weight(race, best, rivals[0][1])
     words = space.families[best.setting.family].words
     label = "Other machines" if what == "family" else f"Other scalings with the {words}"
     return f"{label} reached at most: {listed}; {weight}."
@@ -97,10 +96,14 @@ def _name(space: Space, what: str, name: str) -> str:
     return space.families[name].words if what == "family" else name
 
 
-def _weight(race: Race, ahead: float, n_folds: int) -> str:
-    error = race.noise / np.sqrt(n_folds)
+def _weight(race: Race, best: Trial, rival: Trial) -> str:
+    ahead = best.mean - rival.mean
+    error = race.noise / np.sqrt(max(len(best.scores), 1))
+    if ahead == 0.0 and len(rival.scores) == len(best.scores):
+        return "the best of them is as good as the winner"
     if ahead <= 0.0:
-        return "on fewer folds, and not clearly ahead on those they share with the winner"
+        fewer = "on fewer folds, and " if len(rival.scores) < len(best.scores) else ""
+        return f"{fewer}not clearly ahead on the folds that they share with the winner"
     if ahead < error:
         return f"{ahead:.4f} behind, which is within the noise of {error:.4f}: they may be as good"
     return f"{ahead:.4f} behind, more than the noise of {error:.4f}"
@@ -111,4 +114,7 @@ def _proofs(race: Race) -> str:
     if not n_proved:
         return ""
     fits = "fit" if n_proved == 1 else "fits"
-    return f"For {n_proved} {fits} the certificate proved that training longer could not change the outcome."
+    return (
+        f"For {n_proved} {fits} the certificate proved, before training on, that an exact solution scores above the "
+        "best so far on that fold."
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
@@ -30,6 +31,19 @@ from pegasos.tuning.trials import Examiner, Fold, Trial
 from pegasos.tuning.watching import Onlooker
 
 _few_rows, _most_folds = 400, 25  # fewer rows than this are dealt into folds more than once, into so many in all
+# Beginnings of the names of scores that are never above 1.
+_at_most_1 = (
+    "accuracy",
+    "average_precision",
+    "balanced_accuracy",
+    "f1",
+    "jaccard",
+    "matthews_corrcoef",
+    "precision",
+    "recall",
+    "roc_auc",
+    "top_k_accuracy",
+)
 _uneven = 1.5  # classes are: the largest has more than this many times the rows of the smallest
 
 
@@ -138,9 +152,8 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weights = self._class_weights(codes)
         rng = np.random.default_rng(seed)
         space = Space.of(rows, kind, len(classes), class_weights=weights, rng=rng)
-        examiner = Examiner(
-            space, rows, labels, folds, scorer, metric, metric == "accuracy", seed, self.n_jobs, kind == "rows"
-        )
+        counts_hits = self.scoring in (None, "accuracy")  # a function of that name may count something else
+        examiner = Examiner(space, rows, labels, folds, scorer, metric, counts_hits, seed, self.n_jobs, kind == "rows")
         race = Race(len(folds), _perfect(metric, self.scoring))
         onlooker = Onlooker(self, X, y)
         search = Search(
@@ -248,7 +261,8 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise KeyboardInterrupt("interrupted before any setting had been tried.")
         seconds = search.clock.spent
         chosen = self._rows_of_refit(codes, best, search)
-        collection = X if kind == "rows" else list(X)
+        # Dense rows as they came, with the names of their columns; sparse ones as read: not all layouts have rows.
+        collection = X if kind == "rows" and not sp.issparse(X) else search.examiner.X
         pipeline = space.pipeline(
             best.setting,
             len(chosen),
@@ -287,7 +301,9 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
 
 def _perfect(metric: str, scoring: Any) -> float:
-    """The highest score there can be."""
+    """The highest score there can be; infinite where that is not known, so that no search ends too early."""
     if callable(scoring):
         return math.inf
-    return 0.0 if metric.startswith("neg_") else 1.0
+    if metric.startswith("neg_"):
+        return 0.0
+    return 1.0 if metric.startswith(_at_most_1) else math.inf

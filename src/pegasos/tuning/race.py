@@ -1,6 +1,7 @@
 """Who may go on: settings that cannot win, or very probably do not, are given up early.
 
-Three rules, all of which compare scores on the same rows:
+Three rules, all of which compare scores on the same folds; a setting that is trained on a sample of the rows is also
+asked about a sample:
 
 - on a sample of the rows, a setting goes on to the next larger one if it is among the best third of its family so far
   (successive halving, as in Li et al. 2020, "A system for massively parallel hyperparameter tuning"): of its family,
@@ -41,7 +42,7 @@ class Race:
     def best(self) -> Trial | None:
         """The finished trial with the highest mean; before there is one, that with the most folds, then rows."""
         # Of equals the first one: it is the simpler one, since the search begins with the simple ones.
-        seen = [trial for trial in self.trials if trial.climbed]
+        seen = [trial for trial in self.trials if trial.climbed and not trial.has_failed]
         return max(seen, key=lambda trial: (*self._progress(trial), trial.mean, -trial.number), default=None)
 
     @property
@@ -50,7 +51,9 @@ class Race:
         best = self.best
         if best is None or not best.is_finished:
             return best
-        ahead = [(self._ahead(trial, best), trial) for trial in self.trials if not trial.is_finished]
+        ahead = [
+            (self._ahead(trial, best), trial) for trial in self.trials if not (trial.is_finished or trial.has_failed)
+        ]
         most, trial = max(ahead, key=lambda pair: pair[0], default=(0.0, best))
         return trial if most > 0.0 else best
 

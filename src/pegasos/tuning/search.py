@@ -87,7 +87,17 @@ class Search:
     threads: ThreadpoolController = field(default_factory=ThreadpoolController)  # to look for them takes a while
 
     def run(self) -> None:
-        """Try settings until the time, the trials or the room for improvement end, or someone interrupts.
+        """Try settings until the time, the trials or the room for improvement end, or someone interrupts."""
+        try:
+            self._run()
+        except KeyboardInterrupt:  # between the steps of trials: within Optuna, or a callback
+            self.reason = "it was interrupted"
+            for trial in self.race.trials:
+                trial.verdict = trial.verdict or self.reason
+                trial.ended_at = trial.ended_at or self.clock.spent
+
+    def _run(self) -> None:
+        """One setting after the other.
 
         All the settings to begin with take their first step before any takes its second, and the best of them goes on
         first: the others are then soon given up.
@@ -129,9 +139,9 @@ class Search:
         except KeyboardInterrupt:
             trial.verdict = self.reason = "it was interrupted"
         except PegasosError as error:
+            trial.verdict = f"failed: {error}"
             if self.race.best is None:  # it is not this setting's fault
                 raise
-            trial.verdict = f"failed: {error}"
 
     def _ends(self) -> bool:
         """Whether there is a reason to end, which is noted."""

@@ -1,8 +1,8 @@
 """One fit and its score: a setting, trained on some rows of a fold, asked about the others.
 
 A fit is loose first. Only where its score could make the setting the best one is it tightened, and not even then if
-the certificate shows that the ranking cannot change: an exact solution predicts every certified row alike, so those
-rows bound how far the score can still move.
+the certificate shows that it stays ahead of the best on this fold: an exact solution predicts every certified row
+alike, so those rows bound how far the score can still move. By how much it is ahead may still change.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Mark:
     score: float
     seconds: float
     is_cut: bool = False  # whether the time ended before the loose gap was reached
-    is_proved: bool = False  # whether the certificate settled the score
+    is_proved: bool = False  # whether an exact solution is certain to exceed the rival, too
     is_interrupted: bool = False
 
 
@@ -64,6 +64,11 @@ class Trial:
     def number(self) -> int:
         """In the order of asking."""
         return int(self.asked.number)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether these rows do not allow the setting: then a fit to all of them would fail, too."""
+        return self.verdict.startswith("failed")
 
     @property
     def mean(self) -> float:
@@ -149,7 +154,7 @@ class Examiner:
         return score
 
     def _is_settled(self, model: Any, rows: Any, truth: npt.NDArray[Any], score: float, rival: float) -> bool:
-        """Whether every exact solution has the same score, or one above the rival's: the ranking cannot change.
+        """Whether every exact solution has a score above the rival's, as this one has.
 
         Of linear machines only: for a kernel, the proof asks for kernel values in double, which cost more than the
         training that it could save.

@@ -1,7 +1,11 @@
 """Whatever is given, a sentence says what is wrong with it and where."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import dask
 import dask.array as da
+import dask.bag as db
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -10,6 +14,7 @@ import scipy.sparse as sp
 
 from pegasos import PegasosError
 from pegasos.dask import PegasosClassifier
+from pegasos.dask._blocks import code, read
 
 X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
 
@@ -49,6 +54,16 @@ CASES = {
     "NaN in y": (cut(X), spoilt(y, 25, np.nan), "In partition 1: y contains NaN"),
     "one class": (cut(X), cut(np.ones(60)), "only one class"),
     "labels of two types": (cut(X), cut(np.array([1, "a"] * 30, object)), "mixes labels"),
+    "text in one partition and numbers in the others": (
+        cut(X),
+        [*cut(y[:40], 2), *cut(y[40:].astype(str), 1)],
+        "some partitions are numbers, such as 0, and of others text, such as '0'",
+    ),
+    "text in one item of a bag": (
+        db.from_delayed([dask.delayed([X[:30], X[30:]])]),
+        db.from_delayed([dask.delayed([y[:30], y[30:].astype(str)])]),
+        "In partition 0: y mixes labels",
+    ),
     "two columns of labels": (cut(X), cut(np.column_stack([y, y])), r"In partition \d: y should be a 1d array"),
     "one dimension": (da.from_array(X[:, 0], chunks=20), cut(y), "matrix of rows"),
     "strings in X": (cut(np.full((60, 4), "a")), cut(y), r"In partition \d: .*convert"),
@@ -133,3 +148,12 @@ def test_other_features_than_those_of_the_fit_are_refused():
     model = PegasosClassifier(lam=1e-2, random_state=0).fit(cut(X), cut(y))
     with pytest.raises(ValueError, match="expecting 4 features"):
         model.predict(cut(X[:, :3])).compute()
+
+
+def test_a_row_that_counts_and_has_no_class_is_refused_and_one_without_weight_is_not():
+    terms = SimpleNamespace(factors=None)
+    weights = np.where(y == 1, 0.0, 1.0)
+    block = read(0, X, y, weights, 1.0)
+    assert set(code(block, np.array([0, 5]), terms).codes) == {0, -1}
+    with pytest.raises(PegasosError, match="y contains 1, which is not in the classes"):
+        code(replace(block, weights=None), np.array([0, 5]), terms)

@@ -78,6 +78,22 @@ def all_workers(cluster):
     return [(worker.address, worker) for worker in cluster.workers.values()]
 
 
+def test_the_scheduler_does_not_remember_all_rounds(cluster, monkeypatch):
+    counts, advance = [], _rounds.PartitionsThere.round
+
+    def counted(self, *args):
+        reached = advance(self, *args)
+        counts.append(len(cluster.scheduler.tasks))
+        return reached
+
+    monkeypatch.setattr(_rounds.PartitionsThere, "round", counted)
+    monkeypatch.setattr(_rounds, "recipes_kept", 5)
+    with pytest.warns(pegasos.GapWarning):
+        PegasosClassifier(lam=1e-6, tol=1e-12, max_iter=40, random_state=0).fit(*data(400))
+    assert len(counts) == 40
+    assert max(counts[20:]) < 80  # four more a round would be 160
+
+
 def test_many_features_go_out_by_scatter(cluster):
     X = da.random.default_rng(1).normal(size=(200, 9000), chunks=(50, -1))
     y = X[:, 0] > 0
@@ -144,7 +160,10 @@ def dying_in_round(monkeypatch, client, number):
     return dead
 
 
-def test_a_dead_worker_is_survived(processes, monkeypatch):
+@pytest.mark.parametrize("recipes_kept", [20, 2])  # with 2, the scheduler has forgotten how shares were made
+def test_a_dead_worker_is_survived(recipes_kept, processes, monkeypatch):
+    processes.wait_for_workers(2)
+    monkeypatch.setattr(_rounds, "recipes_kept", recipes_kept)
     X, y = data()
     local = pegasos.PegasosClassifier(lam=0.05, tol=1e-4).fit(X.compute(), y.compute())
     dead = dying_in_round(monkeypatch, processes, 4)

@@ -1,6 +1,7 @@
 """The choice of lam on folds: what scikit-learn's own cross-validation says, without a copy of the rows."""
 
 import pickle
+import time
 import tracemalloc
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedK
 
 from pegasos import GapWarning, LamPathDisplay, PegasosClassifier, PegasosClassifierCV, PegasosError
 from pegasos.estimators._folds import Search
+from pegasos.estimators._path import in_threads
 
 X, Y = make_classification(240, 12, n_informative=4, flip_y=0.15, random_state=1)
 DIGITS, LABELS = load_digits(n_class=4, return_X_y=True)
@@ -254,6 +256,33 @@ def test_a_failed_fit_leaves_the_last_model_as_it_was():
     with pytest.raises(PegasosError):
         model.set_params(scoring="acuracy").fit(X[:, :5], Y)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_a_last_fit_that_fails_leaves_the_last_choice_as_it_was(monkeypatch):
+    model = fitted()
+    before = {name: getattr(model, name) for name in ("lam_", "lams_", "scores_", "cv_results_", "coef_")}
+
+    def failing(*args):
+        raise MemoryError
+
+    monkeypatch.setattr(PegasosClassifierCV, "_fit", failing)
+    with pytest.raises(MemoryError):
+        model.set_params(lams=[5.0, 0.5]).fit(X, Y)
+    for name, value in before.items():
+        assert getattr(model, name) is value or getattr(model, name) == value, name
+
+
+def test_where_a_fold_fails_its_error_is_raised_and_not_the_interrupt_of_the_folds_that_it_stops():
+    def interrupted(watcher):
+        while not watcher.interrupted():
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+
+    def failing(watcher):
+        raise PegasosError("the fold is bad.")
+
+    with pytest.raises(PegasosError, match="the fold is bad"):
+        in_threads([interrupted, failing], n_jobs=2)
 
 
 def test_the_picture_shows_the_scores_and_the_lam_chosen():

@@ -1,5 +1,6 @@
 """AutoPegasos as its user meets it."""
 
+import contextlib
 import pickle
 import sys
 
@@ -15,6 +16,7 @@ from sklearn.svm import SVC
 
 import pegasos
 from pegasos import AutoPegasos, PegasosError
+from pegasos.tuning.race import Race
 from pegasos.tuning.trials import Examiner
 
 MOONS, SIDES = make_moons(150, noise=0.2, random_state=0)
@@ -115,6 +117,30 @@ def test_a_function_can_be_maximised():
     assert -0.5 < auto.best_score_ <= 0.0
 
 
+def test_a_function_called_accuracy_is_not_taken_for_the_share_of_hits(monkeypatch):
+    made = []
+    monkeypatch.setattr("pegasos.tuning.auto.Examiner", lambda *args: made.append(Examiner(*args)) or made[-1])
+
+    def accuracy(model, X, y):
+        return 0.5 * float(np.mean(model.predict(X) == y))
+
+    for scoring in (accuracy, "accuracy", None):
+        quick(n_trials=1, scoring=scoring).fit(MOONS, SIDES)
+    assert [examiner.counts_hits for examiner in made] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("scoring", "perfect"),
+    [("f1_macro", 1.0), ("roc_auc", 1.0), ("neg_brier_score", 0.0), ("positive_likelihood_ratio", np.inf)],
+)
+def test_a_score_ends_the_search_only_where_none_can_be_higher(scoring, perfect, monkeypatch):
+    races = []
+    monkeypatch.setattr("pegasos.tuning.auto.Race", lambda *args: races.append(args) or Race(*args))
+    with contextlib.suppress(PegasosError):  # of probabilities, which there are none of
+        quick(n_trials=1, scoring=scoring).fit(MOONS, SIDES)
+    assert races[0][1] == perfect
+
+
 def test_few_rows_are_dealt_into_folds_more_than_once():
     auto = quick(cv=5, n_trials=1).fit(MOONS[:60], SIDES[:60])
     assert auto.leaderboard_[0]["folds"] == 25
@@ -164,6 +190,13 @@ def test_a_kernel_is_fitted_to_as_many_rows_as_the_time_allows(monkeypatch):
     assert auto.best_params_["kernel"] == "rbf"
     assert auto.n_rows_fitted_ == 100
     assert "Fitted to 100 of the 150 rows" in auto.account_
+
+
+def test_of_a_sparse_layout_without_rows_to_pick_some_rows_can_be_fitted_as_well(monkeypatch):
+    monkeypatch.setattr(AutoPegasos, "_rows_of_refit", lambda self, codes, best, search: np.arange(0, len(codes), 2))
+    auto = quick(n_trials=2).fit(sp.coo_matrix(MOONS), SIDES)
+    assert auto.n_rows_fitted_ == 75
+    assert auto.predict(sp.coo_matrix(MOONS)).shape == (150,)
 
 
 def test_verbose_prints_a_line_for_each_setting(capsys):

@@ -80,3 +80,12 @@ def test_what_the_sampler_learns_of_a_setting_given_up_is_its_distance_from_the_
     best = trial(0, [0.9, 0.9, 0.9, 0.9], climbed=[(50, 0.7), (100, 0.9)], finished=True)
     sampled = trial(2, climbed=[(50, 0.6)])
     assert race_of(best, sampled).estimate(sampled) == pytest.approx(0.8)
+
+
+def test_a_setting_that_failed_never_wins():
+    failed = trial(1, [0.99, 0.99])
+    failed.verdict = "failed: the kernel is too large for a number."
+    assert race_of(BEST, failed).winner is BEST
+    behind = trial(2, [0.7])
+    assert race_of(failed, behind).winner is behind
+    assert race_of(failed).winner is None

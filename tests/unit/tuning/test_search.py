@@ -100,6 +100,30 @@ def test_an_interrupt_keeps_what_has_been_found():
     assert search.race.winner.setting.family == "laplacian"
 
 
+@pytest.mark.parametrize("where", ["Optuna", "a callback"])
+def test_an_interrupt_between_two_fits_keeps_what_has_been_found(where, monkeypatch):
+    looks = []
+
+    def interrupted(*args):
+        looks.append(1)
+        if len(looks) == 3:
+            raise KeyboardInterrupt
+        return False
+
+    on_trial = interrupted if where == "a callback" else lambda trial: False
+    if where == "Optuna":
+        near = Space.near
+        monkeypatch.setattr(Space, "near", lambda self, setting: interrupted() or near(self, setting))
+    examiner = Examiner()
+    # The later the better, so that each trial is the best when it ends.
+    monkeypatch.setattr(examiner, "examine", lambda *args, **kwargs: Mark(0.5 + 0.001 * len(looks), 0.1))
+    search = Search(examiner, Race(3, 1.0), StoppedClock(None, 0.0), 12, 0, on_trial)
+    search.run()
+    assert search.reason == "it was interrupted"
+    assert search.race.winner.is_finished
+    assert all(trial.verdict and trial.ended_at for trial in search.race.trials)
+
+
 def test_a_setting_that_fails_is_not_the_end_of_the_search_unless_it_is_the_first():
     examiner = Examiner()
     examine = examiner.examine
@@ -118,6 +142,20 @@ def test_a_setting_that_fails_is_not_the_end_of_the_search_unless_it_is_the_firs
     family = "linear"
     with pytest.raises(PegasosError, match="too large"):
         run(examiner)
+
+
+def test_where_the_only_setting_fails_after_its_first_fit_its_error_is_raised():
+    examiner = Examiner()
+    examine = examiner.examine
+
+    def failing(setting, fold, *args, **kwargs):
+        if fold == 1:
+            raise PegasosError("the kernel is too large for a number.")
+        return examine(setting, fold, *args, **kwargs)
+
+    examiner.examine = failing
+    with pytest.raises(PegasosError, match="too large"):
+        run(examiner, n_trials=1)
 
 
 def test_a_perfect_score_ends_the_search():

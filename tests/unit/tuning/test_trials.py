@@ -102,3 +102,12 @@ def test_what_is_trained_on_is_the_beginning_of_the_fold(monkeypatch):
     monkeypatch.setattr(PegasosClassifier, "fit", lambda self, X, y: sizes.append(len(y)) or fit(self, X, y))
     examiner_of().examine(LINEAR, 0, 50, limit=None, rival=1.0)
     assert sizes == [50]
+
+
+def test_a_setting_that_is_trained_on_a_sample_is_asked_about_as_many_rows_and_at_least_1000(monkeypatch):
+    asked = []
+    examiner = examiner_of(metric="custom", scorer=lambda model, rows, truth: asked.append(len(truth)) or 0.5)
+    monkeypatch.setattr("pegasos.tuning.trials._fewest_asked", 60)
+    for n_rows in (50, 80, 200):
+        examiner.examine(LINEAR, 0, n_rows, limit=None, rival=1.0)
+    assert asked == [60, 80, 100]
