@@ -49,7 +49,7 @@ def draw(rows: list[Row]) -> None:
 
 
 def _panels(axes: list, rows: list[Row]) -> None:
-    for ax, row in zip(axes, rows, strict=True):
+    for ax, row in zip(axes, rows, strict=False):
         for name, runs in row.runs.items():
             seconds, distance = _best(runs)
             colour, marker, width = _styles[name]

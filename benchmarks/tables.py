@@ -32,11 +32,11 @@ class Row:
     def ratio(self) -> float | None:
         """Seconds of the fastest rival over ours; None where we miss the target.
 
-        Where all rivals miss it, what the slowest of them was given is a lower bound.
+        Where all rivals miss it, the shortest of their longest runs is a lower bound of what any of them needs.
         """
         ours = self.outcomes[_ours]
         rivals = [one for name, one in self.outcomes.items() if name != _ours]
-        good = [one.seconds for one in rivals if one.reached] or [max(one.seconds for one in rivals)]
+        good = [one.seconds for one in rivals if one.reached] or [one.seconds for one in rivals]
         return min(good) / ours.seconds if ours.reached else None
 
 

@@ -80,8 +80,7 @@ static Found checked_scores(const OwnedRows& rows, GivenWeights weights, WeightA
   std::vector<Inspection> found(static_cast<std::size_t>(parts));
   nb::gil_scoped_release release;
   in_parts(n, parts, [&](Index part, Index begin, Index end) {
-    found[std::size_t(part)] =
-        loops().checked_scores(rows.rows, weights.data(), n_vectors, out.data(), begin, end);
+    found[std::size_t(part)] = loops().checked_scores(rows.rows, weights.data(), n_vectors, out.data(), begin, end);
   });
   return first_of(found);
 }

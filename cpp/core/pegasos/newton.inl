@@ -24,8 +24,8 @@ inline void residuals(const Problem& problem, const Buffer& weights, const Buffe
 // Below this share of its largest value, 1/4, a row's curvature is nothing worth its price.
 inline constexpr double least_curvature = 1e-3;
 
-// The logistic function of r/softness and its derivative times softness, for some rows at a time; where it differs from 0 or
-// 1 by less than single precision shows, it is 0 or 1.
+// The logistic function of r/softness and its derivative times softness, for some rows at a time; where it differs from
+// 0 or 1 by less than single precision shows, it is 0 or 1.
 template <class W>
 struct Logistic {
   static constexpr int lanes = simd::vector_bytes / int(sizeof(W));

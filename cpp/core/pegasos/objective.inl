@@ -194,8 +194,8 @@ bool is_readable(const CsrRows<T, I>& rows, Index i) {
   return !outside;
 }
 
-// The scores of rows that nobody has looked at, in the same pass that looks: a row with NaN or infinity gets a score that
-// is not finite. Repeated columns add up, as they should.
+// The scores of rows that nobody has looked at, in the same pass that looks: a row with NaN or infinity gets a score
+// that is not finite. Repeated columns add up, as they should.
 inline Inspection checked_scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores,
                                  Index begin, Index end) {
   return visit(any_rows, [&]<class R>(const R& rows) {
