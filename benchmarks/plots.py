@@ -58,6 +58,7 @@ def _panels(axes: list, rows: list[Row]) -> None:
         ax.set_xlabel("seconds")
         ax.set_ylabel("distance from the optimum, relative")
         ax.set_ylim(top=2.0)
+        ax.xaxis.set_minor_formatter("")
         ax.grid(True, alpha=0.2)
 
 
