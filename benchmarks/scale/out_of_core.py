@@ -23,7 +23,7 @@ import numpy as np
 
 title = "Out of core: a file larger than the memory"
 _n_features, _block_rows = 100, 40_000
-_limit_beside = 1 << 29  # the interpreter, its libraries and the stacks of their threads
+_limit_beside = 1 << 30  # the interpreter and its libraries; what is computed in passing, some 20 bytes a row
 
 _program = """
 import json, resource, sys, time
