@@ -126,7 +126,7 @@ def constants_of(client):
     tiny = PegasosClassifier(lam=1e-2, tol=None, max_iter=TIMED_ROUNDS, random_state=0, client=client).fit(X, y)
     workers, vector = OnCluster(client, None), np.zeros(2_000_000)
     begun = perf_counter()
-    sum(map(len, client.gather([workers.place(vector)])))
+    sum(map(len, client.gather([workers.place(vector, is_apart=True)])))
     return {"latency": seconds_a_round(tiny), "bandwidth": 2 * vector.nbytes / (perf_counter() - begun)}
 
 
