@@ -40,17 +40,13 @@ def _compared(name: str, X: np.ndarray, y: np.ndarray, *, lam: float, target: fl
     ours = min(_ours(X, y, lam, target, best) for _ in range(_repeat))
     row: dict[str, object] = {"problem": name, "lam": lam, "target": target, "pegasos": ours}
     problems = [Problem(f"{name}-{c}", X, np.where(y == c, 1, -1).astype(np.int32)) for c in np.unique(y)]
+    rivals = {}
     for solver in installed():
         if solver.name == "pegasos" or solver.name in _left_out:
             continue
-        row[solver.name] = _rival(solver, problems, lam=lam, target=target, best=best, limit=_patience * ours)
-    reached = [value for key, value in row.items() if key in _solver_names(row) and isinstance(value, float)]
-    row["fastest rival / pegasos"] = min(reached) / ours if reached else f"> {_patience}"
-    return row
-
-
-def _solver_names(row: dict[str, object]) -> list[str]:
-    return [key for key in row if key not in ("problem", "lam", "target", "pegasos")]
+        rivals[solver.name] = _rival(solver, problems, lam=lam, target=target, best=best, limit=_patience * ours)
+    reached = [seconds for seconds in rivals.values() if isinstance(seconds, float)]
+    return {**row, **rivals, "fastest rival / pegasos": min(reached) / ours if reached else f"> {_patience}"}
 
 
 def _ours(X: np.ndarray, y: np.ndarray, lam: float, target: float, best: float) -> float:

@@ -21,6 +21,8 @@ using OrderArray = nb::ndarray<RowNumber, nb::ndim<1>, nb::c_contig, nb::device:
 using AnyFloatArray = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using GivenFloatArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using GivenWeights = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // The views together with the arrays they look into.
 struct OwnedRows {
@@ -48,6 +50,9 @@ Scalar scalar_of(nb::dlpack::dtype type, const char* name);
 
 // A float32 or float64 array of the given length as a buffer; `name` is for the message.
 Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name);
+
+void require_length(const Vector& vector, Index length);
+void require_side(const Matrix& matrix, Index side);
 
 // A float64 vector with one entry a row, of any stride.
 Column column_of(const InputArray& array, Index n, const char* name);

@@ -7,23 +7,12 @@
 namespace pegasos {
 
 using ChosenArray = nb::ndarray<RowNumber, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 static Chosen chosen_of(const OwnedProblem& owned, const ChosenArray& rows) {
   const Index n = Index(rows.shape(0));
   const auto inside = [&](RowNumber i) { return Index(i) < owned.problem.rows.n_rows; };
   if (!std::all_of(rows.data(), rows.data() + n, inside)) throw std::invalid_argument("a chosen row is out of bounds.");
   return {rows.data(), n};
-}
-
-static void require_length(const Vector& vector, Index length) {
-  if (Index(vector.shape(0)) != length) throw std::invalid_argument("a vector has the wrong length.");
-}
-
-static void require_side(const Matrix& matrix, Index side) {
-  if (Index(matrix.shape(0)) != side || Index(matrix.shape(1)) != side)
-    throw std::invalid_argument("a matrix has the wrong size.");
 }
 
 static void chosen_scores(const OwnedProblem& owned, ChosenArray rows, Vector weights, Vector out) {

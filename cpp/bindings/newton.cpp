@@ -9,18 +9,6 @@
 
 namespace pegasos {
 
-using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-static void require_length(const Vector& vector, Index length) {
-  if (Index(vector.shape(0)) != length) throw std::invalid_argument("a vector has the wrong length.");
-}
-
-static void require_side(const Matrix& matrix, Index side) {
-  if (Index(matrix.shape(0)) != side || Index(matrix.shape(1)) != side)
-    throw std::invalid_argument("a matrix has the wrong size.");
-}
-
 static void residuals(const OwnedProblem& owned, AnyFloatArray weights, AnyFloatArray out) {
   const Rows& rows = owned.problem.rows;
   const Buffer w = buffer_of(weights, rows.n_features + 1, "weights"), r = buffer_of(out, rows.n_rows, "out");
@@ -41,30 +29,14 @@ static std::tuple<double, double> slope(const OwnedProblem& owned, AnyFloatArray
   const Line line = line_of(owned.problem.rows, residual, other, t);
   const Index n = owned.problem.rows.n_rows, parts = parts_of(n, owned.problem.rows.threads);
   std::vector<Slope> found(static_cast<std::size_t>(parts));
-  {
-    nb::gil_scoped_release release;
-    in_parts(n, parts, [&](Index part, Index begin, Index end) {
-      found[std::size_t(part)] = loops().slope(owned.problem, line, softness, begin, end);
-    });
-  }
+  nb::gil_scoped_release release;
+  in_parts(n, parts, [&](Index part, Index begin, Index end) {
+    found[std::size_t(part)] = loops().slope(owned.problem, line, softness, begin, end);
+  });
   Slope sum;
   for (const Slope& one : found) sum.first += one.first, sum.second += one.second;
   return {sum.first, sum.second};
 }
-
-// What the parts of a pass add up, the first of them in the caller's own array.
-struct Sums {
-  double* first;
-  std::size_t length;
-  std::vector<double> others;
-
-  Sums(double* array, Index size, Index parts)
-      : first(array), length(std::size_t(size)), others(length * std::size_t(parts - 1)) {}
-  double* of(Index part) { return part > 0 ? others.data() + length * std::size_t(part - 1) : first; }
-  void combine() {
-    for (std::size_t k = 0; k < others.size(); ++k) first[k % length] += others[k];
-  }
-};
 
 static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owned, AnyFloatArray residual,
                                                         AnyFloatArray other, double t, double softness,

@@ -1,6 +1,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -25,18 +26,14 @@ static double dual_weights(const OwnedProblem& owned, GivenFloatArray alpha, Wei
   if (problem.rows.scalar == Scalar::float64 && buffer.scalar == Scalar::float32)
     throw std::invalid_argument("alpha of float64 rows must be float64.");
   const Index n = problem.rows.n_rows, side = problem.rows.n_features + 1, parts = parts_of(n, problem.rows.threads);
-  std::vector<double> sums(static_cast<std::size_t>(parts)), others(static_cast<std::size_t>((parts - 1) * side));
+  std::vector<double> gains(static_cast<std::size_t>(parts));
+  Sums sums(weights.data(), side, parts);
   nb::gil_scoped_release release;
   in_parts(n, parts, [&](Index part, Index begin, Index end) {
-    double* mine = part > 0 ? others.data() + (part - 1) * side : weights.data();
-    sums[std::size_t(part)] = loops().dual_weights(problem, buffer, mine, begin, end);
+    gains[std::size_t(part)] = loops().dual_weights(problem, buffer, sums.of(part), begin, end);
   });
-  double sum = sums[0];
-  for (Index part = 1; part < parts; ++part) {
-    sum += sums[std::size_t(part)];
-    for (Index j = 0; j < side; ++j) weights.data()[j] += others[std::size_t((part - 1) * side + j)];
-  }
-  return sum;
+  sums.combine();
+  return std::accumulate(gains.begin(), gains.end(), 0.0);
 }
 
 static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights weights) {

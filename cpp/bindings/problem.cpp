@@ -23,6 +23,14 @@ Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name) {
   return {array.data(), scalar_of(array.dtype(), name)};
 }
 
+void require_length(const Vector& vector, Index length) {
+  require(Index(vector.shape(0)) == length, "a vector has the wrong length.");
+}
+
+void require_side(const Matrix& matrix, Index side) {
+  require(Index(matrix.shape(0)) == side && Index(matrix.shape(1)) == side, "a matrix has the wrong size.");
+}
+
 static OwnedRows whole_rows(Layout layout, InputArray values, double bias) {
   require(values.ndim() == 2, "dense rows must be a matrix.");
   const Index n = Index(values.shape(0)), d = Index(values.shape(1));

@@ -40,4 +40,19 @@ void in_parts(Index n, Index parts, F&& f) {
   f(Index(0), begin(0), begin(1));
 }
 
+// What the parts of a pass add up, each on its own and the first of them in the caller's array.
+struct Sums {
+  double* first;
+  std::size_t length;
+  std::vector<double> others;
+
+  Sums(double* array, Index size, Index parts)
+      : first(array), length(std::size_t(size)), others(length * std::size_t(parts - 1)) {}
+  double* of(Index part) { return part > 0 ? others.data() + length * std::size_t(part - 1) : first; }
+  void combine() {
+    for (std::size_t begin = 0; begin < others.size(); begin += length)
+      for (std::size_t j = 0; j < length; ++j) first[j] += others[begin + j];
+  }
+};
+
 }  // namespace pegasos

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Event
@@ -15,6 +15,7 @@ from joblib import effective_n_jobs
 
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
+from pegasos.estimators._reductions import wait_for
 from pegasos.estimators._targets import Weights, class_totals, encode, find_classes
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.auto import Auto
@@ -130,10 +131,7 @@ def in_threads(tasks: Sequence[Callable[[Watcher], Result]], n_jobs: int | None)
     with ThreadPoolExecutor(min(len(tasks), effective_n_jobs(n_jobs))) as pool:
         futures = [pool.submit(task, watcher) for task in tasks]
         try:
-            # Short waits: a thread that waits without end may not notice an interrupt.
-            while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
-                if any(future.done() and future.exception() for future in futures):
-                    break
+            wait_for(futures)
         finally:
             stopped.set()
             for future in futures:

@@ -7,7 +7,7 @@ number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
 from time import perf_counter
@@ -64,10 +64,7 @@ def _in_threads(
     with ThreadPoolExecutor(n_threads) as pool:
         futures = [pool.submit(solve, k) for k in range(n_problems)]
         try:
-            # Short waits: a thread that waits without end may not notice an interrupt.
-            left = set(futures)
-            while left and not any(future.done() and future.exception() for future in futures):
-                left = wait(left, timeout=0.1, return_when=FIRST_EXCEPTION).not_done
+            wait_for(futures)
         except KeyboardInterrupt:
             interrupted.set()
             if all(future.result().n_steps == 0 for future in futures):
@@ -75,6 +72,14 @@ def _in_threads(
         finally:
             interrupted.set()  # one failed: the others need not go on
         return [future.result() for future in futures]
+
+
+def wait_for(futures: Sequence[Future[Any]]) -> None:
+    """Until all have ended, or one has failed."""
+    # Short waits: a thread that waits without end may not notice an interrupt.
+    while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
+        if any(future.done() and future.exception() for future in futures):
+            return
 
 
 def worst_status(solutions: Sequence[Solution]) -> Status:

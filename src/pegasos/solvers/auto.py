@@ -97,8 +97,7 @@ class Auto:
         while (done := self.visits(state)) < visits:
             if state.newton is not None:
                 self._newton_step(problem, state, state.newton)
-                return
-            if state.interior is not None:
+            elif state.interior is not None:
                 self._step_inside(problem, state, state.interior)
             elif state.pegasos is not None:
                 if done >= state.next_choice * n:

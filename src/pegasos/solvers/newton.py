@@ -25,6 +25,7 @@ from pegasos import _core
 from pegasos.problem import Floats, Problem, Rows, inner
 
 Vector = npt.NDArray[np.float64]
+Sums = tuple[float, float, float, int]  # the losses, the gap, the sum of alpha, and how many rows bend the objective
 
 _first_softness = 0.6
 _smaller = 0.4  # softness, when its minimum is near enough
@@ -65,6 +66,14 @@ class NewtonState:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "sample": None}
+
+    def take_stock(self, rows: Problem, loss: float, gap: float, alpha_sum: float, curved: int) -> None:
+        """What the sums of a pass over the rows looked at say."""
+        self.primal = 0.5 * rows.lam * inner(self.weights, self.weights) + loss / rows.total
+        square = inner(self.sum, self.sum) / (rows.lam * rows.total) / rows.total
+        self.dual = alpha_sum / rows.total - 0.5 * square
+        self.smoothing = gap / rows.total
+        self.curved = curved
 
     @property
     def gap(self) -> float:
@@ -161,29 +170,24 @@ class Newton:
         rows = _sample(problem, stride)
         if not rows.cost.any():
             stride, rows = 1, problem
-        residual, alpha, total = self._known(rows, state.weights, state.softness)
+        residual, alpha, total, found = self._known(rows, state.weights, state.softness)
         state.stride, state.sample, state.factor = stride, rows, None
         state.residual, state.other, state.alpha, state.sum = residual, residual.copy(), alpha, total
         state.visits += rows.rows.n_rows
-        self._smooth(rows, state, 0.0)
+        state.take_stock(rows, *found)
 
-    def _known(self, rows: Problem, weights: Vector, softness: float) -> tuple[Floats, Floats, Vector]:
-        """The residuals of some weights, alpha, and the sum of alpha_i sign_i x_i."""
+    def _known(self, rows: Problem, weights: Vector, softness: float) -> tuple[Floats, Floats, Vector, Sums]:
+        """The residuals of some weights, alpha, the sum of alpha_i sign_i x_i, and what else was added up."""
         residual, alpha = (np.zeros(rows.rows.n_rows, self.dtype) for _ in range(2))
         total = np.zeros(len(weights))
         _core.residuals(rows.native, weights.astype(self.dtype), residual)
-        _core.smooth(rows.native, residual, residual, 0.0, softness, alpha, total)
-        return residual, alpha, total
+        found = _core.smooth(rows.native, residual, residual, 0.0, softness, alpha, total)
+        return residual, alpha, total, found
 
     def _smooth(self, rows: Problem, state: NewtonState, t: float) -> None:
         """Go to t on the line from the residuals to the others, and take stock there."""
-        loss, gap, alpha_sum, state.curved = _core.smooth(
-            rows.native, state.residual, state.other, t, state.softness, state.alpha, state.sum
-        )
-        state.primal = 0.5 * rows.lam * inner(state.weights, state.weights) + loss / rows.total
-        square = inner(state.sum, state.sum) / (rows.lam * rows.total) / rows.total
-        state.dual = alpha_sum / rows.total - 0.5 * square
-        state.smoothing = gap / rows.total
+        found = _core.smooth(rows.native, state.residual, state.other, t, state.softness, state.alpha, state.sum)
+        state.take_stock(rows, *found)
 
     def _direction(self, rows: Problem, state: NewtonState, gradient: Vector) -> Vector:
         """Where the quadratic that touches the smoothed objective has its minimum; nan where rounding hides it."""
