@@ -70,6 +70,7 @@ def test_an_unknown_instruction_set_is_refused_with_a_sentence():
 @pytest.mark.skipif(platform.machine().lower() not in {"x86_64", "amd64"}, reason="AVX2 belongs to x86-64")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the symbols of an ELF object")
 @pytest.mark.skipif(not (shutil.which("c++") and shutil.which("nm")), reason="needs a compiler and nm")
+@pytest.mark.slow
 def test_code_for_avx2_defines_nothing_outside_its_namespace(tmp_path):
     compiled = tmp_path / "loops.o"
     flags = ["-std=c++20", "-O2", "-fPIC", "-mavx2", "-mfma", "-DPEGASOS_ISA=avx2", f"-I{ROOT / 'cpp' / 'core'}"]

@@ -25,9 +25,9 @@ from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
 from pegasos.solvers.driver import Solver
-from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
 from pegasos.solvers.pegasos import Pegasos
+from pegasos.solvers.split_ascent import SplitAscent
 
 
 class PegasosClassifier(CertifiedClassifier):
@@ -341,7 +341,7 @@ class PegasosClassifier(CertifiedClassifier):
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":
             return self._pegasos_for(n, np.float64, is_joint=is_joint)
-        ascent = JointAscent(dtype) if is_joint else DualAscent(dtype)
+        ascent = JointAscent(dtype) if is_joint else SplitAscent(dtype)
         if self.solver == "dual":
             solver: Any = ascent
         else:

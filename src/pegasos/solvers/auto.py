@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pegasos.certificate import better_within_bounds, certify, stretched
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import Review
-from pegasos.solvers.dual_ascent import DualAscent, DualState
+from pegasos.solvers.dual_ascent import Climbing, DualAscent
 from pegasos.solvers.interior_point import InteriorPoint, InteriorState
 from pegasos.solvers.newton import Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
@@ -38,7 +38,7 @@ class AutoState:
 
     seed: int
     pegasos: PegasosState | None = None
-    dual: DualState | None = None
+    dual: Climbing | None = None
     interior: InteriorState | None = None
     newton: NewtonState | None = None
     visits_before: int = 0  # by others than the dual state
@@ -108,7 +108,7 @@ class Auto:
             else:
                 end_of_epoch = n * (done // n + 1)
                 self._advance_one(problem, state, min(visits, end_of_epoch))
-                if self.visits(state) == end_of_epoch:
+                if self.visits(state) >= end_of_epoch:
                     self._consider_interior(problem, state)
 
     def next_look(self, problem: Problem, state: AutoState) -> int:
@@ -243,11 +243,10 @@ class Auto:
             state.interior = self.interior.enter(problem, alpha, weights, chosen)
             state.gaps.clear()
 
-    def _price(self, problem: Problem, dual: DualState) -> tuple[bool, float]:
+    def _price(self, problem: Problem, dual: Climbing) -> tuple[bool, float]:
         """Whether to take all rows, where that is cheap: shrinking may err; and the price of an interior point."""
         price_of_all = self.interior.price(problem.rows.n_rows, problem.rows.n_features)
-        left = dual.counters.active or problem.rows.n_rows  # none left: all come back
-        price = self.interior.price(left, problem.rows.n_features)
+        price = self.interior.price(dual.n_left or problem.rows.n_rows, problem.rows.n_features)
         all_rows = price_of_all < max(_cheap, 2.0 * price)
         return all_rows, price_of_all if all_rows else price
 
@@ -269,7 +268,7 @@ class Auto:
         assert state.dual is not None
         alpha = state.dual.alpha.copy()
         alpha[interior.chosen] = interior.alpha
-        moved = self.ascent.enter(problem, alpha, state.dual.counters.random)
+        moved = self.ascent.enter(problem, alpha, state.dual.random)
         if self.ascent.dual(problem, moved) > self.ascent.dual(problem, state.dual):
             state.visits_before += self.ascent.visits(state.dual)
             state.steps_before += self.ascent.steps(state.dual)

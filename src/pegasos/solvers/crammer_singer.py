@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.problem import Floats
 from pegasos.solvers.auto import Auto, AutoState
-from pegasos.solvers.dual_ascent import DualAscent, DualState
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, DualState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 
@@ -67,7 +67,7 @@ class JointAscent(DualAscent):
                 problem.native, state.counters, state.weights, state.alpha, state.step, state.order, n_visits
             )
 
-    def point(self, problem: Any, state: DualState) -> tuple[npt.NDArray[np.float64], Floats]:
+    def point(self, problem: Any, state: Climbing) -> tuple[npt.NDArray[np.float64], Floats]:
         """The weights and the dual point, as the loop has them."""
         weights, alpha = super().point(problem, state)
         return problem.picked_up(weights), alpha
@@ -78,7 +78,7 @@ class JointAscent(DualAscent):
     def _zero_weights(self, problem: Any) -> Floats:
         return np.zeros(problem.laid_out_shape, self.dtype)
 
-    def _settle(self, problem: Any, state: DualState, weights: npt.NDArray[np.float64], dual: float) -> None:
+    def _settle(self, problem: Any, state: Climbing, weights: npt.NDArray[np.float64], dual: float) -> None:
         super()._settle(problem, state, problem.laid_out(weights), dual)
 
 

@@ -8,6 +8,7 @@ converges linearly. Rows that shrinking left out come back whenever a certificat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,41 @@ from pegasos.solvers.driver import Review
 _small = 1_000_000  # values: below, a certificate costs nothing worth saving
 
 
+class Climbing(Protocol):
+    """What is asked of a state, whoever does the climbing."""
+
+    weights: Floats
+    target: float  # a review is due when the estimate of the relative gap falls below this
+    alpha_sum: float  # sum_i alpha_i (1 - sign_i offset_i)
+
+    @property
+    def alpha(self) -> Any:
+        """The dual point."""
+
+    @property
+    def visits(self) -> int:
+        """Rows visited so far."""
+
+    @property
+    def sweep_gap(self) -> float:
+        """The duality gap, times total, as the last sweep saw it."""
+
+    @property
+    def random(self) -> int:
+        """Where the generator stands."""
+
+    @property
+    def n_left(self) -> int:
+        """How many rows shrinking has left in the sweep; 0: all come back."""
+
+    @property
+    def left(self) -> npt.NDArray[np.uint32]:
+        """These rows, in no order."""
+
+    def recall_all_rows(self) -> None:
+        """Sweep over all rows again."""
+
+
 @dataclass
 class DualState:
     """Everything a run needs to go on: plain arrays and counters, picklable."""
@@ -29,7 +65,45 @@ class DualState:
     alpha: Floats
     step: Floats
     order: npt.NDArray[np.uint32]
-    target: float = np.inf  # a review is due when the estimate of the relative gap falls below this
+    target: float = np.inf
+
+    @property
+    def visits(self) -> int:
+        """Rows visited so far."""
+        return self.counters.visits
+
+    @property
+    def sweep_gap(self) -> float:
+        """The duality gap, times total, as the last sweep saw it."""
+        return self.counters.sweep_gap
+
+    @property
+    def alpha_sum(self) -> float:
+        """sum_i alpha_i (1 - sign_i offset_i)."""
+        return self.counters.alpha_sum
+
+    @alpha_sum.setter
+    def alpha_sum(self, value: float) -> None:
+        self.counters.alpha_sum = value
+
+    @property
+    def random(self) -> int:
+        """Where the generator stands."""
+        return self.counters.random
+
+    @property
+    def n_left(self) -> int:
+        """How many rows shrinking has left in the sweep; 0: all come back."""
+        return self.counters.active
+
+    @property
+    def left(self) -> npt.NDArray[np.uint32]:
+        """These rows, in no order."""
+        return self.order[: self.n_left]
+
+    def recall_all_rows(self) -> None:
+        """Sweep over all rows again."""
+        self.counters.recall_all_rows()
 
 
 @dataclass(frozen=True)
@@ -38,11 +112,11 @@ class DualAscent:
 
     dtype: npt.DTypeLike = np.float64
 
-    def start(self, problem: Problem, seed: int) -> DualState:
+    def start(self, problem: Problem, seed: int) -> Any:
         """The zero dual point."""
         return self.enter(problem, np.zeros(problem.alpha_shape, self.dtype), seed)
 
-    def enter(self, problem: Problem, alpha: Floats, seed: int) -> DualState:
+    def enter(self, problem: Problem, alpha: Floats, seed: int) -> Any:
         """A dual point of these rows, brought within its bounds."""
         alpha = problem.within_bounds(alpha).astype(self.dtype, copy=False)
         largest = np.finfo(np.dtype(self.dtype)).max
@@ -61,15 +135,15 @@ class DualAscent:
             self._settle(problem, state, *dual_point(problem, alpha))
         return state
 
-    def steps(self, state: DualState) -> int:
+    def steps(self, state: Climbing) -> int:
         """Coordinate steps taken so far."""
-        return state.counters.visits
+        return state.visits
 
-    def visits(self, state: DualState) -> int:
+    def visits(self, state: Climbing) -> int:
         """Rows visited so far."""
-        return state.counters.visits
+        return state.visits
 
-    def advance_to(self, problem: Problem, state: DualState, visits: int) -> None:
+    def advance_to(self, problem: Problem, state: Any, visits: int) -> None:
         """Visit the rows that are missing."""
         n_visits = visits - state.counters.visits
         if n_visits > 0:
@@ -77,23 +151,22 @@ class DualAscent:
                 problem.native, state.counters, state.weights, state.alpha, state.step, state.order, n_visits
             )
 
-    def next_look(self, problem: Problem, state: DualState) -> int:
+    def next_look(self, problem: Problem, state: Climbing) -> int:
         """The end of a sweep over the rows left, on data where a whole epoch of such sweeps would take long."""
         n, visits = problem.rows.n_rows, self.visits(state)
         end_of_epoch = (visits // n + 1) * n
         if n * problem.rows.n_features <= _small:
             return end_of_epoch
-        left = state.counters.active or n  # none left: all come back
-        return min(end_of_epoch, visits + max(left, n // 16))
+        return min(end_of_epoch, visits + max(state.n_left or n, n // 16))
 
-    def review_due(self, problem: Problem, state: DualState, epoch: int | None, tol: float | None) -> bool:
+    def review_due(self, problem: Problem, state: Climbing, epoch: int | None, tol: float | None) -> bool:
         """When the loop's own estimate of the gap is small enough, and now and then."""
         is_small = problem.rows.n_rows * problem.rows.n_features <= _small
         if epoch is not None and (epoch & (epoch - 1)) == 0 and (epoch >= 16 or is_small):
             return True
         return tol is not None and not self.estimate(problem, state) > min(tol, state.target)
 
-    def review(self, problem: Problem, state: DualState, tol: float | None) -> Review:
+    def review(self, problem: Problem, state: Climbing, tol: float | None) -> Review:
         """The certificate of the dual point; what rounding has done to the weights is undone."""
         certificate, weights = certify_dual(problem, state.alpha)
         if certificate.is_finite:
@@ -102,27 +175,27 @@ class DualAscent:
             # Shrinking was too bold, or the estimate: look at all rows again, and believe it less next time.
             if self.estimate(problem, state) <= min(tol, state.target):
                 state.target = 0.5 * min(tol, state.target)
-            state.counters.recall_all_rows()
+            state.recall_all_rows()
         return Review(certificate, weights, state.alpha)
 
-    def point(self, problem: Problem, state: DualState) -> tuple[npt.NDArray[np.float64], Floats]:
+    def point(self, problem: Problem, state: Climbing) -> tuple[npt.NDArray[np.float64], Floats]:
         """The weights and the dual point, as the loop has them."""
         return state.weights.astype(np.float64), state.alpha
 
-    def dual(self, problem: Problem, state: DualState) -> float:
+    def dual(self, problem: Problem, state: Climbing) -> float:
         """D(alpha) as the loop knows it."""
         square = inner(state.weights, state.weights)
-        return state.counters.alpha_sum / problem.total - 0.5 * problem.lam * square
+        return state.alpha_sum / problem.total - 0.5 * problem.lam * square
 
-    def rows(self, problem: Problem, state: DualState, *, all_rows: bool) -> npt.NDArray[np.uint32]:
+    def rows(self, problem: Problem, state: Climbing, *, all_rows: bool) -> npt.NDArray[np.uint32]:
         """The rows that have a cost: all, or those that shrinking has left in the sweep."""
-        n, left = problem.rows.n_rows, state.counters.active
-        rows = np.arange(n, dtype=np.uint32) if all_rows or left == 0 else np.sort(state.order[:left])
+        everyone = np.arange(problem.rows.n_rows, dtype=np.uint32)
+        rows = everyone if all_rows or state.n_left == 0 else np.sort(state.left)
         return rows[problem.cost[rows] > 0.0]
 
-    def estimate(self, problem: Problem, state: DualState) -> float:
+    def estimate(self, problem: Problem, state: Climbing) -> float:
         """The relative gap, as the last sweep saw it."""
-        gap = state.counters.sweep_gap / problem.total
+        gap = state.sweep_gap / problem.total
         primal = self.dual(problem, state) + gap
         return gap / primal if primal > 0.0 else 0.0
 
@@ -132,7 +205,7 @@ class DualAscent:
     def _zero_weights(self, problem: Problem) -> Floats:
         return np.zeros(problem.weights_shape, self.dtype)
 
-    def _settle(self, problem: Problem, state: DualState, weights: npt.NDArray[np.float64], dual: float) -> None:
+    def _settle(self, problem: Problem, state: Climbing, weights: npt.NDArray[np.float64], dual: float) -> None:
         with np.errstate(over="ignore"):
             state.weights[:] = weights
-        state.counters.alpha_sum = problem.total * (dual + 0.5 * problem.lam * inner(weights, weights))
+        state.alpha_sum = problem.total * (dual + 0.5 * problem.lam * inner(weights, weights))

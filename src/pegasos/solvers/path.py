@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +55,7 @@ class NearbyAscent(DualAscent):
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DualState:
         """A dual point of these rows, and the rows that may move from there."""
-        state = super().enter(problem, alpha, seed)
+        state: DualState = super().enter(problem, alpha, seed)
         self._recall(problem, state, problem.rows.scores_of(state.weights.astype(np.float64)))
         return state
 
@@ -68,7 +69,7 @@ class NearbyAscent(DualAscent):
         self._recall(problem, carried, before.kept[0] * factor)
         return carried
 
-    def review(self, problem: Problem, state: DualState, tol: float | None) -> Review:
+    def review(self, problem: Problem, state: Any, tol: float | None) -> Review:
         """The certificate; where the gap is open, the rows that may move are chosen anew."""
         review = super().review(problem, state, tol)
         if tol is not None and not review.certificate.relative_gap <= tol:
@@ -122,4 +123,5 @@ def _carried(solver: Auto, last: Solution, before: ScoredProblem, problem: Score
     if ended is None or ended.dual is None or ended.pegasos is not None:
         return solver.enter(problem, last.alpha, seed)
     assert isinstance(solver.ascent, NearbyAscent)
+    assert isinstance(ended.dual, DualState)
     return AutoState(seed, dual=solver.ascent.carry_over(ended.dual, before, problem, seed))

@@ -160,7 +160,8 @@ def dying_in_round(monkeypatch, client, number):
     return dead
 
 
-@pytest.mark.parametrize("recipes_kept", [20, 2])  # with 2, the scheduler has forgotten how shares were made
+# With 2, the scheduler has forgotten how shares were made.
+@pytest.mark.parametrize("recipes_kept", [pytest.param(20, marks=pytest.mark.slow), 2])
 def test_a_dead_worker_is_survived(recipes_kept, processes, monkeypatch):
     processes.wait_for_workers(2)
     monkeypatch.setattr(_rounds, "recipes_kept", recipes_kept)
