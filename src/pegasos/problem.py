@@ -364,7 +364,7 @@ class Problem:
 
     def within_bounds(self, alpha: Floats) -> Floats:
         """The dual point, clipped to 0 <= alpha_i <= cost_i."""
-        return np.minimum(np.maximum(alpha, 0.0), self.cost)
+        return np.clip(alpha, 0.0, self.cost)
 
     def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
         """w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""

@@ -83,6 +83,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
             rows = self._shared(rows, self._scheme.n_problems(len(classes)))
             members = self._scheme.members(codes, len(classes))
             problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
+            del codes  # eight bytes a row that nobody reads any more
             is_joint = self._scheme.n_vectors(len(classes)) > 1
             solvers = [self._solver(rows, n, is_joint=is_joint) for n in sizes(members, rows.n_rows)]
             seed = self._seed()
@@ -369,8 +370,10 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
         self._free_intercepts = np.array([s.intercept for s in solutions])
         self._intercept_reach = np.array([s.intercept_reach for s in solutions])
         alphas = [s.alpha.T for s in solutions]
-        shared = np.stack(alphas) if isinstance(members[0], slice) else alphas
-        self.alpha_ = alphas[0] if len(alphas) == 1 else shared
+        if len(alphas) == 1:
+            self.alpha_ = alphas[0]
+        else:
+            self.alpha_ = np.stack(alphas) if isinstance(members[0], slice) else alphas
         self.certificate_ = combine([s.certificate for s in solutions])
         self.trace_ = trace
         self.n_iter_ = max(s.n_epochs for s in solutions)
