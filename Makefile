@@ -86,7 +86,7 @@ stubs: $(VENV)/.lint
 	$(BIN)/python -m nanobind.stubgen --quiet -m pegasos._core -o src/pegasos/_core.pyi
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx -q -W -n -d build/doctrees docs build/docs
+	$(BIN)/python -m sphinx -q -W -n -E -a -d build/doctrees docs build/docs
 	$(BIN)/python docs/_site/links.py build/docs
 
 bench: $(VENV)/.bench
