@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
+.PHONY: help demo test test-slow lint format stubs docs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
 	experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -16,6 +16,7 @@ help:
 	@echo "make lint                 ruff, mypy, clang-format, import-linter, stubs"
 	@echo "make format               rewrite the sources in the house style"
 	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
+	@echo "make docs                 the site, into build/docs; no warning, no dead link"
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make bench-online         rows a second of the online learners"
@@ -54,13 +55,17 @@ $(VENV)/.bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group bench
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
 demo: $(VENV)/.demo
 	$(BIN)/python -m pegasos.demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -m "not slow"
 
-test-slow: $(VENV)/.test
+test-slow: $(VENV)/.test $(VENV)/.docs
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.lint
@@ -79,6 +84,10 @@ format: $(VENV)/.lint
 
 stubs: $(VENV)/.lint
 	$(BIN)/python -m nanobind.stubgen --quiet -m pegasos._core -o src/pegasos/_core.pyi
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -W -n -E -a -d build/doctrees docs build/docs
+	$(BIN)/python docs/_site/links.py build/docs
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run

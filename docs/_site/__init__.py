@@ -1,0 +1,1 @@
+"""What the documentation's site needs beyond Sphinx: formulas, the gallery, links."""

@@ -1,0 +1,57 @@
+"""The documentation's site is built without a warning, and no link in it leads nowhere."""
+
+import importlib.util
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINKS = ROOT / "docs" / "_site" / "links.py"
+
+
+@pytest.fixture
+def faults():
+    return runpy.run_path(str(LINKS), run_name="links")["faults"]
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ('<a href="other.html#there">x</a><a href="https://example.org">x</a><img src="data:image/png,">', None),
+        ('<a href="none.html">x</a>', "index.html refers to none.html, which does not exist."),
+        ('<a href="other.html#gone">x</a>', "index.html refers to other.html#gone, a place that is not on that page."),
+        ('<a href="#gone">x</a>', "index.html refers to #gone, a place that is not on that page."),
+        ('<img src="lost.png">', "index.html refers to lost.png, which does not exist."),
+        ('<script src="https://a.org/b.js"></script>', "index.html loads https://a.org/b.js over the network."),
+        ('<link rel="stylesheet" href="//a.org/b.css">', "index.html loads //a.org/b.css over the network."),
+    ],
+)
+def test_links_that_lead_nowhere_and_requests_are_found(faults, tmp_path, body, sentence):
+    (tmp_path / "index.html").write_text(f"<html><body>{body}</body></html>")
+    (tmp_path / "other.html").write_text('<html><body><p id="there"></p></body></html>')
+    assert faults(tmp_path) == ([] if sentence is None else [sentence])
+
+
+def test_links_between_the_pages_lead_to_files():
+    """Also where they are read on a forge, without the site."""
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf8")):
+            if "://" not in target and "$" not in target and "\\" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("furo") is None, reason="needs the dependency group docs")
+def test_the_site_is_built_without_a_warning(tmp_path, faults):
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-d", tmp_path / "trees", ROOT / "docs", site]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert faults(site) == []
+    assert "<math" in (site / "theory" / "convergence.html").read_text(encoding="utf8")
+    gallery = (site / "gallery.html").read_text(encoding="utf8")
+    assert all(f"examples/{script.name}" in gallery for script in (ROOT / "examples").glob("*.py"))
