@@ -179,39 +179,44 @@ inline Inspection inspect(const Rows& any_rows, double* squared_norms, Index beg
 }
 
 template <class T>
-bool is_readable(const DenseRows<T>&, Index) {
+bool are_readable(const DenseRows<T>&, Index, Index) {
   return true;
 }
 
-// Whether row i lies within the stored values and its columns within the features.
+// Whether rows begin..end lie within the stored values and their columns within the features. The columns of rows in
+// order are one stretch, which is looked at as a whole.
 template <class T, class I>
-bool is_readable(const CsrRows<T, I>& rows, Index i) {
-  using U = std::make_unsigned_t<I>;
-  const Index begin = rows.starts[i], end = rows.starts[i + 1];
-  if (begin < 0 || begin > end || end > Index(rows.starts[rows.n_rows])) return false;
-  bool outside = false;
-  for (Index k = begin; k < end; ++k) outside |= U(rows.indices[k]) >= U(rows.n_features);
-  return !outside;
+bool are_readable(const CsrRows<T, I>& rows, Index begin, Index end) {
+  const I* starts = rows.starts;
+  bool in_order = starts[begin] >= 0 && starts[end] <= starts[rows.n_rows];
+  for (Index i = begin; i < end; ++i) in_order &= starts[i] <= starts[i + 1];
+  return in_order &&
+         simd::all_within(rows.indices + starts[begin], Index(starts[end] - starts[begin]), I(rows.n_features));
 }
 
 // The scores of rows that nobody has looked at, in the same pass that looks: a row with NaN or infinity gets a score
-// that is not finite. Repeated columns add up, as they should.
+// that is not finite. Repeated columns add up, as they should. Rows are looked at in blocks that stay in the cache.
 inline Inspection checked_scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores,
                                  Index begin, Index end) {
   return visit(any_rows, [&]<class R>(const R& rows) {
+    constexpr Index block = 64;
     Inspection found;
-    for (Index i = begin; i < end; ++i) {
-      if (!is_readable(rows, i)) {
-        if (found.out_of_bounds < 0) found.out_of_bounds = i;
-        continue;
+    for (Index first = begin; first < end; first += block) {
+      const Index last = first + block < end ? first + block : end;
+      const bool all = are_readable(rows, first, last);
+      for (Index i = first; i < last; ++i) {
+        if (!all && !are_readable(rows, i, i + 1)) {
+          if (found.out_of_bounds < 0) found.out_of_bounds = i;
+          continue;
+        }
+        double sum = 0.0;
+        for (Index k = 0; k < n_vectors; ++k) {
+          const double score = rows.dot(i, weights + k * (rows.n_features + 1));
+          scores[i * n_vectors + k] = score;
+          sum += score;
+        }
+        if (!std::isfinite(sum) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;
       }
-      double sum = 0.0;
-      for (Index k = 0; k < n_vectors; ++k) {
-        const double score = rows.dot(i, weights + k * (rows.n_features + 1));
-        scores[i * n_vectors + k] = score;
-        sum += score;
-      }
-      if (!std::isfinite(sum) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;
     }
     return found;
   });

@@ -70,6 +70,22 @@ inline W dot(const X* x, const W* w, Index n, W rest) {
   return sum<W, L>((a + b) + (c + d)) + (sum<W, H>(e) + rest);
 }
 
+// Whether 0 <= x < bound for all of them.
+template <class T>
+inline bool all_within(const T* x, Index n, T bound) {
+  constexpr int L = vector_bytes / sizeof(T);
+  Vector<T, L> outside{};
+  Index i = 0;
+  for (; i + L <= n; i += L) {
+    const Vector<T, L> v = load<T, L>(x + i);
+    outside |= (v >= bound) | v;  // the sign bit tells
+  }
+  T rest = 0;
+  for (; i < n; ++i) rest |= T(-T(x[i] >= bound)) | x[i];
+  for (int lane = 0; lane < L; ++lane) rest |= outside[lane];
+  return rest >= 0;
+}
+
 // |x|^2 in double.
 template <class X>
 inline double squared_norm(const X* x, Index n) {
