@@ -60,6 +60,7 @@ class PegasosClassifier(CertifiedClassifier):
     average : {None, "uniform", "tail"}, default=None
         Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two.
     fit_intercept : bool, default=True
+        Whether there is an intercept.
     regularize_intercept : bool, default=True
         The intercept is the weight of a constant feature of value ``intercept_scaling``, regularised like the others.
         False: it is free, as in the textbook and in LIBSVM; the certificate is that of the joint problem. For the
@@ -96,6 +97,7 @@ class PegasosClassifier(CertifiedClassifier):
         Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
         of a single problem, whose sums are rounded differently for another number.
     random_state : int, RandomState or None, default=None
+        Seed of the order in which rows are visited.
     verbose : int, default=0
         1: a line for each certificate.
 
