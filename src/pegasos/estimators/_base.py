@@ -260,6 +260,34 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
         products = self._weight_products() if geometric else None
         return self._fitted_scheme.margins(scores, codes, products, len(self.classes_))
 
+    def report(self, X: Any, y: Any, path: Any = None) -> Any:
+        """One HTML page about the model: what is proved, how it does on these rows, what it looks at.
+
+        The page is a single file that needs no network; `pegasos.report` says more.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+            Those of the fit, or others: the page says which.
+        y : array of shape (n_rows,)
+            Their classes.
+        path : path, optional
+            A file to write the page to, such as "report.html".
+
+        Returns
+        -------
+        Report
+            Has the page in ``html``, writes it by ``write``, and shows it in a notebook.
+        """
+        from pegasos import report  # which knows the estimators: imported only here
+
+        if path is not None:
+            report.check_path(path)  # before the work
+        page = report.make(self, X, y)
+        if path is not None:
+            page.write(path)
+        return page
+
     def __sklearn_clone__(self) -> Any:
         """A clone keeps its prior as it is, fitted: that is what the prior is for."""
         clone = super().__sklearn_clone__()
