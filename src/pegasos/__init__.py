@@ -8,6 +8,7 @@ from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.linear_cv import PegasosClassifierCV
 from pegasos.estimators.warnings import GapWarning, PriorWarning
+from pegasos.persistence import load
 from pegasos.tuning.display import LamPathDisplay
 from pegasos.tuning.path import LamPath, lam_path
 
@@ -26,6 +27,7 @@ __all__ = [
     "PegasosError",
     "PriorWarning",
     "lam_path",
+    "load",
 ]
 __version__ = "0.1.0"
 
