@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.linear import PegasosClassifier
     from pegasos.estimators.linear_cv import PegasosClassifierCV
     from pegasos.estimators.warnings import GapWarning, PriorWarning
+    from pegasos.persistence import load
     from pegasos.tuning.auto import AutoPegasos
     from pegasos.tuning.display import LamPathDisplay
     from pegasos.tuning.path import LamPath, lam_path
@@ -26,6 +27,7 @@ __all__ = [
     "PegasosError",
     "PriorWarning",
     "lam_path",
+    "load",
 ]
 __version__ = "0.1.0"
 
@@ -42,8 +44,9 @@ _homes = {
     "PegasosError": "errors",
     "PriorWarning": "estimators.warnings",
     "lam_path": "tuning.path",
+    "load": "persistence",
 }
-_modules = ("certificate", "data", "kernels", "online", "solution", "theory")
+_modules = ("certificate", "data", "export", "kernels", "online", "report", "solution", "theory")
 
 
 def __getattr__(name: str) -> Any:

@@ -34,6 +34,7 @@ from pegasos.estimators._targets import (
 )
 from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, n_frames
 from pegasos.estimators.warnings import GapWarning
+from pegasos.persistence import Saved
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.driver import Model, Solver, Stop
@@ -65,7 +66,7 @@ def split(stacked: npt.NDArray[Any], problems: Sequence[Any]) -> list[npt.NDArra
     return [part[0] if len(part) == 1 else part for part in np.split(stacked, len(problems))]
 
 
-class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
+class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base of the classifiers; the parameters are those of the subclasses."""
 
     _solvers: tuple[str, ...]

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from pegasos.certificate import Certificate, certify
 from pegasos.errors import PegasosError
+from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
 from pegasos.estimators._budget import reduced
@@ -255,6 +256,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     _states: list[Any]
     _stream: KernelStream
     _solvers = ("auto", "pegasos", "decomposition")
+    _saved = _attributes.kernel
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from pegasos import _core
 from pegasos.certificate import Certificate
+from pegasos.estimators import _attributes
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target, read_values
 from pegasos.estimators._prior import LinearPrior
@@ -156,6 +157,7 @@ class PegasosClassifier(CertifiedClassifier):
     """
 
     _solvers = ("auto", "pegasos", "dual")
+    _saved = _attributes.linear
     _prior: LinearPrior | None
 
     def __init__(
