@@ -80,7 +80,7 @@ def _from_zip(path: str) -> Any:
             names = archive.namelist()
     except zipfile.BadZipFile as error:
         raise PegasosError(f"{path} is damaged: {error}.") from error
-    if "coef.npy" not in names:
+    if "contents.json" in names or "coef.npy" not in names:
         from pegasos import load
 
         return load(path)

@@ -22,6 +22,7 @@ from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.warnings import GapWarning
 
 _default_tol = 1e-3
+_found = "a solution for these rows, found now"
 _tighter = 0.1  # than tol: what our own solution may add to the gap of the weights
 
 
@@ -31,7 +32,8 @@ class Proof(NamedTuple):
     certificate: Certificate
     tol: float
     accuracy: float
-    at_least: float | None = None  # the share of the objective that is proved to be too much
+    source: str  # of the bound
+    at_least: float | None = None  # how far above the best possible it is proved to be, relatively
 
     @property
     def is_proved(self) -> bool:
@@ -41,11 +43,12 @@ class Proof(NamedTuple):
     @property
     def sentence(self) -> str:
         """Where the bound comes from, and whether it is good enough."""
-        source = "the model's own dual point" if self.at_least is None else "a solution for these rows, found now"
-        verdict = f"The bound is that of {source}; the relative gap {self.certificate.relative_gap:.1e} is "
+        verdict = f"The bound is that of {self.source}; the relative gap {self.certificate.relative_gap:.1e} is "
         verdict += f"{'within' if self.is_proved else 'above'} tol={self.tol:g}"
         if not self.is_proved and self.at_least:
-            verdict += f", and the objective is proved to be at least {100 * self.at_least:.2g} % too large"
+            verdict += (
+                f", and the objective is proved to be at least {100 * self.at_least:.2g} % above the best possible"
+            )
         return f"{verdict}."
 
 
@@ -56,7 +59,8 @@ def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> 
     if not isinstance(model, Weights):
         own = _own(model, X, y, aim)
         if own is not None and (own.relative_gap <= tol or not hasattr(model, "coef_")):
-            return Proof(own, tol, accuracy_of(model, X, y))
+            source = "the model's own dual point" if hasattr(model, "alpha_") else _found
+            return Proof(own, tol, accuracy_of(model, X, y), source)
     judge = _judge(model, given | aim, tol)
     with shown_progress(judge, quiet=quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)  # a bound it is all the same
@@ -64,8 +68,8 @@ def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> 
     best = judge.certificate_.primal
     _adopt(judge, model)
     certificate = judge.certify(X, y)
-    excess = max(0.0, certificate.primal - best) / certificate.primal if certificate.primal > 0.0 else 0.0
-    return Proof(certificate, tol, accuracy_of(judge, X, y), excess)
+    at_least = max(0.0, certificate.primal - best) / best if best > 0.0 else 0.0  # the optimum is below best
+    return Proof(certificate, tol, accuracy_of(judge, X, y), _found, at_least)
 
 
 def _aim(given: dict[str, Any]) -> dict[str, Any]:

@@ -69,11 +69,9 @@ def test_a_kernel_machine_and_text_labels(tmp_path, capsys):
 
 
 def test_rows_that_need_not_fit_into_memory_give_the_same_objective(rows, model, tmp_path, capsys):
-    path, state = tmp_path / "large.pegasos", tmp_path / "run.ckpt"
-    options = ["--lam", "0.01", "--memory", "1M", "--checkpoint", str(state), "--test", rows]
-    assert main(["train", rows, "-o", str(path), *options]) == 0
-    assert "accuracy" in capsys.readouterr().out
-    assert state.is_file()
+    path = tmp_path / "large.pegasos"
+    assert main(["train", rows, "-o", str(path), "--lam", "0.01", "--memory", "1M", "--test", rows]) == 0
+    assert f"on {rows}" in capsys.readouterr().out
     small, large = pegasos.load(model).certificate_, pegasos.load(path).certificate_
     assert large.primal == pytest.approx(small.primal, rel=2e-3)
 
@@ -134,6 +132,13 @@ def test_an_interrupt_before_any_model_says_that_nothing_was_written(rows, tmp_p
 def test_what_cannot_be_done_is_one_sentence(rows, failing, options, sentence, empty_folder):
     assert sentence in failing("train", rows, *(word.replace("@rows", rows) for word in options))
     assert list(empty_folder.iterdir()) == []
+
+
+def test_a_file_that_is_no_checkpoint_is_refused_and_kept(rows, failing, tmp_path):
+    state = tmp_path / "run.ckpt"
+    state.write_text("no state of a run")
+    assert "run.ckpt" in failing("train", rows, "-o", tmp_path / "m.pegasos", "--checkpoint", state)
+    assert state.read_text() == "no state of a run"
 
 
 @pytest.mark.parametrize(
