@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # What is left in the buffer has no reader either, and must not be flushed at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (ValueError, OSError, ImportError, MemoryError) as error:
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if parsed.debug:
             raise
         print(f"pegasos {parsed.command}: {_sentence(error)}", file=sys.stderr)
@@ -122,5 +122,5 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, MemoryError):
-        return "there is not enough memory; train with --memory, which reads the file block by block."
+        return f"there is not enough memory; train --memory reads block by block. {error}".rstrip()
     return next(iter(str(error).splitlines()), type(error).__name__)

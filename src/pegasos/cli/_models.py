@@ -117,11 +117,11 @@ def _weights(path: str, values: dict[str, Any]) -> Weights:
     try:
         coef = np.atleast_2d(np.asarray(values["coef"], np.float64))
         intercept = np.asarray(values.get("intercept", np.zeros(len(coef))), np.float64).reshape(-1)
+        classes = np.asarray(values["classes"]) if "classes" in values else None
     except (TypeError, ValueError) as error:
-        raise PegasosError(f"{path}: coef and intercept must be numbers.") from error
+        raise PegasosError(f"{path}: coef and intercept must be numbers, classes labels.") from error
     if coef.ndim != 2 or not coef.size or intercept.shape != (len(coef),):
         raise PegasosError(f"{path}: intercept must have a number for each row of coef, got {intercept.shape}.")
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise PegasosError(f"{path}: coef and intercept must be finite.")
-    classes = values.get("classes")
-    return Weights(coef, intercept, None if classes is None else np.asarray(classes))
+    return Weights(coef, intercept, classes)

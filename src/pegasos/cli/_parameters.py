@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from pegasos.cli._models import load_model
+from pegasos.cli._models import Weights, load_any
 from pegasos.errors import PegasosError
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
@@ -63,7 +63,8 @@ def model_of(arguments: argparse.Namespace) -> Any:
     if strange:
         raise PegasosError(f"{option_of(strange[0])} is a parameter of kernel machines: give --kernel as well.")
     if "prior" in given:
-        given["prior"] = load_model(given["prior"])
+        prior = load_any(given["prior"])
+        given["prior"] = (prior.coef, prior.intercept) if isinstance(prior, Weights) else prior
     return kind(**given)
 
 
@@ -137,7 +138,8 @@ def _reader_of(one: Parameter) -> Callable[[str], Any]:
         if one.words and text not in one.words:
             raise argparse.ArgumentTypeError(f"{one.name} must be one of {', '.join(one.words)}, got {text!r}")
         if not one.words and "str" not in one.annotation and "Any" not in one.annotation:
-            raise argparse.ArgumentTypeError(f"{one.name} must be a number, got {text!r}")
+            wanted = "a number" if "float" in one.annotation else "a whole number"
+            raise argparse.ArgumentTypeError(f"{one.name} must be {wanted}, got {text!r}")
         return text
 
     return read

@@ -7,6 +7,7 @@ that, and leave the weights as they are.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from pegasos.cli._progress import shown_progress
 from pegasos.cli._results import accuracy_of
 from pegasos.errors import PegasosError
 from pegasos.estimators._base import default_lam
+from pegasos.estimators._parameters import check_optional
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.warnings import GapWarning
 
@@ -45,16 +47,17 @@ class Proof(NamedTuple):
         """Where the bound comes from, and whether it is good enough."""
         verdict = f"The bound is that of {self.source}; the relative gap {self.certificate.relative_gap:.1e} is "
         verdict += f"{'within' if self.is_proved else 'above'} tol={self.tol:g}"
-        if not self.is_proved and self.at_least:
-            verdict += (
-                f", and the objective is proved to be at least {100 * self.at_least:.2g} % above the best possible"
-            )
+        if not self.is_proved and self.at_least and math.isfinite(self.at_least):
+            share = 100.0 * self.at_least
+            digits = f"{share:.0f}" if share >= 100.0 else f"{share:.2g}"
+            verdict += f", and the objective is proved to be at least {digits} % above the best possible"
         return f"{verdict}."
 
 
 def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> Proof:
     """The proof for the rows, of the problem of the model's parameters where no others are given."""
-    tol = given.get("tol", getattr(model, "tol", None)) or _default_tol
+    tol = next((tol for tol in (given.get("tol"), getattr(model, "tol", None)) if tol is not None), _default_tol)
+    check_optional("tol", tol)
     aim = _aim(given)
     if not isinstance(model, Weights):
         own = _own(model, X, y, aim)
@@ -113,7 +116,7 @@ def _adopt(judge: PegasosClassifier, model: Any) -> None:
     """Give a fitted classifier the weights of the model, if they are weights for its classes."""
     coef, intercept, classes = model if isinstance(model, Weights) else _weights_of(model)
     if classes is not None and not np.array_equal(classes, judge.classes_):
-        raise PegasosError(f"the rows have the classes {judge.classes_.tolist()}, but the model {list(classes)}.")
+        raise PegasosError(f"the rows have the classes {judge.classes_.tolist()}, but the model {classes.tolist()}.")
     if coef.shape != judge.coef_.shape:
         raise PegasosError(f"weights of shape {judge.coef_.shape} are needed for these rows, got {coef.shape}.")
     judge.coef_, judge.intercept_ = coef, intercept

@@ -120,7 +120,10 @@ class _Judge:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a loose setting has not converged is no news
             begun = perf_counter()
-            result = rival.fit(prepared, self.data, setting)
+            try:
+                result = rival.fit(prepared, self.data, setting)
+            except (ValueError, ArithmeticError, RuntimeError):  # it gave up
+                return Outcome(rival.name, False, perf_counter() - begun, float("inf"), setting)
             seconds = perf_counter() - begun
         above = self.above(*result)
         return Outcome(rival.name, above <= self.target, seconds, above, setting)

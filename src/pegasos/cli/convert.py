@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 
 from pegasos.cli._files import add_format_options, format_options, kinds
+from pegasos.cli._results import print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, the cache, and how the file is to be read."""
     parser.add_argument("path", help=kinds)
     parser.add_argument("-o", "--output", help="the cache; default: PATH.pegasos-cache")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
     add_format_options(parser)
 
 
@@ -25,7 +27,11 @@ def run(arguments: argparse.Namespace) -> None:
     from pegasos.data import convert
 
     cache = convert(arguments.path, arguments.output, **format_options(arguments))
+    if arguments.json:
+        size = {"n_rows": cache.n_rows, "n_features": cache.n_features, "n_blocks": cache.n_blocks}
+        print_json({"cache": cache.path, **size, "is_sparse": cache.is_sparse, "dtype": cache.dtype})
+        return
     kind = "sparse" if cache.is_sparse else "dense"
-    size = cache.path.stat().st_size / 1e6
+    megabytes = cache.path.stat().st_size / 1e6
     print(f"{cache.path}: {cache.n_rows} rows, {cache.n_features} features, {kind} {cache.dtype}")
-    print(f"{cache.n_blocks} blocks, {size:.1f} MB")
+    print(f"{cache.n_blocks} blocks, {megabytes:.1f} MB")

@@ -2,7 +2,7 @@
 
 pegasos tune data.svm
 pegasos tune data.svm --budget 5m --scoring balanced_accuracy
-pegasos tune data.svm --budget 30s --leaderboard trials.csv --picture search.png
+pegasos tune data.svm --budget 30s -o best.pegasos --leaderboard trials.csv --picture search.png
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pegasos.cli._files import add_format_options, check_folder, format_options, kinds, read_rows
-from pegasos.cli._results import table
+from pegasos.cli._results import print_json, table
 from pegasos.errors import PegasosError
 from pegasos.files import atomically
 
@@ -33,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folds", type=int, default=5, help="folds of the cross-validation; default: 5")
     parser.add_argument("--seed", type=int, help="makes a search with --trials that ends within its time repeatable")
     parser.add_argument("--quiet", action="store_true", help="print no line for each setting")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
+    parser.add_argument("-o", "--output", metavar="MODEL", help="a file for the best model, which `predict` reads")
     parser.add_argument("--leaderboard", type=Path, help="a CSV file for all settings and their scores")
     parser.add_argument("--picture", type=Path, help="a file for a picture of the search, such as search.png")
     add_format_options(parser)
@@ -48,11 +50,16 @@ def run(arguments: argparse.Namespace) -> None:
         scoring=arguments.scoring,
         cv=arguments.folds,
         random_state=arguments.seed,
-        verbose=0 if arguments.quiet else 1,
+        verbose=0 if arguments.quiet or arguments.json else 1,
     )
-    check_folder(arguments.leaderboard, arguments.picture)
+    check_folder(arguments.output, arguments.leaderboard, arguments.picture)
     auto.fit(*read_rows(arguments.data, format_options(arguments)))
-    print(f"\n{_best(auto.leaderboard_[:_shown])}\n\n{auto.account_}\n\n{auto.best_estimator_!r}")
+    if arguments.output is not None:
+        auto.save(arguments.output)
+    if arguments.json:
+        print_json({"model": arguments.output, "best": repr(auto.best_estimator_), "leaderboard": auto.leaderboard_})
+    else:
+        print(f"\n{_best(auto.leaderboard_[:_shown])}\n\n{auto.account_}\n\n{auto.best_estimator_!r}")
     if arguments.leaderboard is not None:
         _write_csv(auto.leaderboard_, arguments.leaderboard)
     if arguments.picture is not None:

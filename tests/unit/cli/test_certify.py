@@ -71,3 +71,8 @@ def test_what_is_missing_or_does_not_fit_gets_a_sentence(rows, weights, failing,
     assert "must be numbers" in failing("certify", tmp_path / "w.json", rows, "--lam", "1")
     (tmp_path / "w.json").write_text('{"coef": [[1, 2, 3, 4, 5, 6]], "intercept": 0, "classes": ["a", "b"]}')
     assert "the rows have the classes" in failing("certify", tmp_path / "w.json", rows, "--lam", "1")
+    assert "tol must be None or a number of at least 0" in failing("certify", weights, rows, "--C", "1", "--tol", "-1")
+
+
+def test_a_tol_of_zero_is_not_the_default(rows, model):
+    assert main(["certify", model, rows, "--tol", "0"]) == 1

@@ -57,7 +57,7 @@ def test_the_version_is_that_of_the_package(capsys):
         (FileNotFoundError(2, "No such file or directory", "a.svm"), "a.svm: No such file or directory."),
         (ValueError("Input X contains NaN.\nA long explanation."), "Input X contains NaN."),
         (ImportError('run pip install "pegasos[onnx]".'), 'run pip install "pegasos[onnx]".'),
-        (MemoryError(), "there is not enough memory; train with --memory, which reads the file block by block."),
+        (MemoryError(), "there is not enough memory; train --memory reads block by block."),
     ],
 )
 def test_every_expected_error_is_one_line(error, line, monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
@@ -76,6 +77,14 @@ def test_rows_that_need_not_fit_into_memory_give_the_same_objective(rows, model,
     assert large.primal == pytest.approx(small.primal, rel=2e-3)
 
 
+def test_a_prior_may_be_a_model_or_weights(rows, model, tmp_path, capsys):
+    (tmp_path / "w.json").write_text('{"coef": [[1, 0, 0, 0, 0, 0]], "intercept": [0.5]}')
+    for prior in (model, tmp_path / "w.json"):
+        path = tmp_path / "m.pegasos"
+        assert main(["train", rows, "--prior", str(prior), "--lam", "1e6", "-o", str(path)]) == 0
+    np.testing.assert_allclose(pegasos.load(path).coef_, [[1, 0, 0, 0, 0, 0]], atol=1e-4)
+
+
 def test_an_interrupt_writes_the_model_reached(rows, tmp_path, monkeypatch, capsys):
     looks = []
 
@@ -106,6 +115,8 @@ def test_an_interrupt_before_any_model_says_that_nothing_was_written(rows, tmp_p
     [
         (["--lam", "-1"], "lam must be a positive number, got -1.0."),
         (["--lam", "much"], "lam must be a number, got 'much'"),
+        (["--max-iter", "1.5"], "max_iter must be a whole number, got '1.5'"),
+        (["--kernel", "precomputed"], "dense data is required"),
         (["--lam", "1", "--C", "1"], "give lam or C, not both"),
         (["--solver", "magic"], "solver must be one of auto, "),
         (["--solver", "decomposition"], "solver must be one of 'auto', "),
