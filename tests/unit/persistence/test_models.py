@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
@@ -167,7 +168,7 @@ def test_a_model_that_chose_its_lam_comes_back(tmp_path):
 )
 @pytest.mark.parametrize("rows", [X, sp.csr_array(X)], ids=["dense", "sparse"])
 def test_an_online_learner_comes_back_and_goes_on(tmp_path, learner, rows):
-    model = learner.set_params(random_state=0).partial_fit(rows[:80], names[:80], classes=np.unique(names))
+    model = clone(learner).set_params(random_state=0).partial_fit(rows[:80], names[:80], classes=np.unique(names))
     loaded = reloaded(model, tmp_path)
     assert_same_model(model, loaded, rows, names)
     for each in (model, loaded):
