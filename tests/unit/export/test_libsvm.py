@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from pegasos import KernelPegasosClassifier, PegasosError
 from pegasos.estimators._schemes import pairs_of
@@ -37,12 +38,14 @@ def as_entries(rows):
 def of_libsvm(path, rows, options=""):
     """Labels, and decision values or probabilities."""
     model = svmutil.svm_load_model(str(path))
-    labels, _, decisions = svmutil.svm_predict([], as_entries(rows), model, f"-q {options}")
+    with threadpool_limits(1):
+        labels, _, decisions = svmutil.svm_predict([], as_entries(rows), model, f"-q {options}")
     return np.array(labels), np.array(decisions), model.get_labels()
 
 
 def trained(path, options, y, rows=X):
-    model = svmutil.svm_train(y.tolist(), as_entries(rows), f"-q {options}")
+    with threadpool_limits(1):
+        model = svmutil.svm_train(y.tolist(), as_entries(rows), f"-q {options}")
     svmutil.svm_save_model(str(path), model)
 
 
@@ -132,9 +135,9 @@ def test_the_certificate_of_a_model_of_libsvm_is_true_and_close(options, y, tmp_
     model = from_libsvm(tmp_path / "model", C=2.0)
     proof = model.certify(X, y)
     assert -1e-9 <= proof.relative_gap < 5e-3
-    best = KernelPegasosClassifier(
-        model.kernel_, C=2.0, regularize_intercept=False, multi_class="ovo", tol=1e-6
-    ).fit(X, y)
+    best = KernelPegasosClassifier(model.kernel_, C=2.0, regularize_intercept=False, multi_class="ovo", tol=1e-6).fit(
+        X, y
+    )
     for part, exact in zip(proof.parts, best.certificate_.parts, strict=True):
         assert part.dual <= exact.primal
         assert part.primal >= exact.dual
@@ -244,7 +247,11 @@ SV
         ("rho 0.25", "rho 0 1", "line 6: expected 1 value.s. after rho, got 2"),
         ("label 1 -1", "label 1", "line 7: expected 2 value.s. after label, got 1"),
         ("rho 0.25", "rho 0.25\nprobA 1", "the header ends without probB"),
-        ("-1 2:1e-3\n", "", "line 11: expected finite numbers|line 11: expected 1 coefficient|line 11: expected 2 support"),
+        (
+            "-1 2:1e-3\n",
+            "",
+            "line 11: expected finite numbers|line 11: expected 1 coefficient|line 11: expected 2 support",
+        ),
         ("-1 2:1e-3", "", "line 11: expected 1 coefficient.s., got 0"),
         ("1:0.5 3:1", "3:0.5 1:1", "line 10: indices must rise"),
         ("1:0.5 3:1", "-1:0.5 1:1", "line 10: indices must rise"),

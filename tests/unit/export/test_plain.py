@@ -33,7 +33,8 @@ def test_a_model_read_back_is_the_same(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["linear, two", "linear, two, free", "linear, rest", "linear, pairs", "linear, joint", "rbf, two", "rbf, pairs"]
+    "name",
+    ["linear, two", "linear, two, free", "linear, rest", "linear, pairs", "linear, joint", "rbf, two", "rbf, pairs"],
 )
 def test_a_model_read_back_is_certified_as_it_was(name):
     model = model_of(name)
