@@ -17,6 +17,7 @@ GUIDES = {
     "choosing-lam.md": 12,
     "data.md": 20,
     "dask.md": 15,
+    "exports.md": 35,
     "imbalance.md": 8,
     "kernels.md": 50,
     "margins.md": 8,

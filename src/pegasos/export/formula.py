@@ -42,7 +42,7 @@ class Aim:
     C: float | None = None
     intercept: str = "regularised"  # or "free", or "none"
     intercept_scaling: float = 1.0
-    class_weight: Mapping[Any, float] | None = None
+    class_weight: Mapping[Any, float] | str | None = None
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _aim(model: Any, classes: npt.NDArray[Any]) -> Aim:
     terms = getattr(model, "_terms", None)
     if terms is None:
         if not isinstance(model, PegasosClassifier | KernelPegasosClassifier):
-            return Aim()  # an online learner minimises nothing
+            return Aim(intercept="regularised" if model.fit_intercept else "none")  # online, nothing is minimised
         kind = "free" if model._is_free else "regularised" if model.fit_intercept else "none"
         return Aim(model.lam if model.C is None else None, model.C, kind, float(model.intercept_scaling))
     kind = "free" if terms.is_free else "regularised" if terms.bias else "none"
@@ -193,13 +193,18 @@ def _prior_formula(prior: Any) -> Formula:
 def dense_support(term: KernelTerm, n_features: int) -> Numbers:
     """The support vectors as an array of numbers."""
     rows = term.support
-    if isinstance(term.kernel, Precomputed) or not term.kernel.takes_vectors:
-        raise PegasosError(_no_vectors(term.kernel))
+    if isinstance(term.kernel, Precomputed):
+        raise PegasosError(
+            "a model of a precomputed kernel matrix holds no support vectors; fit with the kernel itself."
+        )
+    check_vectors(term.kernel)
     dense = np.asarray(rows.toarray() if sp.issparse(rows) else rows, np.float64)
     return dense.reshape(len(dense), n_features)
 
 
-def _no_vectors(kernel: Kernel) -> str:
-    if isinstance(kernel, Precomputed):
-        return "a model of a precomputed kernel matrix holds no support vectors; fit with the kernel itself."
-    return f"{kernel} is no kernel of rows of numbers, so there is no form for it outside; keep the model as it is."
+def check_vectors(kernel: Kernel) -> None:
+    """Refuse a kernel of anything but rows of numbers."""
+    if not kernel.takes_vectors:
+        raise PegasosError(
+            f"{kernel} is no kernel of rows of numbers, so there is no form for it outside; keep the model as it is."
+        )

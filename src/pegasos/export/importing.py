@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def _parameters(formula: Formula) -> dict[str, Any]:
         "regularize_intercept": aim.intercept != "free",
         "intercept_scaling": aim.intercept_scaling,
         "multi_class": formula.multi_class,
-        "class_weight": None if aim.class_weight is None else dict(aim.class_weight),
+        "class_weight": dict(aim.class_weight) if isinstance(aim.class_weight, Mapping) else aim.class_weight,
         "probability": formula.calibration is not None,
     }
 

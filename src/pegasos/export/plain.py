@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -115,7 +116,7 @@ def _aim_keys(formula: Formula) -> dict[str, Any]:
     aim = formula.aim
     keys: dict[str, Any] = {"intercept": aim.intercept, "intercept_scaling": aim.intercept_scaling}
     keys |= {name: value for name, value in (("lam", aim.lam), ("C", aim.C)) if value is not None and value < math.inf}
-    if aim.class_weight is not None:
+    if isinstance(aim.class_weight, Mapping):
         keys["class_weight"] = list(aim.class_weight.values())
     return keys
 

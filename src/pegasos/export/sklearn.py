@@ -18,7 +18,7 @@ from pegasos.errors import PegasosError
 from pegasos.estimators._probability import Calibration
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
-from pegasos.export.formula import Aim, Formula, KernelTerm, formula_of
+from pegasos.export.formula import Aim, Formula, KernelTerm, check_vectors, formula_of
 from pegasos.export.importing import estimator_of
 from pegasos.export.pairs import by_class, by_pair
 from pegasos.kernels import RBF, Kernel, Linear, Polynomial, Precomputed
@@ -54,11 +54,15 @@ def to_sklearn(model: Any) -> Any:
     if coef is not None and (formula.multi_class != "ovo" or formula.n_classes == 2):
         return _linear_svc(formula, coef, int(getattr(model, "n_iter_", 0)))
     term = KernelTerm(Linear(), coef, np.eye(len(coef))) if coef is not None else formula.only_term("scikit-learn")
+    if not isinstance(term.kernel, Precomputed):
+        check_vectors(term.kernel)
     if formula.is_pairwise:
         return _svc(formula, term)
     several = OneVsRestClassifier(SVC(**_svc_parameters(term.kernel)))
     several.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(formula.classes)
     several.estimators_ = [_svc(*_against_the_rest(formula, term, k)) for k in range(formula.n_classes)]
+    if not hasattr(several, "classes_"):  # a property before 1.9
+        several.classes_ = formula.classes
     several.n_features_in_ = formula.n_features
     return several
 
@@ -143,7 +147,7 @@ def _hand_over_probabilities(svc: SVC, calibration: Calibration | None) -> None:
         svc._effective_probability = False
         return
     svc.probability = svc._effective_probability = True
-    svc._probA, svc._probB = -calibration.slopes, calibration.shifts
+    svc._probA, svc._probB = np.ascontiguousarray(-calibration.slopes), np.ascontiguousarray(calibration.shifts)
 
 
 def _for_libsvm(support: Any) -> Any:

@@ -48,9 +48,9 @@ MODELS = {
     ),
     "probability, two": lambda: PegasosClassifier(**_linear, probability=True).fit(X, PAIR),
     "probability, rest": lambda: PegasosClassifier(**_linear, probability=True).fit(X, NUMBERS),
-    "probability, pairs": lambda: KernelPegasosClassifier(
-        RBF(0.5), **_kernel, multi_class="ovo", probability=True
-    ).fit(X, NUMBERS),
+    "probability, pairs": lambda: KernelPegasosClassifier(RBF(0.5), **_kernel, multi_class="ovo", probability=True).fit(
+        X, NUMBERS
+    ),
     "probability, joint": lambda: PegasosClassifier(**_linear, multi_class="crammer_singer", probability=True).fit(
         X, NUMBERS
     ),

@@ -64,7 +64,7 @@ def test_a_file_read_back_is_the_same_model(name, tmp_path):
 @pytest.mark.parametrize("first", [5, -2])
 @pytest.mark.parametrize("options", ["-s 3 -B 1", "-s 3", "-s 1 -B 2.5", "-s 0 -B 1", "-s 4 -B 1", "-s 4", "-s 5 -B 1"])
 def test_we_read_what_liblinear_writes_of_two_classes(options, first, tmp_path):
-    order = np.argsort(PAIR != first, kind="stable")
+    order = np.argsort(first != PAIR, kind="stable")
     trained(tmp_path / "model", options, PAIR[order], X[order])
     labels, decisions, names = of_liblinear(tmp_path / "model", NEW)
     model = from_liblinear(tmp_path / "model")
@@ -192,7 +192,11 @@ GOOD = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias 1\nw\n0.5
         ("label 1 -1", "label 1 1", "line 3: a label is there twice"),
         ("label 1 -1", "label 1 -1\nlabel 1 -1", "line 4: label has been said already in line 3"),
         ("label 1 -1", "label 1 x", "line 3: expected a whole number"),
-        ("nr_feature 2", "nr_feature 2000000000", "line 10: expected 2000000001 lines of weights, got 4|line 10: expected"),
+        (
+            "nr_feature 2",
+            "nr_feature 2000000000",
+            "line 10: expected 2000000001 lines of weights, got 4|line 10: expected",
+        ),
         ("nr_feature 2", "nr_feature 1", "line 9: the model has ended, got '.25 '"),
         ("nr_feature 2", "nr_feature -1", "line 4: nr_feature must be at least 0, got -1"),
         ("bias 1", "bias nan", "line 5: expected finite numbers, got 'nan'"),

@@ -1,8 +1,10 @@
 """Model files of LIBSVM, both ways, against LIBSVM itself."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from pegasos import KernelPegasosClassifier, PegasosError
 from pegasos.estimators._schemes import pairs_of
@@ -28,15 +30,22 @@ PAIRWISE = [
 ]
 
 
+def as_entries(rows):
+    """Index and value of each entry, numbered from 1."""
+    return [dict(enumerate(row, 1)) for row in np.asarray(rows).tolist()]
+
+
 def of_libsvm(path, rows, options=""):
     """Labels, and decision values or probabilities."""
     model = svmutil.svm_load_model(str(path))
-    labels, _, decisions = svmutil.svm_predict([], rows, model, f"-q {options}")
+    with threadpool_limits(1):
+        labels, _, decisions = svmutil.svm_predict([], as_entries(rows), model, f"-q {options}")
     return np.array(labels), np.array(decisions), model.get_labels()
 
 
 def trained(path, options, y, rows=X):
-    model = svmutil.svm_train(y, rows, f"-q {options}")
+    with threadpool_limits(1):
+        model = svmutil.svm_train(y.tolist(), as_entries(rows), f"-q {options}")
     svmutil.svm_save_model(str(path), model)
 
 
@@ -50,6 +59,14 @@ def of_pairs(decisions, names):
         column = decisions[:, rows[frozenset((i, j))]]
         columns.append(-column if i < j else column)
     return np.column_stack(columns)
+
+
+def check_probabilities(model, theirs):
+    """Equal, where theirs do not contradict the prediction; of several classes LIBSVM ends its iteration early."""
+    agree = model.classes_[theirs.argmax(axis=1)] == model.predict(NEW)
+    assert agree.mean() > 0.7
+    exact = 1e-9 if len(model.classes_) == 2 else 0.01
+    np.testing.assert_allclose(theirs[agree], model.predict_proba(NEW)[agree], atol=exact)
 
 
 def are_tied(scores, n_classes):
@@ -78,10 +95,7 @@ def test_libsvm_gives_our_probabilities(name, tmp_path):
     model = model_of(name)
     to_libsvm(model, tmp_path / "model")
     _, found, names = of_libsvm(tmp_path / "model", NEW, "-b 1")
-    ours = model.predict_proba(NEW)
-    # LIBSVM ends its iteration early, and lets the likeliest class be another than the one predicted.
-    close = np.abs(found[:, np.argsort(names)] - ours).max(axis=1) < 0.01
-    assert close.mean() > 0.8
+    check_probabilities(model, found[:, np.argsort(names)])
 
 
 @pytest.mark.parametrize("name", PAIRWISE)
@@ -95,8 +109,11 @@ def test_a_file_read_back_is_the_same_model(name, tmp_path):
         np.testing.assert_allclose(again.predict_proba(NEW), model.predict_proba(NEW), atol=1e-9)
 
 
-@pytest.mark.parametrize("y", [PAIR, NUMBERS], ids=["two", "three"])
-@pytest.mark.parametrize("options", ["-t 0", "-t 1 -d 2 -g 0.5 -r 1", "-t 2 -g 0.5", "-t 2 -g 0.5 -b 1", "-s 1 -n 0.1"])
+OPTIONS = ["-t 0", "-t 1 -d 2 -g 0.5 -r 1", "-t 2 -g 0.5", "-t 2 -g 0.5 -b 1"]
+
+
+# Of three classes, LIBSVM's own interface writes past its memory when it predicts with nu.
+@pytest.mark.parametrize(("options", "y"), [*product(OPTIONS, [PAIR, NUMBERS]), ("-s 1 -n 0.1", PAIR)])
 def test_we_read_what_libsvm_writes(options, y, tmp_path):
     trained(tmp_path / "model", options, y)
     labels, decisions, names = of_libsvm(tmp_path / "model", NEW)
@@ -108,8 +125,7 @@ def test_we_read_what_libsvm_writes(options, y, tmp_path):
     assert model.margin(X, y).shape == (len(X),)
     if "-b 1" in options:
         _, found, names = of_libsvm(tmp_path / "model", NEW, "-b 1")
-        close = np.abs(found[:, np.argsort(names)] - model.predict_proba(NEW)).max(axis=1) < 0.01
-        assert close.mean() > 0.8
+        check_probabilities(model, found[:, np.argsort(names)])
 
 
 @pytest.mark.parametrize("y", [PAIR, NUMBERS], ids=["two", "three"])
@@ -119,9 +135,9 @@ def test_the_certificate_of_a_model_of_libsvm_is_true_and_close(options, y, tmp_
     model = from_libsvm(tmp_path / "model", C=2.0)
     proof = model.certify(X, y)
     assert -1e-9 <= proof.relative_gap < 5e-3
-    best = KernelPegasosClassifier(
-        model.kernel_, C=2.0, regularize_intercept=False, multi_class="ovo", tol=1e-6
-    ).fit(X, y)
+    best = KernelPegasosClassifier(model.kernel_, C=2.0, regularize_intercept=False, multi_class="ovo", tol=1e-6).fit(
+        X, y
+    )
     for part, exact in zip(proof.parts, best.certificate_.parts, strict=True):
         assert part.dual <= exact.primal
         assert part.primal >= exact.dual
@@ -140,7 +156,9 @@ def test_a_precomputed_kernel_goes_both_ways(tmp_path):
     ours = KernelPegasosClassifier("precomputed", C=1.0, multi_class="ovo", random_state=0).fit(matrix, NUMBERS)
     to_libsvm(ours, tmp_path / "ours")
     serial = np.column_stack([np.arange(1, len(new) + 1), new])
-    labels, decisions, names = of_libsvm(tmp_path / "ours", [dict(enumerate(row)) for row in serial])
+    theirs = svmutil.svm_load_model(str(tmp_path / "ours"))
+    _, _, decisions = svmutil.svm_predict([], [dict(enumerate(row)) for row in serial.tolist()], theirs, "-q")
+    decisions, names = np.array(decisions), theirs.get_labels()
     np.testing.assert_allclose(of_pairs(decisions, names), ours._scores(new), atol=1e-9)
     with pytest.raises(PegasosError, match="does not say how many rows there were: give n_features"):
         from_libsvm(tmp_path / "ours")
@@ -153,7 +171,7 @@ def test_a_precomputed_kernel_goes_both_ways(tmp_path):
 
 def test_rows_may_have_more_features_than_the_file(tmp_path):
     wide = np.column_stack([X, np.zeros(len(X))])
-    trained(tmp_path / "model", "-t 2 -g 0.5", PAIR, sp.csr_matrix(wide))
+    trained(tmp_path / "model", "-t 2 -g 0.5", PAIR, X)
     assert from_libsvm(tmp_path / "model").n_features_in_ == 4
     model = from_libsvm(tmp_path / "model", n_features=5)
     labels, _, _ = of_libsvm(tmp_path / "model", wide)
@@ -229,7 +247,11 @@ SV
         ("rho 0.25", "rho 0 1", "line 6: expected 1 value.s. after rho, got 2"),
         ("label 1 -1", "label 1", "line 7: expected 2 value.s. after label, got 1"),
         ("rho 0.25", "rho 0.25\nprobA 1", "the header ends without probB"),
-        ("-1 2:1e-3\n", "", "line 11: expected finite numbers|line 11: expected 1 coefficient|line 11: expected 2 support"),
+        (
+            "-1 2:1e-3\n",
+            "",
+            "line 11: expected finite numbers|line 11: expected 1 coefficient|line 11: expected 2 support",
+        ),
         ("-1 2:1e-3", "", "line 11: expected 1 coefficient.s., got 0"),
         ("1:0.5 3:1", "3:0.5 1:1", "line 10: indices must rise"),
         ("1:0.5 3:1", "-1:0.5 1:1", "line 10: indices must rise"),
@@ -258,10 +280,10 @@ def test_a_good_file_by_hand_is_read_and_a_large_index_takes_no_memory(tmp_path)
 
 
 def test_many_classes_of_a_small_file_take_no_memory(tmp_path):
-    n = 3000
+    n = 800
     labels = " ".join(map(str, range(n)))
     rho = "0 " * (n * (n - 1) // 2)
     text = f"svm_type c_svc\nkernel_type linear\nnr_class {n}\ntotal_sv {n}\nrho {rho}\nlabel {labels}\n"
     (tmp_path / "model").write_text(text + f"nr_sv {'1 ' * n}\nSV\n")
-    with pytest.raises(PegasosError, match="4498500 pairs of classes with 3000 support vectors are more than memory"):
+    with pytest.raises(PegasosError, match="319600 pairs of classes with 800 support vectors are more than memory"):
         from_libsvm(tmp_path / "model")
