@@ -24,6 +24,7 @@ GUIDES = {
     "multiclass.md": 8,
     "out-of-core.md": 15,
     "probabilities.md": 4,
+    "report.md": 8,
     "transfer.md": 8,
     "tuning.md": 15,
 }
@@ -66,3 +67,4 @@ def test_the_demo_prints_a_table_and_draws_the_gap(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed.count("certified: ") == 3
     assert (tmp_path / "gap.png").stat().st_size > 10_000
+    assert "Proved within" in (tmp_path / "report.html").read_text(encoding="utf8")

@@ -48,8 +48,8 @@ def walk(subject: Subject) -> Outcome:
     counts = np.bincount(subject.codes, minlength=subject.n_classes)
     shown = np.array([1]) if subject.n_classes == 2 else np.sort(np.argsort(-counts, kind="stable")[:curves_shown])
     predicted, margins = np.empty(n_rows, np.intp), np.empty(n_rows)
-    is_sure, scores = np.empty(n_rows, np.bool_), np.empty((n_rows, len(shown)))
-    can_be_sure = _works(model.certified, _safe_indexing(subject.X, slice(0, 1)))
+    is_sure, scores = np.zeros(n_rows, np.bool_), np.empty((n_rows, len(shown)))
+    can_be_sure = True
     has_probabilities = hasattr(model, "predict_proba") and getattr(model, "_calibration", None) is not None
     probabilities = np.empty(n_rows) if has_probabilities else None
     spread = Spread() if subject.is_linear else None
@@ -61,7 +61,7 @@ def walk(subject: Subject) -> Outcome:
         scores[part] = decisions[:, None] if two else decisions[:, shown]
         margins[part] = model.margin(X, model.classes_[subject.codes[part]])
         if can_be_sure:
-            is_sure[part] = model.certified(X)
+            can_be_sure = _fill_sure(model, X, is_sure[part])
         if probabilities is not None:
             found = model.predict_proba(X)
             probabilities[part] = found[:, 1] if two else found.max(axis=1)
@@ -88,10 +88,10 @@ def _blocks(n_rows: int, n_problems: int) -> Iterator[slice]:
     return (slice(begin, min(begin + size, n_rows)) for begin in range(0, n_rows, size))
 
 
-def _works(method: Any, X: Any) -> bool:
-    """Whether the model answers at all: of a precomputed kernel matrix it cannot."""
+def _fill_sure(model: Any, X: Any, is_sure: npt.NDArray[np.bool_]) -> bool:
+    """Which predictions are settled; whether that can be said: of a precomputed kernel matrix it cannot."""
     try:
-        method(X)
+        is_sure[:] = model.certified(X)
     except PegasosError:
         return False
     return True

@@ -2,6 +2,7 @@
 // Draws the charts from the data in the page, and answers to pointer and keys. No library, no network.
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
+  document.getElementById("no-script").remove();
   const margin = { top: 14, right: 16, bottom: 44, left: 68 };
 
   function make(name, attributes = {}, ...children) {
@@ -78,14 +79,14 @@
     addControls() {
       const { spec } = this;
       if (spec.sets.length > 1) {
-        const select = make("select", {}, ...spec.sets.map((s, k) => make("option", { value: k }, s.name)));
+        const select = make("select", { "aria-label": spec.choose }, ...spec.sets.map((s, k) => make("option", { value: k }, s.name)));
         select.addEventListener("change", () => this.change({ set: spec.sets[select.value] }));
         this.controls.append(make("label", { class: "choose" }, spec.choose, select));
       }
       if (spec.series.length > 1) spec.series.forEach((s, k) => this.addSeries(s, k));
       const axes = make("span", { class: "axes controls" });
       if (spec.x.length > 1) {
-        const select = make("select", {}, ...spec.x.map((a, k) => make("option", { value: k }, a.key)));
+        const select = make("select", { "aria-label": "Against" }, ...spec.x.map((a, k) => make("option", { value: k }, a.key)));
         select.addEventListener("change", () => this.change({ axis: spec.x[select.value] }));
         axes.append(make("label", { class: "choose" }, "Against", select));
       }

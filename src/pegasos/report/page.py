@@ -37,12 +37,12 @@ _page = Template("""<!DOCTYPE html>
 <p class="made">$what</p>
 <p class="made">Made on $day by pegasos $version</p>
 <nav aria-label="Parts of the page"><ul>$links</ul></nav>
+<p id="no-script">The charts are drawn by a script in this file, which may not run here.</p>
 </header>
 <main>
 $body
 </main>
 <footer><p>One file, complete in itself: it loads nothing and sends nothing.</p></footer>
-<noscript><p>The charts are drawn by a script in this file, which may not run here.</p></noscript>
 <script type="application/json" id="charts">$charts</script>
 <script>$script</script>
 </body>

@@ -55,7 +55,7 @@ class Subject:
         if feature_names is not None:
             names = _checked_names(feature_names, model)
         codes = _codes(model, inner, y)
-        title = title or f"{type(given).__name__} on {_num_samples(X):,} rows"
+        title = title or f"{type(model).__name__} on {_num_samples(X):,} rows"
         return cls(given, model, X, inner, codes, title, trained_on, names)
 
     @property

@@ -55,7 +55,7 @@ def verdict(subject: Subject) -> Verdict:
         "data and parameters are good is another question, which the results below answer."
     )
     if tol is not None and proof.relative_gap > tol:
-        asked = in_percent(min(tol, 0.999))
+        asked = f"{number(100.0 * tol)} %"
         return Verdict("partly", f"Proved within {near} of the best possible, not the {asked} asked for", explanation)
     return Verdict("reached", f"Proved within {near} of the best possible", explanation)
 
