@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     print_table(
         ("solver", "seconds", "times ours", "above the optimum", "reached"),
         [
-            (o.name, f"{o.seconds:.4f}", f"{o.seconds / ours:.1f}", f"{o.above:.1e}", "yes" if o.reached else "no")
+            (o.name, f"{o.seconds:.4f}", f"{o.seconds / ours:.2g}", f"{o.above:.1e}", "yes" if o.reached else "no")
             for o in outcomes
         ],
     )
