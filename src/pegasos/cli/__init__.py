@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"pegasos {parsed.command}: {_sentence(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"pegasos {parsed.command}: interrupted; nothing was written.", file=sys.stderr)
+        print(f"pegasos {parsed.command}: interrupted.", file=sys.stderr)
         return 130
     return code or 0
 
