@@ -88,6 +88,14 @@ void bind_linear(nb::module_& m) {
       .def_rw("squared_norm", &P::squared_norm)
       .def_rw("scale_sum", &P::scale_sum)
       .def_rw("averaged", &P::averaged)
+      .def(nb::init<Index, Index, std::uint64_t, double, double, double, Index>())
+      // Numbers for a constructor: also what readers of pickles take that trust no state.
+      .def("__reduce__",
+           [](nb::handle self) {
+             const P& c = nb::cast<const P&>(self);
+             return nb::make_tuple(self.type(), nb::make_tuple(c.step, c.position, c.random, c.scale, c.squared_norm,
+                                                               c.scale_sum, c.averaged));
+           })
       .def("__getstate__", [](const P& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
       .def("__setstate__", [](P& c, nb::bytes stored) { restore(c, stored); });
   m.def("pegasos_advance", pegasos_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"),

@@ -1,18 +1,19 @@
 """Support vector machines that return the proof of how good they are."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pegasos.certificate import Certificate
-from pegasos.errors import PegasosError
-from pegasos.estimators.kernel import KernelPegasosClassifier
-from pegasos.estimators.linear import PegasosClassifier
-from pegasos.estimators.linear_cv import PegasosClassifierCV
-from pegasos.estimators.warnings import GapWarning, PriorWarning
-from pegasos.tuning.display import LamPathDisplay
-from pegasos.tuning.path import LamPath, lam_path
-
 if TYPE_CHECKING:
+    from pegasos.certificate import Certificate
+    from pegasos.errors import PegasosError
+    from pegasos.estimators.kernel import KernelPegasosClassifier
+    from pegasos.estimators.linear import PegasosClassifier
+    from pegasos.estimators.linear_cv import PegasosClassifierCV
+    from pegasos.estimators.warnings import GapWarning, PriorWarning
+    from pegasos.persistence import load
     from pegasos.tuning.auto import AutoPegasos
+    from pegasos.tuning.display import LamPathDisplay
+    from pegasos.tuning.path import LamPath, lam_path
 
 __all__ = [
     "AutoPegasos",
@@ -26,14 +27,38 @@ __all__ = [
     "PegasosError",
     "PriorWarning",
     "lam_path",
+    "load",
 ]
 __version__ = "0.1.0"
+
+# Where each name lives: it is imported when it is first asked for, so that `pegasos --help` need not wait for numpy.
+_homes = {
+    "AutoPegasos": "tuning.auto",
+    "Certificate": "certificate",
+    "GapWarning": "estimators.warnings",
+    "KernelPegasosClassifier": "estimators.kernel",
+    "LamPath": "tuning.path",
+    "LamPathDisplay": "tuning.display",
+    "PegasosClassifier": "estimators.linear",
+    "PegasosClassifierCV": "estimators.linear_cv",
+    "PegasosError": "errors",
+    "PriorWarning": "estimators.warnings",
+    "lam_path": "tuning.path",
+    "load": "persistence",
+}
+_modules = ("certificate", "data", "export", "kernels", "online", "report", "solution", "theory")
 
 
 def __getattr__(name: str) -> Any:
     """What is imported only when it is asked for."""
-    if name == "AutoPegasos":
-        from pegasos.tuning.auto import AutoPegasos
+    if name in _modules:
+        return import_module(f"{__name__}.{name}")
+    if name not in _homes:
+        raise AttributeError(f"module 'pegasos' has no attribute {name!r}.")
+    value = getattr(import_module(f"{__name__}.{_homes[name]}"), name)
+    globals()[name] = value
+    return value
 
-        return AutoPegasos
-    raise AttributeError(f"module 'pegasos' has no attribute {name!r}.")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_modules})

@@ -1,6 +1,6 @@
 """The native loops of pegasos: arrays in, arrays changed in place."""
 
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -45,7 +45,11 @@ def make_problem(rows: Rows, sign: Annotated[NDArray, dict(device='cpu', writabl
 class PegasosCounters:
     """The scalars of a Pegasos state."""
 
+    @overload
     def __init__(self) -> None: ...
+
+    @overload
+    def __init__(self, arg0: int, arg1: int, arg2: int, arg3: float, arg4: float, arg5: float, arg6: int, /) -> None: ...
 
     @property
     def step(self) -> int: ...
@@ -88,6 +92,8 @@ class PegasosCounters:
 
     @averaged.setter
     def averaged(self, arg: int, /) -> None: ...
+
+    def __reduce__(self) -> tuple: ...
 
     def __getstate__(self) -> bytes: ...
 
@@ -147,7 +153,11 @@ def recall_rows(counters: DualCounters, order: Annotated[NDArray[numpy.uint32], 
 class OnlineCounters:
     """The scalars of an online learner's state."""
 
+    @overload
     def __init__(self) -> None: ...
+
+    @overload
+    def __init__(self, arg0: int, arg1: int, arg2: float, arg3: float, arg4: float, /) -> None: ...
 
     @property
     def step(self) -> int: ...
@@ -179,9 +189,7 @@ class OnlineCounters:
     @scale_sum.setter
     def scale_sum(self, arg: float, /) -> None: ...
 
-    def __getstate__(self) -> tuple[int, int, float, float, float]: ...
-
-    def __setstate__(self, arg: tuple[int, int, float, float, float], /) -> None: ...
+    def __reduce__(self) -> tuple: ...
 
 def online_advance(rows: Rows, codes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, max_moves: int, rule: str, size: float, lam: float, nu: float, counters: OnlineCounters, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rho: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], moves: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> int:
     """

@@ -59,8 +59,8 @@ class Certificate:
         if self.relative_gap >= 1.0:
             return f"not certified: the {what} {self.primal:.6g} has no useful lower bound yet (proved {self.dual:.6g})"
         return (
-            f"certified: the {what} {self.primal:.6g} is at most {_percent(self.relative_gap)} above the best possible"
-            f"{several} (proved lower bound {self.dual:.6g})"
+            f"certified: the {what} {self.primal:.6g} is at most {in_percent(self.relative_gap)} above the best "
+            f"possible{several} (proved lower bound {self.dual:.6g})"
         )
 
     @property
@@ -85,7 +85,8 @@ def _radius(gap: float, primal: float, dual: float, lam: float) -> float:
     return math.sqrt(2.0 * (max(gap, 0.0) + rounding) / lam) if math.isfinite(gap) else math.inf
 
 
-def _percent(relative_gap: float) -> str:
+def in_percent(relative_gap: float) -> str:
+    """How far above the best possible a relative gap below 1 leaves an objective, in words."""
     # Of the optimum, which is at least primal - gap; rounded up, so that the sentence stays true.
     share = 100.0 * relative_gap / (1.0 - relative_gap)
     if share <= 0.0:

@@ -1,6 +1,6 @@
-"""The main job on data that comes with scikit-learn: train, print what is proved, draw the gap falling.
+"""The main job on data that comes with scikit-learn: train, print what is proved, draw the gap falling, report.
 
-Run as ``python -m pegasos.demo [folder]``; the picture goes to the folder, by default ``demo``.
+Run as ``python -m pegasos.demo [folder]``; picture and report go to the folder, by default ``demo``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from pegasos import PegasosClassifier
+from pegasos import PegasosClassifier, report
 
 _columns = (
     ("data", "{:<26}"),
@@ -92,13 +92,32 @@ def draw(models: dict[str, PegasosClassifier], path: Path) -> None:
     plt.close(figure)
 
 
+def write_report(model: PegasosClassifier, path: Path) -> None:
+    """A page about the model of the first data set, on the rows it was not trained on."""
+    data = load_breast_cancer()
+    X, y = data_sets()["breast cancer"]
+    _, test_X, _, test_y = train_test_split(X, y, random_state=0)
+    report.write(
+        model,
+        test_X,
+        test_y,
+        path,
+        title="Breast cancer, benign (1) or malignant (0)",
+        trained_on="three quarters of the Wisconsin diagnostic data",
+        feature_names=data.feature_names,
+    )
+
+
 def main(folder: str = "demo") -> None:
-    """Train on each data set, print the table, write the picture."""
+    """Train on each data set, print the table, write the picture and the report."""
     print("  ".join(how.format(name) for name, how in _columns))
     models = {name: train(name, X, y) for name, (X, y) in data_sets().items()}
     picture = Path(folder) / "gap.png"
     draw(models, picture)
     print(f"\nThe gap falling: {picture}")
+    page = Path(folder) / "report.html"
+    write_report(models["breast cancer"], page)
+    print(f"A report of the first model, to open in a browser: {page}")
 
 
 if __name__ == "__main__":

@@ -62,3 +62,4 @@ def test_the_demo_prints_a_table_and_draws_the_gap(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed.count("certified: ") == 3
     assert (tmp_path / "gap.png").stat().st_size > 10_000
+    assert "Proved within" in (tmp_path / "report.html").read_text(encoding="utf8")

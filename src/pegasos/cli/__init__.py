@@ -1,52 +1,126 @@
 """The command line: ``pegasos COMMAND``, also as ``python -m pegasos``.
 
 A command is a module of this package with `add_arguments(parser)` and `run(arguments)`, named in `_commands`; it is
-imported when it is asked for. A `PegasosError` ends it with its sentence and the exit code 2, an interrupt with 130.
+imported when it is asked for. `run` returns an exit code, or None for 0; what cannot be done is raised, and becomes a
+sentence and the exit code 2.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any, NoReturn
 
-from pegasos.errors import PegasosError
+from pegasos import __version__
 
 _commands = {
+    "train": "train on a file of rows and write a model with its certificate",
+    "predict": "the classes of the rows of a file, by a model",
+    "certify": "how good is a model, of whatever tool, on the rows of a file",
+    "report": "one HTML page about a model on the rows of a file",
+    "tune": "choose scaling, kernel, width and lam within a time budget",
+    "bench": "race pegasos and its rivals on this machine to the same gap",
     "convert": "make a binary cache of a data file",
     "demo": "train on bundled data and print the certificates",
-    "tune": "choose scaling, kernel, width and lam within a time budget",
+    "completion": "print what makes the shell complete these commands",
 }
+_epilog = """\
+examples:
+  pegasos train data.svm --lam 1e-4 -o model.pegasos
+  pegasos predict model.pegasos new.svm
+  pegasos certify model.pegasos data.svm
+
+exit codes:
+  0    done; what train or certify was asked to prove is proved
+  1    done, but the gap did not reach tol; the model is written all the same
+  2    an error, in one sentence on stderr
+  130  interrupted (Ctrl-C); train has written the model it had reached, if any
+  141  whoever read the output went away, as in pegasos predict ... | head
+"""
+_style: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+
+
+class Parser(argparse.ArgumentParser):
+    """One that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the exit code of errors."""
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help.\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    parsed = _parser(given).parse_args(given)
+    given = [_spelt(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    parsed = parser_for(next((word for word in given if word in _commands), None)).parse_args(given)
     try:
-        import_module(f"{__name__}.{parsed.command}").run(parsed)
-    except (PegasosError, OSError) as error:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: print(f"pegasos {parsed.command}: {message}", file=sys.stderr)
+            code: int | None = import_module(f"{__name__}.{parsed.command}").run(parsed)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left in the buffer has no reader either, and must not be flushed at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if parsed.debug:
             raise
-        print(f"pegasos {parsed.command}: {error}", file=sys.stderr)
+        print(f"pegasos {parsed.command}: {_sentence(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        print(f"pegasos {parsed.command}: interrupted.", file=sys.stderr)
         return 130
-    return 0
+    return code or 0
 
 
-def _parser(given: list[str]) -> argparse.ArgumentParser:
-    """All commands with a line each; the arguments only of the one that was given."""
-    parser = argparse.ArgumentParser(
-        prog="pegasos", description="Support vector machines that return the proof of how good they are."
+def parser_for(command: str | None) -> Parser:
+    """All commands with a line each; the arguments only of this one."""
+    parser = Parser(
+        prog="pegasos",
+        description="Support vector machines that return the proof of how good they are.",
+        epilog=_epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="version", version=f"pegasos {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     for name, line in _commands.items():
-        command = commands.add_parser(name, help=line, formatter_class=argparse.RawDescriptionHelpFormatter)
-        command.add_argument("--debug", action="store_true", help="show the traceback of an error")
-        if name in given:
-            module = import_module(f"{__name__}.{name}")
-            command.description = module.__doc__
-            module.add_arguments(command)
+        one = commands.add_parser(name, help=line, **_style)
+        if name == command:
+            _describe(one, name)
     return parser
+
+
+def command_parser(command: str) -> Parser:
+    """That of one command alone."""
+    parser = Parser(prog=f"pegasos {command}", **_style)
+    _describe(parser, command)
+    return parser
+
+
+def _describe(parser: argparse.ArgumentParser, command: str) -> None:
+    module = import_module(f"{__name__}.{command}")
+    parser.description = module.__doc__
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    module.add_arguments(parser)
+    # That of argparse names every option, which fills a screen.
+    places = [action for action in parser._actions if not action.option_strings]
+    words = [f"[{place.metavar}]" if place.nargs == "?" else str(place.metavar or place.dest) for place in places]
+    parser.usage = " ".join([parser.prog, "[options]", *words])
+
+
+def _spelt(word: str) -> str:
+    """An option with the underscores of the parameter it is named after is meant all the same."""
+    name, equals, value = word.partition("=")
+    return name.replace("_", "-") + equals + value if name.startswith("--") else word
+
+
+def _sentence(error: BaseException) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory; train --memory reads block by block. {error}".rstrip()
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -2,7 +2,7 @@
 
 pegasos tune data.svm
 pegasos tune data.svm --budget 5m --scoring balanced_accuracy
-pegasos tune data.svm --budget 30s --leaderboard trials.csv --picture search.png
+pegasos tune data.svm --budget 30s -o best.pegasos --leaderboard trials.csv --picture search.png
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pegasos.cli._files import add_format_options, check_folder, format_options, kinds, read_rows
+from pegasos.cli._results import print_json, table
 from pegasos.errors import PegasosError
 from pegasos.files import atomically
 
@@ -24,15 +26,18 @@ _shown = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, the budget, and where the results go."""
-    parser.add_argument("data", help="a file of rows: SVMlight, CSV, Parquet, npz, or a cache")
+    parser.add_argument("data", metavar="DATA", help=kinds)
     parser.add_argument("--budget", default="1m", help="time for the search, such as 90, 30s, 5m or 1h; default: 1m")
     parser.add_argument("--trials", type=int, help="settings to try at most")
     parser.add_argument("--scoring", help="what to maximise, by scikit-learn's name; default: accuracy")
     parser.add_argument("--folds", type=int, default=5, help="folds of the cross-validation; default: 5")
     parser.add_argument("--seed", type=int, help="makes a search with --trials that ends within its time repeatable")
     parser.add_argument("--quiet", action="store_true", help="print no line for each setting")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
+    parser.add_argument("-o", "--output", metavar="MODEL", help="a file for the best model, which `predict` reads")
     parser.add_argument("--leaderboard", type=Path, help="a CSV file for all settings and their scores")
     parser.add_argument("--picture", type=Path, help="a file for a picture of the search, such as search.png")
+    add_format_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -45,13 +50,16 @@ def run(arguments: argparse.Namespace) -> None:
         scoring=arguments.scoring,
         cv=arguments.folds,
         random_state=arguments.seed,
-        verbose=0 if arguments.quiet else 1,
+        verbose=0 if arguments.quiet or arguments.json else 1,
     )
-    for goal in (arguments.leaderboard, arguments.picture):
-        if goal is not None and not goal.parent.is_dir():
-            raise PegasosError(f"the folder of {goal} does not exist; make it first.")
-    auto.fit(*_read(arguments.data))
-    print(f"\n{_table(auto.leaderboard_[:_shown])}\n\n{auto.account_}\n\n{auto.best_estimator_!r}")
+    check_folder(arguments.output, arguments.leaderboard, arguments.picture)
+    auto.fit(*read_rows(arguments.data, format_options(arguments)))
+    if arguments.output is not None:
+        auto.save(arguments.output)
+    if arguments.json:
+        print_json({"model": arguments.output, "best": repr(auto.best_estimator_), "leaderboard": auto.leaderboard_})
+    else:
+        print(f"\n{_best(auto.leaderboard_[:_shown])}\n\n{auto.account_}\n\n{auto.best_estimator_!r}")
     if arguments.leaderboard is not None:
         _write_csv(auto.leaderboard_, arguments.leaderboard)
     if arguments.picture is not None:
@@ -70,22 +78,9 @@ def seconds_of(text: str) -> float:
     return seconds
 
 
-def _read(path: str) -> tuple[Any, Any]:
-    from pegasos.data import read
-
-    X, y = read(path)
-    if not X.shape[0]:
-        raise PegasosError(f"{path} holds no rows.")
-    return X, y
-
-
-def _table(rows: list[dict[str, Any]]) -> str:
+def _best(rows: list[dict[str, Any]]) -> str:
     columns = [name for name in _columns if name in rows[0]]
-    cells = [columns, *([_cell(row[name]) for name in columns] for row in rows)]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
-    )
+    return table(columns, [[_cell(row[name]) for name in columns] for row in rows])
 
 
 def _cell(value: Any) -> str:

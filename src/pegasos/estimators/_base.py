@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from pegasos import theory
 from pegasos.certificate import Certificate, balanced, certify, combine, intercept_reach
@@ -34,12 +34,15 @@ from pegasos.estimators._targets import (
 )
 from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, n_frames
 from pegasos.estimators.warnings import GapWarning
+from pegasos.persistence import Saved
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.driver import Model, Solver, Stop
 from pegasos.solvers.pegasos import Pegasos
 
 default_lam = 1e-4
+# What others have trained, beside the parameters.
+_of_weights = ("coef_", "intercept_", "_free_intercepts", "support_", "support_vectors_", "dual_coef_", "_origin")
 satisfied = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED)  # nobody need be warned
 
 
@@ -63,7 +66,7 @@ def split(stacked: npt.NDArray[Any], problems: Sequence[Any]) -> list[npt.NDArra
     return [part[0] if len(part) == 1 else part for part in np.split(stacked, len(problems))]
 
 
-class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
+class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base of the classifiers; the parameters are those of the subclasses."""
 
     _solvers: tuple[str, ...]
@@ -125,13 +128,48 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Recompute the certificate from the training data and the stored dual point, trusting no solver.
 
-        A pair of classes without rows in the last block of a stream keeps the certificate it had.
+        A pair of classes without rows in the last block of a stream keeps the certificate it had. A model that others
+        have trained (`pegasos.export`) came without a dual point: that of a fit of these rows is put beside its
+        weights.
 
         Parameters
         ----------
         X, y, sample_weight
             The rows of the fit, in the same order.
         """
+        check_is_fitted(self, "classes_")
+        if self._is_foreign:
+            return self._with_dual_point(X, y, sample_weight)._recertified(X, y, sample_weight)
+        return self._recertified(X, y, sample_weight)
+
+    @property
+    def _is_foreign(self) -> bool:
+        """Whether others have trained the model."""
+        return "_origin" in self.__dict__
+
+    def _with_dual_point(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """The weights at hand with the dual point of a fit of these rows: the bound holds for any weights."""
+        if self.lam is None and self.C is None:
+            raise PegasosError(
+                f"the model was read from {self._origin}, which does not say how it was regularised: give C or lam, as "
+                "in model.set_params(C=1.0)."
+            )
+        validate_data(self, X, reset=False, skip_check_array=True)
+        weights = check_weights(sample_weight, _num_samples(X))
+        present = class_totals(encode_known(np.asarray(y), self.classes_, weights), len(self.classes_), weights) > 0.0
+        if not present.all():
+            raise PegasosError(
+                f"y has no row of class {self.classes_.tolist()[present.argmin()]!r}, which the model knows; certify "
+                "needs the rows that it was trained on."
+            )
+        twin = clone(self).set_params(probability=False, lam=default_lam if self.C is not None else self.lam)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GapWarning)  # the certificate says it
+            twin.fit(X, y, sample_weight)
+        twin.__dict__.update({name: value for name, value in vars(self).items() if name in _of_weights})
+        return twin  # type: ignore[no-any-return]
+
+    def _recertified(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
         check_is_fitted(self, "certificate_")
         rows, y = self._read_rows_again(X, y)
         weights = check_weights(sample_weight, rows.n_rows)
@@ -169,6 +207,8 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
         An exact solution's weights lie within ``weight_radius`` of ours, so its score of a row x lies within
         ``|x| weight_radius``.
         """
+        if self._is_foreign:
+            raise PegasosError(f"the model was read from {self._origin} and has no certificate of its own; fit one.")
         check_is_fitted(self, "certificate_")
         scores, lengths, rounding = self._scores_with_lengths(X)
         radii = np.array([part.weight_radius for part in self.certificate_.parts])
@@ -222,6 +262,34 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
         products = self._weight_products() if geometric else None
         return self._fitted_scheme.margins(scores, codes, products, len(self.classes_))
 
+    def report(self, X: Any, y: Any, path: Any = None) -> Any:
+        """One HTML page about the model: what is proved, how it does on these rows, what it looks at.
+
+        The page is a single file that needs no network; `pegasos.report` says more.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+            Those of the fit, or others: the page says which.
+        y : array of shape (n_rows,)
+            Their classes.
+        path : path, optional
+            A file to write the page to, such as "report.html".
+
+        Returns
+        -------
+        Report
+            Has the page in ``html``, writes it by ``write``, and shows it in a notebook.
+        """
+        from pegasos import report  # which knows the estimators: imported only here
+
+        if path is not None:
+            report.check_path(path)  # before the work
+        page = report.make(self, X, y)
+        if path is not None:
+            page.write(path)
+        return page
+
     def __sklearn_clone__(self) -> Any:
         """A clone keeps its prior as it is, fitted: that is what the prior is for."""
         clone = super().__sklearn_clone__()
@@ -271,6 +339,11 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
         self._check_parameters()
         if self.C is not None:
             raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+        if self._is_foreign:
+            raise PegasosError(
+                f"a stream cannot go on from weights that were read from {self._origin}; begin with a new model, and "
+                "give it this one as its prior."
+            )
         if not hasattr(self, "_terms"):
             return
         if self._terms.multi_class != self.multi_class:
@@ -366,6 +439,7 @@ class CertifiedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, 
 
     def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         """Every fitted attribute, in one place."""
+        self.__dict__.pop("_origin", None)  # from here on the weights are our own
         self.__dict__.update(self._as_attributes(solutions, members, X))
         self._free_intercepts = np.array([s.intercept for s in solutions])
         self._intercept_reach = np.array([s.intercept_reach for s in solutions])

@@ -17,7 +17,7 @@ from pegasos.errors import PegasosError
 from pegasos.estimators._checkpoint import Begun, Checkpoint, check_path, stored_seed
 from pegasos.estimators._inputs import names_kept_on_failure
 from pegasos.estimators._labels import Labels, read_labels
-from pegasos.estimators._watching import Progress
+from pegasos.estimators._watching import Progress, told
 from pegasos.estimators.warnings import GapWarning
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.block_ascent import BlockAscent
@@ -100,7 +100,7 @@ def _solve(
         Stop(model.tol, max(0, model.max_iter - n_done), model.time_budget),
         seed=seed,
         state=begun.state,
-        watcher=Watcher(on_review=on_review, on_chunk=on_chunk),
+        watcher=Watcher(on_review=told(0, 1, on_review), on_chunk=on_chunk),
         begun=perf_counter() - begun.seconds,
     )
     progress.end()

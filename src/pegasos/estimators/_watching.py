@@ -1,9 +1,11 @@
-"""Who looks on while a fit runs: scikit-learn's callbacks where it has them, and the lines of ``verbose``."""
+"""Who looks on while a fit runs: scikit-learn's callbacks where it has them, the lines of ``verbose``, a listener."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
 
@@ -11,7 +13,7 @@ from pegasos.solution import TraceRow
 from pegasos.solvers.driver import Model, Watcher
 from pegasos.window import Window
 
-__all__ = ["CallbackSupportMixin", "Onlookers", "Progress", "n_frames", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Onlookers", "Progress", "listening", "n_frames", "told", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -24,6 +26,33 @@ except ImportError:  # scikit-learn before 1.9: nothing to support, nothing to m
     def with_callbacks(method: Any) -> Any:
         """Leave the method as it is."""
         return method
+
+
+Listener = Callable[[int, int, TraceRow], None]  # the problem, how many there are, what was seen
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """While this lasts, every certificate of a fit begun here is told to the listener, perhaps from other threads."""
+    before = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(before)
+
+
+def told(k: int, n_problems: int, on_review: Callable[[TraceRow], None]) -> Callable[[TraceRow], None]:
+    """What is done at the reviews of problem k, and telling the listener, if there is one."""
+    listener = _listener.get()  # now: the threads of the fit have a context of their own
+    if listener is None:
+        return on_review
+
+    def both(row: TraceRow) -> None:
+        on_review(row)
+        listener(k, n_problems, row)
+
+    return both
 
 
 class Onlookers:
@@ -54,6 +83,7 @@ class Onlookers:
         if self.estimator.verbose:
             label = f"{self.estimator._scheme.noun} {k}  " if len(self.tasks) > 1 else ""
             watcher.on_review = lambda row: print(label + _line(row), flush=True)
+        watcher.on_review = told(k, len(self.tasks), watcher.on_review)
         return watcher
 
     def end(self) -> None:

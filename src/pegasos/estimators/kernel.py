@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from pegasos.certificate import Certificate, certify
 from pegasos.errors import PegasosError
+from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
 from pegasos.estimators._budget import reduced
@@ -255,6 +256,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     _states: list[Any]
     _stream: KernelStream
     _solvers = ("auto", "pegasos", "decomposition")
+    _saved = _attributes.kernel
 
     def __init__(
         self,
@@ -586,22 +588,33 @@ class KernelPegasosClassifier(CertifiedClassifier):
     def _points(
         self, problems: Sequence[Problem], members: list[Members], alphas: list[npt.NDArray[np.float64]], X: Any
     ) -> Any:
-        if not self._stream.traces[0].rows:
+        if isinstance(self.kernel_, Precomputed) or not (self._is_foreign or self._stream.traces[0].rows):
             own = [weights[mine] for weights, mine in zip(self._weights(self._terms.bias), members, strict=True)]
             return zip(problems, own, alphas, strict=True)
-        # A stream: its weights belong to the support vectors, which may be of any block.
+        # The weights belong to the support vectors, which may be of any block of a stream, or of others' rows.
         block = as_collection(self, self.kernel_, X, reset=False)
+        each = [block] if isinstance(members[0], slice) else (_safe_indexing(block, mine) for mine in members)
+        behind = map(self._behind_support, each)
+        rows = [*behind] * len(problems) if isinstance(members[0], slice) else behind
+        points = zip(problems, rows, self.dual_coef_, alphas, strict=True)
+        return (self._beside_support(*point) for point in points)
+
+    def _behind_support(self, block: Any) -> KernelRows:
+        """The rows of a block, in front of them the support vectors."""
         items = self.kernel_.read(joined(self.support_vectors_, block))
-        rows = self._kernel_rows(self.kernel_, items, self._terms.bias)
+        return self._kernel_rows(self.kernel_, items, self._terms.bias)
+
+    def _beside_support(
+        self, problem: Problem, rows: KernelRows, coefficients: npt.NDArray[np.float64], alpha: Any
+    ) -> tuple[Problem, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The problem behind support vectors, the weights, which are theirs, and the dual point."""
         old = len(self.support_)
-        return [
-            (
-                _with_support(rows, old, problem.sign, problem.cost, self._terms, offset=problem.offset),
-                np.concatenate([coefficients, np.zeros(problem.rows.n_rows)]),
-                np.concatenate([np.zeros(old), alpha]),
-            )
-            for problem, coefficients, alpha in zip(problems, self.dual_coef_, alphas, strict=True)
-        ]
+        terms = replace(self._terms, lam=problem.lam, total=problem.total)
+        return (
+            _with_support(rows, old, problem.sign, problem.cost, terms, offset=problem.offset),
+            np.concatenate([coefficients, np.zeros(len(alpha))]),
+            np.concatenate([np.zeros(old), alpha]),
+        )
 
     def _weights(self, bias: float) -> npt.NDArray[np.float64]:
         weights = np.zeros((len(self.dual_coef_), self._n_training))

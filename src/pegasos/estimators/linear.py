@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from pegasos import _core
 from pegasos.certificate import Certificate
+from pegasos.estimators import _attributes
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target, read_values
 from pegasos.estimators._prior import LinearPrior
@@ -60,6 +61,7 @@ class PegasosClassifier(CertifiedClassifier):
     average : {None, "uniform", "tail"}, default=None
         Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two.
     fit_intercept : bool, default=True
+        Whether there is an intercept.
     regularize_intercept : bool, default=True
         The intercept is the weight of a constant feature of value ``intercept_scaling``, regularised like the others.
         False: it is free, as in the textbook and in LIBSVM; the certificate is that of the joint problem. For the
@@ -96,6 +98,7 @@ class PegasosClassifier(CertifiedClassifier):
         Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
         of a single problem, whose sums are rounded differently for another number.
     random_state : int, RandomState or None, default=None
+        Seed of the order in which rows are visited.
     verbose : int, default=0
         1: a line for each certificate.
 
@@ -154,6 +157,7 @@ class PegasosClassifier(CertifiedClassifier):
     """
 
     _solvers = ("auto", "pegasos", "dual")
+    _saved = _attributes.linear
     _prior: LinearPrior | None
 
     def __init__(

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
 from pegasos.errors import PegasosError
+from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import default_lam
 from pegasos.estimators._folds import Search, Split, search
@@ -89,6 +90,7 @@ class PegasosClassifierCV(PegasosClassifier):
     True
     """
 
+    _saved = _attributes.linear_cv
     # What the choice of lam leaves as it is by default; lam itself is `lam_`.
     lam = default_lam
     C = None

@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
+from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import how_to_read
 from pegasos.estimators._items import check_target
 from pegasos.estimators._targets import encode, find_classes
 from pegasos.estimators._watching import CallbackSupportMixin, with_callbacks
+from pegasos.persistence import Saved
 from pegasos.tuning.account import account, leaderboard
 from pegasos.tuning.kinds import kind_of, kinds
 from pegasos.tuning.race import Race
@@ -47,7 +49,7 @@ _at_most_1 = (
 _uneven = 1.5  # classes are: the largest has more than this many times the rows of the smallest
 
 
-class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Support vector machine that chooses scaling, kernel, width and lam itself, within a budget.
 
     The advice of every lecture as a program: scale, try the linear machine, then a polynomial of low degree, then an
@@ -106,6 +108,8 @@ class AutoPegasos(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     >>> auto.best_score_ > 0.95
     True
     """
+
+    _saved = _attributes.auto
 
     def __init__(
         self,

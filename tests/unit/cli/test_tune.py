@@ -19,15 +19,18 @@ def rows(tmp_path):
 
 def test_a_file_is_searched_and_the_results_are_written(rows, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    table, picture = tmp_path / "trials.csv", tmp_path / "search.png"
+    table, picture, best = tmp_path / "trials.csv", tmp_path / "search.png", str(tmp_path / "best.pegasos")
     options = ["--budget", "10m", "--trials", "4", "--folds", "2", "--seed", "0"]
-    assert main(["tune", str(rows), *options, "--leaderboard", str(table), "--picture", str(picture)]) == 0
+    files = ["--leaderboard", str(table), "--picture", str(picture), "-o", best]
+    assert main(["tune", str(rows), *options, *files]) == 0
     printed = capsys.readouterr().out
     assert "4 settings were tried in" in printed
     assert "PegasosClassifier(" in printed
     written = list(csv.DictReader(table.read_text().splitlines()))
     assert [row["rank"] for row in written] == ["1", "2", "3", "4"]
     assert picture.stat().st_size > 5_000
+    assert main(["predict", best, str(rows), "--scores"]) == 0
+    assert float(capsys.readouterr().err.split()[1]) > 0.7
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90.0), ("30s", 30.0), ("5m", 300.0), ("1.5h", 5400.0)])

@@ -9,6 +9,8 @@ import pytest
 from sklearn.datasets import load_digits, make_classification
 
 from pegasos import GapWarning, PegasosClassifier
+from pegasos.data import ArraySource
+from pegasos.estimators._watching import listening
 
 X, Y = make_classification(500, 20, random_state=0)
 DIGITS, LABELS = load_digits(return_X_y=True)
@@ -111,3 +113,21 @@ def test_a_time_budget_is_kept():
     assert time.perf_counter() - begun < 60
     assert model.n_iter_ < 10**6
     assert np.isfinite(model.certificate_.gap)
+
+
+def test_a_listener_hears_of_every_certificate_of_every_problem():
+    heard = []
+    labels = np.arange(len(Y)) % 3
+    with listening(lambda k, n, row: heard.append((k, n, row))):
+        model = PegasosClassifier(n_jobs=2, random_state=0).fit(X, labels)
+    PegasosClassifier(random_state=0).fit(X, Y)  # nobody listens any more
+    for k, part in enumerate(model.trace_.parts):
+        assert [row for problem, n, row in heard if problem == k and n == 3] == part.rows
+    assert len(heard) == sum(len(part) for part in model.trace_.parts)
+
+
+def test_a_listener_hears_of_a_fit_on_blocks():
+    heard = []
+    with listening(lambda k, n, row: heard.append(row)):
+        model = PegasosClassifier(0.01, random_state=0).fit_source(ArraySource(X, Y, block_rows=50))
+    assert heard == model.trace_.rows

@@ -26,12 +26,13 @@ from pegasos.estimators._targets import (
     encode_known,
     find_classes,
 )
+from pegasos.persistence import Saved
 from pegasos.solvers.online import Labels, Order
 
 _scheme = OneVsRest()
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):
+class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
     """Base of the online learners; the parameters are those of the subclasses.
 
     A state is what the rows seen so far have left: it has ``copy``, ``is_finite``, ``counters`` and a ``curve``.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import available_if
 
+from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights
 from pegasos.estimators._items import (
@@ -52,6 +53,7 @@ class Sample:
 class KernelOnlineClassifier(OnlineClassifier):
     """A subclass gives its parameters, and the learner that they mean."""
 
+    _saved = _attributes.kernel_online
     kernel_: Kernel
     support_: npt.NDArray[np.intp]
     support_vectors_: Any

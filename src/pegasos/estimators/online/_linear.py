@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.errors import PegasosError
+from pegasos.estimators import _attributes
 from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target
 from pegasos.estimators._targets import Weights
 from pegasos.estimators.online._base import OnlineClassifier
@@ -19,6 +20,7 @@ from pegasos.solvers.online import Labels, OnlineLearner, OnlineState, Order
 class LinearOnlineClassifier(OnlineClassifier):
     """A subclass gives its parameters, and the learner that they mean."""
 
+    _saved = _attributes.online
     coef_: npt.NDArray[np.float64]
     intercept_: npt.NDArray[np.float64]
 

@@ -1,0 +1,48 @@
+"""How good is a model on the rows of a file, by a proof that is computed here, whoever made the model.
+
+pegasos certify model.pegasos data.svm
+pegasos certify data.svm.model data.svm --C 1
+pegasos certify weights.npz data.csv --label species --lam 1e-4
+
+A model of pegasos brings its dual point. For one of another tool, and on other rows than those of its fit, a dual point
+of these rows is found first, for the problem that the parameters below describe: those that the model was trained with.
+The weights stay as they are. The exit code is 0 if the relative gap is at most tol, otherwise 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pegasos.cli._files import add_format_options, format_options, kinds
+from pegasos.cli._models import load_any, models, with_rows
+from pegasos.cli._parameters import add_linear_options, given_parameters
+from pegasos.cli._proofs import prove
+from pegasos.cli._results import accuracy_text, certificate_values, print_json, print_prose
+
+_of_problem = ("lam", "C", "fit_intercept", "regularize_intercept", "intercept_scaling", "multi_class", "class_weight")
+_of_search = ("tol", "max_iter", "time_budget", "n_jobs")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The model, the rows, and the problem that it should solve."""
+    parser.add_argument("model", metavar="MODEL", help=f"{models}; or .npz, .npy or JSON with coef and intercept")
+    parser.add_argument("data", metavar="DATA", help=kinds)
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
+    add_linear_options(parser, "the problem, and how exactly to know its optimum", (*_of_problem, *_of_search))
+    add_format_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say what is proved."""
+    model = load_any(arguments.model)
+    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments))
+    proof = prove(model, X, y, given_parameters(arguments), quiet=arguments.quiet)
+    if arguments.json:
+        values = {"certified": proof.is_proved, "certificate": certificate_values(proof.certificate)}
+        print_json({**values, "at_least_above": proof.at_least, "tol": proof.tol, "accuracy": proof.accuracy})
+    else:
+        print_prose(f"{arguments.model} on {arguments.data}: {proof.certificate}.")
+        print_prose(proof.sentence)
+        print(accuracy_text(proof.accuracy, len(y)))
+    return 0 if proof.is_proved else 1

@@ -1,0 +1,105 @@
+"""The class of each row of a file, one a line; with more columns, behind a line of their names, with tabs.
+
+pegasos predict model.pegasos new.svm
+pegasos predict model.pegasos new.svm --scores -o scores.tsv
+pegasos predict model.pegasos new.csv --label species --probabilities
+pegasos predict model.pegasos X.npy
+
+Where the labels of the file are classes of the model, the accuracy is printed on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pegasos.cli._files import add_format_options, check_folder, format_options, kinds
+from pegasos.cli._models import load_model, models, with_rows
+from pegasos.cli._results import label_text, print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The model, the rows, and what is asked about them."""
+    parser.add_argument("model", metavar="MODEL", help=models)
+    parser.add_argument("data", metavar="DATA", help=kinds)
+    parser.add_argument("-o", "--output", metavar="FILE", help="where the predictions go; default: stdout")
+    parser.add_argument("--scores", action="store_true", help="the decision values as well")
+    parser.add_argument("--probabilities", action="store_true", help="as well, if trained with --probability")
+    parser.add_argument("--certified", action="store_true", help="and whether no exact solution decides otherwise")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_format_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Predict, and write."""
+    import numpy as np
+
+    check_folder(arguments.output)
+    model = load_model(arguments.model)
+    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), labelled=False)
+    predictions = model.predict(X)
+    columns = _columns(model, X, arguments)
+    is_known = y is not None and bool(np.isin(y, model.classes_).all())
+    accuracy = float((predictions == y).mean()) if is_known else None
+    if arguments.json:
+        print_json({"predictions": predictions, **columns, "classes": model.classes_, "accuracy": accuracy})
+        return
+    _write(_lines(predictions, columns, model.classes_), arguments.output)
+    if accuracy is not None:
+        print(f"accuracy {accuracy:.4f} on {len(y)} rows", file=sys.stderr)
+
+
+def _columns(model: Any, X: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What is asked beside the predictions, by name."""
+    columns = {}
+    if arguments.scores:
+        columns["scores"] = model.decision_function(X)
+    if arguments.probabilities:
+        columns["probabilities"] = _asked(model, "predict_proba", "probabilities; train it with --probability")(X)
+    if arguments.certified:
+        columns["certified"] = _asked(model, "certified", "certificate")(X)
+    return columns
+
+
+def _asked(model: Any, method: str, what: str) -> Any:
+    from pegasos.errors import PegasosError
+
+    if not hasattr(model, method):
+        raise PegasosError(f"the model has no {what}.")
+    return getattr(model, method)
+
+
+def _lines(predictions: Any, columns: dict[str, Any], classes: Any) -> Iterator[str]:
+    """The text: labels alone, or a table."""
+    if columns:
+        yield "\t".join(["prediction", *_names(columns, classes)])
+    for i, label in enumerate(predictions):
+        cells = [text for column in columns.values() for text in _cells(column[i])]
+        yield "\t".join([label_text(label), *cells])
+
+
+def _names(columns: dict[str, Any], classes: Any) -> list[str]:
+    names = []
+    for name, column in columns.items():
+        single = {"scores": "score"}.get(name, name)
+        names += [single] if column.ndim == 1 else [f"{name} {label_text(label)}" for label in classes]
+    return names
+
+
+def _cells(value: Any) -> list[str]:
+    if value.dtype.kind == "b":
+        return ["yes" if value else "no"]
+    return [repr(float(number)) for number in value.reshape(-1)]
+
+
+def _write(lines: Iterator[str], output: str | None) -> None:
+    from pegasos.files import atomically
+
+    if output is None:
+        for line in lines:
+            print(line)
+        return
+    with atomically(output) as file:
+        file.writelines(f"{line}\n".encode() for line in lines)

@@ -1,0 +1,34 @@
+"""Write one HTML page about a model on the rows of a file: what is proved, how it errs, what it looks at.
+
+pegasos report model.pegasos data.svm
+pegasos report model.pegasos test.svm -o test.html --title "Spam, March"
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pegasos.cli._files import add_format_options, check_folder, format_options, kinds
+from pegasos.cli._models import load_model, models, with_rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The model, the rows, the page."""
+    parser.add_argument("model", metavar="MODEL", help=models)
+    parser.add_argument("data", metavar="DATA", help=kinds)
+    parser.add_argument("-o", "--output", metavar="HTML", help="the page; default: the name of MODEL with .html")
+    parser.add_argument("--title", help="the heading of the page")
+    add_format_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the page, and say where it is."""
+    from pegasos.report import write
+
+    output = arguments.output or Path(arguments.model).with_suffix(".html").name
+    check_folder(output)
+    model = load_model(arguments.model)
+    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments))
+    write(model, X, y, output, title=arguments.title)
+    print(f"report   {output}")

@@ -1,0 +1,176 @@
+"""Train a support vector machine on a file of rows, until the result is proved, and write the model.
+
+pegasos train data.svm --lam 1e-4 -o model.pegasos
+pegasos train data.svm --hold-out 0.3 --report report.html
+pegasos train table.csv --label species --kernel rbf --gamma 0.1 --C 10
+pegasos train large.svm --memory 2G --checkpoint run.ckpt --test test.svm
+
+The exit code is 0 if the gap reached tol, 1 if it did not (the model is written all the same), 2 for an error. Ctrl-C
+ends the training with the model reached, which is written; the exit code is 130.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from pegasos.cli._files import add_format_options, check_folder, format_options, kinds, read_rows, read_rows_for
+from pegasos.cli._parameters import add_parameter_options, model_of, option_of
+from pegasos.cli._progress import shown_progress
+from pegasos.cli._results import accuracy_of, certificate_values, label_text, print_json, print_prose
+from pegasos.errors import PegasosError
+from pegasos.estimators._base import satisfied
+from pegasos.estimators.warnings import GapWarning
+from pegasos.solution import Status
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The file, what is written, what is measured, and the parameters of the model."""
+    parser.add_argument("data", metavar="DATA", help=kinds)
+    parser.add_argument("-o", "--output", metavar="MODEL", help="the model; default: the name of DATA with .pegasos")
+    parser.add_argument("--report", metavar="HTML", help="also write a page about the model on DATA")
+    parser.add_argument("--test", metavar="FILE", help="print the accuracy on the rows of another file")
+    parser.add_argument("--hold-out", type=float, metavar="SHARE", help="keep this share of the rows for a test")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
+    large = parser.add_argument_group("more rows than memory; linear machines only")
+    large.add_argument("--out-of-core", action="store_true", help="read block by block, within --memory 2G")
+    large.add_argument("--memory", metavar="BYTES", help="the same within so much, such as 500M")
+    large.add_argument(
+        "--checkpoint", metavar="FILE", help="save the state there now and then; go on from it if it is there"
+    )
+    add_parameter_options(parser)
+    add_format_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, write, say what is proved."""
+    output = arguments.output or f"{Path(arguments.data).name}.pegasos"
+    _check(arguments, output)
+    model = model_of(arguments)
+    training = _Training(arguments)
+    seconds = _timed(model, training, quiet=arguments.quiet)
+    model.save(output)
+    status = next(one for one in Status if model.status_.startswith(one.value))
+    facts: dict[str, Any] = {"model": output, "report": None, "accuracy": None}
+    if status is not Status.INTERRUPTED:
+        facts["accuracy"] = training.accuracy(model)
+        facts["report"] = training.write_report(model)
+    if arguments.json:
+        print_json({"status": status.name.lower(), "seconds": seconds, **_values(model), **facts})
+    else:
+        _print(model, training, seconds, **facts)
+    return 130 if status is Status.INTERRUPTED else 0 if status in satisfied else 1
+
+
+def _timed(model: Any, training: _Training, *, quiet: bool) -> float:
+    """Fit, and show how far it is; the seconds."""
+    begun = perf_counter()
+    with shown_progress(model, quiet=quiet), warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)  # the status says it
+        training.fit(model)
+    return perf_counter() - begun
+
+
+class _Training:
+    """The rows to train on, and those to test on."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.given, self.options = arguments, format_options(arguments)
+        self.test: tuple[Any, Any] | None = None
+        self.name_of_test = arguments.test or "the rows held out"
+        if _is_large(arguments):
+            from pegasos.data import open_source
+
+            self.source = open_source(arguments.data, **self.options)
+            return
+        self.X, self.y = read_rows(arguments.data, self.options)
+        if arguments.hold_out is not None:
+            self._hold_out(arguments.hold_out)
+
+    def _hold_out(self, share: float) -> None:
+        from sklearn.model_selection import train_test_split
+
+        seed = getattr(self.given, "random_state", None)
+        self.X, X, self.y, y = train_test_split(self.X, self.y, test_size=share, random_state=seed, stratify=self.y)
+        self.test = X, y
+
+    def fit(self, model: Any) -> None:
+        """Until the gap is proved, a budget ends, or someone interrupts it."""
+        if not _is_large(self.given):
+            model.fit(self.X, self.y)
+        elif not hasattr(model, "fit_source"):
+            raise PegasosError(
+                "a kernel machine needs all rows in memory: leave --out-of-core, --memory and --checkpoint."
+            )
+        else:
+            model.fit_source(self.source, memory=self.given.memory or "2G", checkpoint=self.given.checkpoint)
+
+    def accuracy(self, model: Any) -> float | None:
+        """On the test rows, if there are any."""
+        if self.given.test is not None:
+            self.test = read_rows_for(model.n_features_in_, self.given.test, self.options)
+        return None if self.test is None else accuracy_of(model, *self.test)
+
+    def write_report(self, model: Any) -> str | None:
+        """A page about the model on the rows that it was trained on, if one is asked for; its path."""
+        path: str | None = self.given.report
+        if path is not None:
+            from pegasos.report import write
+
+            write(model, self.X, self.y, path, trained_on=Path(self.given.data).name)
+        return path
+
+
+def _check(arguments: argparse.Namespace, output: str) -> None:
+    """What can be known to fail before the work does."""
+    check_folder(output, arguments.report, arguments.checkpoint)
+    for goal in (output, arguments.report):
+        if goal is not None and Path(goal).exists() and Path(goal).samefile(arguments.data):
+            raise PegasosError(f"{goal} is the file of the rows, which would be lost: name another file.")
+    if arguments.test is not None and not Path(arguments.test).is_file():
+        raise PegasosError(f"{arguments.test} cannot be read: there is no such file.")
+    if arguments.hold_out is not None and arguments.test is not None:
+        raise PegasosError("give --test or --hold-out, not both.")
+    if arguments.hold_out is not None and not 0.0 < arguments.hold_out < 1.0:
+        raise PegasosError(f"--hold-out must be a share between 0 and 1, got {arguments.hold_out}.")
+    for name in ("hold_out", "report"):
+        if _is_large(arguments) and getattr(arguments, name) is not None:
+            raise PegasosError(
+                f"{option_of(name)} needs all rows in memory: leave --out-of-core, --memory, --checkpoint."
+            )
+
+
+def _is_large(arguments: argparse.Namespace) -> bool:
+    """Whether the rows are to be read block by block."""
+    return bool(arguments.out_of_core or arguments.memory or arguments.checkpoint)
+
+
+def _values(model: Any) -> dict[str, Any]:
+    return {
+        "sentence": model.status_,
+        "certificate": certificate_values(model.certificate_),
+        "classes": model.classes_,
+        "n_features": model.n_features_in_,
+        "n_support": len(model.support_),
+        "n_iter": model.n_iter_,
+        "n_steps": model.n_steps_,
+        "parameters": model.get_params(deep=False),
+    }
+
+
+def _print(
+    fitted: Any, training: _Training, seconds: float, *, model: str, report: str | None, accuracy: float | None
+) -> None:
+    classes = ", ".join(map(label_text, fitted.classes_[:5])) + (", ..." if len(fitted.classes_) > 5 else "")
+    print_prose(fitted.status_)
+    print(f"classes  {classes}")
+    print(f"epochs   {fitted.n_iter_} in {seconds:.2f} s")
+    if accuracy is not None:
+        print(f"accuracy {accuracy:.4f} on {training.name_of_test}")
+    print(f"model    {model}")
+    if report is not None:
+        print(f"report   {report}")

@@ -1,0 +1,222 @@
+"""Models as ONNX graphs, of operators that every runtime has (ai.onnx, opset 17).
+
+Input ``X`` (rows, features). Outputs ``label``; ``scores``, the decision values; and, where the model has them,
+``probabilities``. How good the model is proved to be is in the metadata of the file.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.errors import PegasosError
+from pegasos.estimators._schemes import pairs_of
+from pegasos.export.formula import Formula, formula_of
+from pegasos.export.onnx_graph import Graph, kernel_values, onnx_helper
+from pegasos.export.text import Path, write_bytes
+
+_largest_file = 2**31 - 1  # bytes of a protocol buffer
+_least_probability = 1e-7  # of a pair
+_least_part = {4: 1e-6, 8: 1e-12}  # more certainty than rounding can take away, by the bytes of a number
+
+
+def to_onnx(model: Any, path: Path | None = None, *, dtype: Any = np.float32) -> Any:
+    """Write a model as an ONNX file, which predicts without Python.
+
+    Parameters
+    ----------
+    model : fitted classifier of pegasos
+        Linear, or with a kernel of rows of numbers, sums and products of such kernels too; online learners; any way of
+        dealing with several classes; probabilities; a prior that is linear or one of pegasos.
+    path : path, optional
+        The file, written whole or not at all.
+    dtype : float32 or float64, default=float32
+        The type of ``X``, of the arithmetic and of the scores. In single precision scores differ from ours in their
+        last digits, and a row on the boundary may change sides.
+
+    Returns
+    -------
+    onnx.ModelProto
+    """
+    helper = onnx_helper()
+    narrow = np.dtype(dtype)
+    if narrow not in (np.float32, np.float64):
+        raise PegasosError(f"dtype must be float32 or float64, got {dtype!r}.")
+    formula = formula_of(model)
+    graph = Graph(narrow)
+    problems = _scores(graph, formula)
+    decisions, winners = _decide(graph, problems, formula)
+    rows = None
+    outputs = [
+        (graph.named("label", "Gather", graph.constant(_labels(formula.classes)), winners), [rows]),
+        (graph.named("scores", "Identity", decisions), [rows] if formula.n_classes == 2 else [rows, formula.n_classes]),
+    ]
+    if formula.calibration is not None:
+        found = _probabilities(graph, problems, formula)
+        found = _agreeing(graph, found, winners, formula.n_classes)
+        outputs.append((graph.named("probabilities", "Identity", found), [rows, formula.n_classes]))
+    proto = graph.model(
+        [("X", [rows, formula.n_features])], outputs, {"label": helper.np_dtype_to_tensor_dtype(_label_type(formula))}
+    )
+    helper.set_model_props(proto, _facts(formula))
+    if proto.ByteSize() > _largest_file:
+        raise PegasosError(f"an ONNX file holds 2 GB, and the model has {proto.ByteSize() / 2**30:.1f}; use to_json.")
+    if path is not None:
+        write_bytes(path, proto.SerializeToString())
+    return proto
+
+
+def _labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    kind = classes.dtype.kind
+    if kind in "iu":
+        return classes.astype(np.int64)
+    if kind in "fb":
+        return classes
+    if all(isinstance(label, str) for label in classes.tolist()):
+        return classes.astype(object)
+    raise PegasosError(f"labels of ONNX are strings or numbers, got {classes.tolist()[0]!r}; encode y first.")
+
+
+def _label_type(formula: Formula) -> np.dtype[Any]:
+    return np.dtype(_labels(formula.classes).dtype)
+
+
+def _facts(formula: Formula) -> dict[str, str]:
+    facts = {"written_by": f"pegasos {version('pegasos')}", "multi_class": formula.multi_class}
+    proof = formula.certificate
+    if proof is not None:
+        numbers = {"primal": proof.primal, "dual": proof.dual, "gap": proof.gap, "relative_gap": proof.relative_gap}
+        facts |= {key: repr(float(value)) for key, value in numbers.items()} | {"certificate": str(proof)}
+    return facts
+
+
+def _scores(graph: Graph, formula: Formula) -> str:
+    """Of the problems, one column each."""
+    coef = formula.linear_coef()
+    if coef is not None:
+        return graph.add("Add", graph.add("MatMul", "X", graph.number(coef.T)), graph.number(formula.intercept))
+    parts = [] if formula.coef is None else [graph.add("MatMul", "X", graph.number(formula.coef.T))]
+    for term in formula.terms:
+        values = kernel_values(graph, term, formula.n_features)
+        parts.append(graph.add("MatMul", values, graph.number(term.dual_coef.T)))
+    total = graph.number(formula.intercept)
+    for part in parts:
+        total = graph.add("Add", part, total)
+    return total
+
+
+def _decide(graph: Graph, scores: str, formula: Formula) -> tuple[str, str]:
+    """The decision values, and the number of the class."""
+    if formula.n_classes == 2:
+        decisions = graph.add("Squeeze", scores, graph.constant(np.array([1])))
+        return decisions, graph.cast(graph.add("Greater", decisions, graph.number(0.0)), np.int64)
+    decisions = _votes(graph, scores, formula.n_classes) if formula.multi_class == "ovo" else scores
+    return decisions, graph.add("ArgMax", decisions, axis=1, keepdims=0)
+
+
+def _votes(graph: Graph, scores: str, n_classes: int) -> str:
+    """Votes; where they tie, the sums of the scores decide, squeezed to less than a third of a vote."""
+    first, second = _membership(n_classes)
+    is_second = graph.cast(graph.add("Greater", scores, graph.number(0.0)), graph.dtype)
+    is_first = graph.add("Sub", graph.number(1.0), is_second)
+    votes = graph.add(
+        "Add",
+        graph.add("MatMul", is_second, graph.number(second)),
+        graph.add("MatMul", is_first, graph.number(first)),
+    )
+    sums = graph.add("MatMul", scores, graph.number(second - first))
+    scale = graph.add("Mul", graph.add("Add", graph.add("Abs", sums), graph.number(1.0)), graph.number(3.0))
+    return graph.add("Add", votes, graph.add("Div", sums, scale))
+
+
+def _membership(n_classes: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Which class is the first of each pair, and which the second."""
+    pairs = np.array(pairs_of(n_classes))
+    return np.eye(n_classes)[pairs[:, 0]], np.eye(n_classes)[pairs[:, 1]]
+
+
+def _probabilities(graph: Graph, scores: str, formula: Formula) -> str:
+    assert formula.calibration is not None
+    n_classes = formula.n_classes
+    if formula.multi_class == "crammer_singer" and n_classes > 2:
+        scores = _lead(graph, scores)
+    raised = graph.add("Mul", scores, graph.number(formula.calibration.slopes))
+    found = graph.add("Sigmoid", graph.add("Add", raised, graph.number(formula.calibration.shifts)))
+    if n_classes == 2:
+        return graph.add("Concat", graph.add("Sub", graph.number(1.0), found), found, axis=1)
+    if formula.multi_class == "ovo":
+        return _coupled(graph, found, n_classes)
+    return graph.add("Div", found, graph.sum(found, 1))
+
+
+def _lead(graph: Graph, scores: str) -> str:
+    """By how much each class is ahead of the best other."""
+    best = graph.add("TopK", scores, graph.constant(np.array([2])), axis=1, n_outputs=2)
+    first = graph.add("Slice", best, *(graph.constant(np.array([k])) for k in (0, 1, 1)))
+    second = graph.add("Slice", best, *(graph.constant(np.array([k])) for k in (1, 2, 1)))
+    return graph.add("Sub", scores, graph.add("Where", graph.add("Equal", scores, first), second, first))
+
+
+def _coupled(graph: Graph, of_second: str, n_classes: int) -> str:
+    """The p of sum 1 with the least sum over pairs of (r_ji p_i - r_ij p_j)^2, by Wu, Lin and Weng.
+
+    With the matrix Q of that sum, Q p is the same for all classes: p is u over its sum, where (Q + 1 1') u = 1. That
+    matrix is positive definite, so elimination needs no pivots. It is done in double.
+    """
+    low, high = graph.constant(np.array(_least_probability)), graph.constant(np.array(1.0 - _least_probability))
+    second = graph.add("Clip", graph.cast(of_second, np.float64), low, high)
+    first = graph.add("Sub", graph.constant(np.array(1.0)), second)
+    to_first, to_second = _membership(n_classes)
+    diagonal = graph.add(
+        "Add",
+        graph.add("MatMul", graph.add("Mul", second, second), graph.constant(to_first)),
+        graph.add("MatMul", graph.add("Mul", first, first), graph.constant(to_second)),
+    )
+    # Rows of K + 1 numbers, the last of them the right side, one below the other in one row of the product.
+    places = np.eye(n_classes * (n_classes + 1)).reshape(n_classes, n_classes + 1, -1)[:, :n_classes]
+    beside = np.array([-places[i, j] - places[j, i] for i, j in pairs_of(n_classes)])
+    on_diagonal = places[np.arange(n_classes), np.arange(n_classes)]
+    system = graph.add(
+        "Add",
+        graph.add("MatMul", graph.add("Mul", first, second), graph.constant(beside)),
+        graph.add("MatMul", diagonal, graph.constant(on_diagonal)),
+    )
+    system = graph.add("Add", system, graph.constant(np.array(1.0)))
+    system = graph.add("Reshape", system, graph.constant(np.array([-1, n_classes, n_classes + 1])))
+    for k in range(n_classes):
+        system = _eliminated(graph, system, k, n_classes)
+    last = graph.add("Slice", system, *(graph.constant(np.array([k])) for k in (n_classes, n_classes + 1, 2)))
+    found = graph.add("Relu", graph.add("Squeeze", last, graph.constant(np.array([2]))))
+    return graph.cast(graph.add("Div", found, graph.sum(found, 1)), graph.dtype)
+
+
+def _eliminated(graph: Graph, system: str, k: int, n: int) -> str:
+    """One step of Gauss and Jordan: row k over its pivot, and so much of it off every other row."""
+    at, after, one, two = (graph.constant(np.array([number])) for number in (k, k + 1, 1, 2))
+    row = graph.add("Slice", system, at, after, one)
+    column = graph.add("Slice", system, at, after, two)
+    pivot = graph.add("Slice", row, at, after, two)
+    unit = graph.constant(np.eye(n)[k].reshape(1, n, 1))
+    share = graph.add("Div", row, pivot)
+    return graph.add("Sub", system, graph.add("Mul", graph.add("Sub", column, unit), share))
+
+
+def _agreeing(graph: Graph, found: str, winners: str, n_classes: int) -> str:
+    """Mixed with just so much certainty of the predicted class that it is the likeliest."""
+    one_hot = graph.add("Gather", graph.number(np.eye(n_classes)), winners)
+    own = graph.sum(graph.add("Mul", found, one_hot), 1)
+    others = graph.add("Sub", found, graph.add("Mul", one_hot, graph.number(2.0)))
+    missing = graph.add("Sub", graph.add("ReduceMax", others, axes=[1], keepdims=1), own)
+    lacking = graph.add("Relu", missing)
+    needed = graph.add(
+        "Div",
+        graph.add("Add", lacking, graph.number(_least_part[graph.dtype.itemsize])),
+        graph.add("Add", lacking, graph.number(1.0)),
+    )
+    is_ahead = graph.add("Less", missing, graph.number(0.0))
+    part = graph.add("Where", is_ahead, graph.number(0.0), needed)
+    kept = graph.add("Mul", graph.add("Sub", graph.number(1.0), part), found)
+    return graph.add("Add", kept, graph.add("Mul", part, one_hot))

@@ -1,0 +1,58 @@
+"""A model file of any kind that this package reads, recognised by how it begins."""
+
+from __future__ import annotations
+
+import os
+
+from pegasos.errors import PegasosError
+from pegasos.estimators._base import default_lam
+from pegasos.estimators.kernel import KernelPegasosClassifier
+from pegasos.estimators.linear import PegasosClassifier
+from pegasos.export.importing import check_aim
+from pegasos.export.liblinear import from_liblinear
+from pegasos.export.libsvm import from_libsvm
+from pegasos.export.plain import from_json
+from pegasos.export.text import Path, shown
+
+_looked_at = 4096  # bytes
+_liblinear = ("solver_type", "nr_class", "label", "nr_feature", "bias")
+_libsvm = ("svm_type", "kernel_type")
+
+
+def read_model(
+    path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None
+) -> PegasosClassifier | KernelPegasosClassifier:
+    """Read a model file of LIBLINEAR or LIBSVM, or JSON of `to_json`, whichever it is.
+
+    Parameters
+    ----------
+    path : path
+    C, lam : float, optional
+        What the model was trained with, where `certify` is to be asked and the file does not say.
+    n_features : int, optional
+        Of the rows that a LIBSVM model is to predict; see `from_libsvm`.
+    """
+    check_aim(lam, C)
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(_looked_at)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise PegasosError(f"{os.fspath(path)} could not be read: {error.strerror or error}.") from error
+    words = begin.decode("ascii", "replace").split(maxsplit=1)
+    first = words[0] if words else ""
+    if first in _libsvm:
+        return from_libsvm(path, C=C, lam=lam, n_features=n_features)
+    if first in _liblinear:
+        return from_liblinear(path, C=C, lam=lam)
+    if first.startswith("{"):
+        model = from_json(path)
+        if lam is not None or C is not None:
+            model.set_params(lam=default_lam if lam is None else lam, C=C)
+        return model
+    if begin.startswith(b"PK"):
+        raise PegasosError(f"{os.fspath(path)} is an archive: models of pegasos are read by pegasos.load.")
+    raise PegasosError(
+        f"{os.fspath(path)} is no model file of LIBLINEAR or LIBSVM and no JSON: it begins with {shown(first)}."
+    )

@@ -1,0 +1,6 @@
+"""Model files: written whole or not at all, read without trust."""
+
+from pegasos.persistence import items  # noqa: F401  (its kinds of values are in the table once it is imported)
+from pegasos.persistence.models import Fitted, Saved, load, save
+
+__all__ = ["Fitted", "Saved", "load", "save"]

@@ -1,0 +1,236 @@
+"""Model files: an estimator in one archive of JSON and arrays, read back without trust.
+
+The file names a class; the class, not the file, says which attributes there are and what each must be (`Fitted`).
+Parameters are checked as a fit checks them, shapes against each other, and nothing in a file is ever run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from pegasos import archive
+from pegasos.errors import PegasosError
+from pegasos.persistence import preprocessing
+from pegasos.persistence.specs import Reader, Spec, Writer, require
+from pegasos.persistence.values import Kind, Shared, anything
+
+_kind = "model"
+_layout = 1  # of what is in the archive
+
+# The classes that a file may name, and where they are.
+_homes = {
+    "AutoPegasos": "pegasos.tuning.auto",
+    "ConfidenceWeighted": "pegasos.online",
+    "KernelPegasosClassifier": "pegasos.estimators.kernel",
+    "KernelPerceptron": "pegasos.online",
+    "Norma": "pegasos.online",
+    "PassiveAggressive": "pegasos.online",
+    "PegasosClassifier": "pegasos.estimators.linear",
+    "PegasosClassifierCV": "pegasos.estimators.linear_cv",
+    "Perceptron": "pegasos.online",
+    **dict.fromkeys(preprocessing.fitted, "sklearn.preprocessing"),
+    "Pipeline": "sklearn.pipeline",
+}
+
+
+def _no_lengths(model: Any) -> Mapping[str, int]:
+    return {}
+
+
+def _no_check(model: Any) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The attributes of a fitted estimator, as data.
+
+    Attributes
+    ----------
+    head : specs of what comes first: the other lengths follow from it
+    lengths : those lengths, of a model that has its head
+    rest : specs of the others, for a model that has its head
+    needed : attributes without which there is no model
+    together : attributes that are there all or none
+    check : raises PegasosError when attributes do not fit together
+    """
+
+    head: Mapping[str, Spec]
+    rest: Callable[[Any], Mapping[str, Spec]]
+    needed: tuple[str, ...]
+    together: tuple[str, ...] = ()
+    lengths: Callable[[Any], Mapping[str, int]] = field(default=_no_lengths)
+    check: Callable[[Any], None] = field(default=_no_check)
+
+    def pack(self, model: Any, out: Writer) -> dict[str, Any]:
+        """The attributes that the model has."""
+        specs = {**self.head, **self.rest(model)}
+        has = vars(model)
+        return {name: spec.pack(has[name], name, out) for name, spec in specs.items() if name in has}
+
+    def unpack_into(self, model: Any, stored: Mapping[str, Any], source: Reader) -> None:
+        """Give the model its attributes; they fit together, or PegasosError."""
+        missing = [name for name in self.needed if name not in stored]
+        has = [name for name in self.together if name in stored]
+        if missing or (has and len(has) < len(self.together)):
+            raise PegasosError(f"it lacks {(missing or sorted(set(self.together) - set(has)))[0]}")
+        _unpack(model, self.head, stored, source)
+        for name, length in self.lengths(model).items():
+            source.settle(name, name, length)
+        rest = self.rest(model)
+        strange = sorted(stored.keys() - self.head.keys() - rest.keys())
+        if strange:
+            raise PegasosError(f"{type(model).__name__} of this version of pegasos has no attribute {strange[0]!r}")
+        _unpack(model, rest, stored, source)
+        self.check(model)
+
+
+def _unpack(model: Any, specs: Mapping[str, Spec], stored: Mapping[str, Any], source: Reader) -> None:
+    for name, spec in specs.items():
+        if name in stored:
+            setattr(model, name, spec.unpack(stored[name], name, source))
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator of pegasos, or a pipeline that ends in one, into a model file.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    path : path of the file, usually with the suffix ``.pegasos``
+        It appears whole or not at all; a file that was there before is replaced at the end.
+    """
+    out = Writer()
+    packed = _pack_model(model, type(model).__name__, out)
+    archive.write(path, _kind, {"layout": _layout, "model": packed}, out.arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model file.
+
+    A file may come from anywhere: it holds numbers, words and arrays, never code, and everything in it is checked
+    before it is used.
+
+    Parameters
+    ----------
+    path : path of a file that ``save`` of an estimator wrote
+
+    Returns
+    -------
+    the estimator, fitted, with the parameters, the certificate and the trace that it had
+
+    Raises
+    ------
+    PegasosError
+        If the file is none of a model, is damaged, or holds what no model can be; the message says what.
+    FileNotFoundError
+        If there is none.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pegasos
+    >>> model = pegasos.PegasosClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.pegasos")
+    ...     model.save(path)
+    ...     print(pegasos.load(path).predict([[0.9]]))
+    ['yes']
+    """
+    stored = archive.read(path, _kind)
+    try:
+        layout = stored.values.get("layout")
+        if layout != _layout:
+            raise PegasosError(f"its layout is {layout!r}, and this version of pegasos reads {_layout}")
+        return _model_of(stored.values.get("model"), "the model", Reader(stored.arrays))
+    except PegasosError as error:
+        raise PegasosError(f"{path} cannot be used: {str(error).rstrip('.')}.") from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise PegasosError(f"{path} cannot be used: its parts do not fit together ({error}).") from error
+
+
+class Saved:
+    """What an estimator inherits to be kept in a file; it gives its attributes as ``_saved``."""
+
+    _saved: Fitted
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model into a file, which `pegasos.load` reads: JSON and arrays, never a pickle.
+
+        Parameters
+        ----------
+        path : path of the file, usually with the suffix ``.pegasos``
+            It appears whole or not at all; a file that was there before is replaced at the end.
+        """
+        save(self, path)
+
+
+def _class_of(name: Any) -> Any:
+    if not isinstance(name, str) or name not in _homes:
+        raise PegasosError(f"it names a class that this version of pegasos does not have, {name!r}")
+    return getattr(importlib.import_module(_homes[name]), name)
+
+
+def _is_known(value: Any) -> bool:
+    name = type(value).__name__
+    return name in _homes and _class_of(name) is type(value)
+
+
+def _fitted_of(known: Any) -> Fitted:
+    if issubclass(known, Saved):
+        fitted: Fitted = known._saved
+        return fitted
+    specs = preprocessing.fitted.get(known.__name__, {})
+    return Fitted({}, lambda _: specs, tuple(name for name in specs if name not in preprocessing.optional))
+
+
+def _pack_model(model: Any, what: str, out: Writer) -> dict[str, Any]:
+    if isinstance(model, type) or not _is_known(model):
+        whose = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+        raise PegasosError(
+            f"{what} is {whose}, and a model file holds estimators of pegasos and pipelines of scalers that end in "
+            "one; keep it with joblib or skops."
+        )
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise PegasosError(f"{what} is not fitted, and there is nothing to save; call fit first.") from error
+    if isinstance(model, Saved):
+        model._check_parameters()  # type: ignore[attr-defined]
+    given = model.get_params(deep=False)
+    parameters = {name: Shared().pack(value, name, out) for name, value in given.items()}
+    return {"name": type(model).__name__, "parameters": parameters, "fitted": _fitted_of(type(model)).pack(model, out)}
+
+
+def _model_of(stored: Any, what: str, source: Reader) -> Any:
+    require(isinstance(stored, dict), what, "a model")
+    known = _class_of(stored.get("name"))
+    given, fitted = stored.get("parameters"), stored.get("fitted")
+    require(isinstance(given, dict) and isinstance(fitted, dict), what, "a model with parameters and attributes")
+    unknown = sorted(given.keys() - set(known._get_param_names()))
+    if unknown:
+        raise PegasosError(f"{known.__name__} of this version of pegasos has no parameter {unknown[0]!r}")
+    with source.scope(new=True):
+        model = known(**{name: Shared().unpack(value, name, source) for name, value in given.items()})
+        if isinstance(model, Saved):
+            model._check_parameters()  # type: ignore[attr-defined]
+        _fitted_of(known).unpack_into(model, fitted, source)
+    return model
+
+
+def _pack_inner(model: Any, what: str, out: Writer) -> dict[str, Any]:
+    return {"model": _pack_model(model, what, out)}
+
+
+def _inner_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
+    return _model_of(stored.get("model"), what, source)
+
+
+anything.kinds["model"] = Kind(_is_known, _pack_inner, _inner_of)

@@ -1,0 +1,8 @@
+"""One HTML page about a fitted model: what is proved, how it does on given rows, what it looks at, how to repeat it.
+
+The page needs neither the network nor a library, and can be shown to people who train nothing themselves.
+"""
+
+from pegasos.report.making import Report, check_path, make, write
+
+__all__ = ["Report", "check_path", "make", "write"]

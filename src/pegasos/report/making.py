@@ -1,0 +1,123 @@
+"""From a fitted model and rows to a page."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pegasos.errors import PegasosError
+from pegasos.files import atomically
+from pegasos.report.outcome import walk
+from pegasos.report.page import render
+from pegasos.report.subject import Subject
+
+_notebook_height = 640
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A page about a model; a notebook shows it in a frame of its own.
+
+    Attributes
+    ----------
+    title : str
+    html : str
+        The whole page.
+    """
+
+    title: str
+    html: str
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, whole or not at all, and return its path."""
+        goal = check_path(path)
+        with atomically(goal) as file:
+            file.write(self.html.encode("utf-8"))
+        return goal
+
+    def __repr__(self) -> str:
+        return f"Report({self.title!r}, {len(self.html) / 1000:.0f} kB)"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.html)}" width="100%" '
+            f'height="{_notebook_height}"></iframe>'
+        )
+
+
+def make(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    title: str | None = None,
+    trained_on: str | None = None,
+    feature_names: Any = None,
+) -> Report:
+    """Make the page about a fitted model and how it does on these rows.
+
+    Parameters
+    ----------
+    estimator : fitted PegasosClassifier, KernelPegasosClassifier, PegasosClassifierCV or AutoPegasos
+        Or a Pipeline that ends in one of them; X is then what the pipeline takes.
+    X : rows, as in `predict`
+        Those of the fit, or others: the page says which. Rows that the model has not seen say more.
+    y : array of shape (n_rows,)
+        Their classes.
+    title : str, optional
+    trained_on : str, optional
+        What the model was trained on, in words.
+    feature_names : list of str, optional
+        Of the columns that the model itself gets; by default those it knows from its fit or from the pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from pegasos import PegasosClassifier, report
+    >>> data = load_breast_cancer()
+    >>> model = PegasosClassifier(lam=1e-3, random_state=0).fit(scale(data.data), data.target)
+    >>> page = report.make(model, scale(data.data), data.target, feature_names=data.feature_names)
+    >>> "of the best possible" in page.html
+    True
+    """
+    subject = Subject.of(estimator, X, y, title=title, trained_on=trained_on, feature_names=feature_names)
+    return Report(subject.title, render(subject, walk(subject)))
+
+
+def write(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    trained_on: str | None = None,
+    feature_names: Any = None,
+) -> Path:
+    """Write the page of `make` to a file, and return its path.
+
+    Parameters
+    ----------
+    estimator, X, y, title, trained_on, feature_names
+        As in `make`.
+    path : path
+        Of the file, such as "report.html".
+    """
+    check_path(path)  # before the work
+    return make(estimator, X, y, title=title, trained_on=trained_on, feature_names=feature_names).write(path)
+
+
+def check_path(path: Any) -> Path:
+    """Whether a page can be written there."""
+    if not isinstance(path, str | os.PathLike):
+        raise PegasosError(f"path must name a file, such as 'report.html', got {path!r}.")
+    goal = Path(path)
+    if goal.is_dir():
+        raise PegasosError(f"{goal} is a folder; give the name of a file in it, such as {goal / 'report.html'}.")
+    if not goal.parent.is_dir():
+        raise PegasosError(f"the folder of {goal} does not exist; make it first.")
+    return goal

@@ -1,0 +1,155 @@
+"""Model files from anywhere: a sentence, never a crash, a hang or an odd exception."""
+
+import json
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import pegasos
+from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError, archive
+from pegasos.kernels import Spectrum, WeisfeilerLehman
+from tests.unit.persistence.mutations import X, packed_models, tampered, two, use, words
+
+
+@pytest.fixture(scope="module")
+def packed():
+    return packed_models()
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "model.pegasos"
+    PegasosClassifier(lam=1e-2, solver="pegasos", tol=None, max_iter=2, random_state=0).fit(X, two).save(path)
+    return path
+
+
+def stored(path):
+    found = archive.read(path, "model")
+    return found.values, found.arrays
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_file_that_was_tampered_with_is_refused_or_harmless(packed, data):
+    def choose(n):
+        return data.draw(st.integers(0, n - 1))
+
+    model, arrays, rows, labels = packed[choose(len(packed))]
+    changed, arrays = tampered(model, arrays, choose)
+    use(changed, arrays, rows, labels)
+
+
+def test_what_was_not_tampered_with_can_be_used(packed):
+    assert all(use(*each) for each in packed)
+
+
+@given(st.data())
+def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("damaged") / "model.pegasos"
+    model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, two)
+    model.save(path)
+    raw = bytearray(path.read_bytes())
+    place = int(len(raw) * data.draw(st.floats(0.0, 1.0, exclude_max=True)))
+    if data.draw(st.booleans()):
+        raw[place] ^= data.draw(st.integers(1, 255))
+    else:
+        del raw[place:]
+    path.write_bytes(raw)
+    try:
+        loaded = pegasos.load(path)
+    except PegasosError:
+        return
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda values: values.update(layout=2), "its layout is 2, and this version of pegasos reads 1"),
+        (lambda values: values["model"].update(name="os"), "names a class that this version .* 'os'"),
+        (lambda values: values["model"].update(name="StandardScaler"), "no parameter"),
+        (lambda values: values["model"]["parameters"].update(lam=-1.0), "lam must be a positive number, got -1.0"),
+        (lambda values: values["model"]["parameters"].update(colour=1), "no parameter 'colour'"),
+        (lambda values: values["model"]["fitted"].update(predict=1), "no attribute 'predict'"),
+        (lambda values: values["model"]["fitted"].pop("coef_"), "it lacks coef_"),
+        (lambda values: values["model"]["fitted"].pop("trace_"), "it lacks trace_"),
+        (lambda values: values["model"]["fitted"].update(coef_="alpha"), "coef_ is not an array of its type"),
+        (lambda values: values["model"]["fitted"].update(n_features_in_=4), "does not fit the rest"),
+        (lambda values: values.pop("model"), "the model is not a model"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(path, change, sentence):
+    values, arrays = stored(path)
+    change(values)
+    archive.write(path, "model", values, arrays)
+    with pytest.raises(PegasosError, match=sentence) as caught:
+        pegasos.load(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_an_order_beyond_the_rows_never_reaches_a_loop(path):
+    values, arrays = stored(path)
+    name = values["model"]["fitted"]["_stream"]["states"][0]["order"]
+    arrays[name][0] = 10**6
+    archive.write(path, "model", values, arrays)
+    with pytest.raises(PegasosError, match="order is not numbers of rows"):
+        pegasos.load(path)
+
+
+def test_columns_beyond_the_shape_of_a_sparse_matrix_are_refused(tmp_path):
+    path = tmp_path / "model.pegasos"
+    KernelPegasosClassifier(lam=1e-2, random_state=0).fit(sp.csr_array(X), two).save(path)
+    values, arrays = stored(path)
+    arrays[values["model"]["fitted"]["support_vectors_"]["indices"]][0] = 10**8
+    archive.write(path, "model", values, arrays)
+    with pytest.raises(PegasosError, match="indices lie within its shape"):
+        pegasos.load(path)
+
+
+def test_a_short_file_takes_little_memory(tmp_path):
+    """Whatever lengths it claims: kernels whose whole numbers cost memory, matrices of a shape without an end."""
+    for kernel, items, parameter in [
+        (Spectrum(2), words, "k"),
+        (WeisfeilerLehman(1), [(np.eye(2), None)] * 12, "h"),
+    ]:
+        path = tmp_path / "model.pegasos"
+        KernelPegasosClassifier(kernel, lam=1e-1).fit(items, two).save(path)
+        values, arrays = stored(path)
+        values["model"]["fitted"]["kernel_"]["parameters"][parameter] = 2**40
+        archive.write(path, "model", values, arrays)
+        tracemalloc.start()
+        with pytest.raises(PegasosError, match="whole numbers of kernels up to 10000"):
+            pegasos.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+        tracemalloc.stop()
+
+
+def test_lists_within_lists_are_refused_not_followed_to_the_bottom(path):
+    values, _ = stored(path)
+    text = json.dumps({**values["model"]["parameters"], "n_jobs": 0}).replace('"n_jobs": 0', '"n_jobs": ' + "[" * 10**5)
+    with zipfile.ZipFile(path) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    members["contents.json"] = members["contents.json"][:-1] + text.encode()
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    with pytest.raises(PegasosError):
+        pegasos.load(path)
+
+
+def test_another_kind_of_file_is_named(tmp_path, path):
+    archive.write(path, "checkpoint", {}, {})
+    with pytest.raises(PegasosError, match="holds a 'checkpoint', not a 'model'"):
+        pegasos.load(path)
+    path.write_bytes(b"\x80\x04\x95 a pickle")
+    with pytest.raises(PegasosError, match="no whole archive"):
+        pegasos.load(path)
+    with pytest.raises(FileNotFoundError):
+        pegasos.load(tmp_path / "none.pegasos")
+    with pytest.raises(PegasosError, match="could not be read"):
+        pegasos.load(tmp_path)
