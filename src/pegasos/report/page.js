@@ -178,7 +178,7 @@
           if (x === null || y === null) { pen = "M"; return; }
           path += `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
           pen = "L";
-          if (this.spec.points) this.svg.append(draw("circle", { class: `dot tone${k % 3}`, cx: x, cy: y, r: 3 }));
+          if (this.spec.points && this.xs.length <= 60) this.svg.append(draw("circle", { class: `dot tone${k % 3}`, cx: x, cy: y, r: 3 }));
         });
         this.svg.append(draw("path", { class: `curve tone${k % 3}`, d: path }));
       });

@@ -218,7 +218,7 @@ def _by_class(subject: Subject, outcome: Outcome) -> str:
     return card(
         "By class",
         table(which, ["class", "rows", "recall", "precision"], lines, classes="numbers"),
-        wide=subject.n_classes > _wide_matrix,
+        wide=_wide_matrix < subject.n_classes <= _matrix_shown,
     )
 
 
@@ -304,23 +304,27 @@ def hardest(subject: Subject, outcome: Outcome) -> str:
 
 
 def _excerpt_of(subject: Subject, k: int) -> str:
-    """A row in a line: a text cut short, or a few values."""
-    raw = _safe_indexing(subject.raw, [k]) if hasattr(subject.raw, "__getitem__") else None
-    item = None if raw is None or sp.issparse(raw) or hasattr(raw, "iloc") or hasattr(raw, "schema") else raw[0]
-    if isinstance(item, str):
-        return shortened(item, _excerpt)
-    row = _safe_indexing(subject.X, [k])
-    if sp.issparse(row):
-        largest = np.argsort(-np.abs(row.data), kind="stable")[:_values_shown]
-        values: list[tuple[int, Any]] = [(int(row.indices[j]), row.data[j]) for j in largest]
-        rest = row.nnz > len(values)
-    elif not hasattr(subject.model, "n_features_in_"):
-        return shortened(repr(item), _excerpt)
+    """A row in a line: a text cut short, or a few values; of a frame those that the user knows."""
+    raw, row = _safe_indexing(subject.raw, [k]), _safe_indexing(subject.X, [k])
+    values: list[tuple[str, Any]]
+    if hasattr(raw, "columns"):
+        values = list(zip(map(str, raw.columns), np.asarray(raw)[0], strict=True))
+    elif not sp.issparse(raw) and isinstance(raw[0], str):
+        return shortened(raw[0], _excerpt)
+    elif sp.issparse(row):
+        order = np.argsort(-np.abs(row.data), kind="stable")[: _values_shown + 1]
+        values = [(subject.feature_name(int(row.indices[j])), row.data[j]) for j in order]
+    elif hasattr(subject.model, "n_features_in_"):
+        line = np.asarray(row)[0][: _values_shown + 1]
+        values = [(subject.feature_name(j), value) for j, value in enumerate(line)]
     else:
-        line = np.asarray(row)[0]
-        values, rest = list(enumerate(line[:_values_shown])), len(line) > _values_shown
-    listed = ", ".join(f"{subject.feature_name(j)} = {value:.4g}" for j, value in values)
-    return listed + (", …" if rest else "") if values else "all 0"
+        return shortened(repr(raw[0]), _excerpt)
+    listed = [f"{shortened(name, 40)} = {_value(value)}" for name, value in values[:_values_shown]]
+    return ", ".join([*listed, "…"] if len(values) > _values_shown else listed) or "all 0"
+
+
+def _value(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else shortened(str(value), 40)
 
 
 def choice(subject: Subject, drawn: dict[str, Chart]) -> str:
@@ -354,22 +358,18 @@ def model_card(subject: Subject, outcome: Outcome) -> str:
     hits = int(outcome.confusion.trace())
     n_trained = words.rows_of_fit(model)
     classes = ", ".join(subject.class_name(k) for k in range(min(subject.n_classes, 12)))
+    trained = count(n_trained, "row")
     items: list[tuple[str, Any]] = [
         ("model", f"{type(model).__name__}, solver {model.solver!r}: {_formula(subject)}"),
         ("classes", classes + (f", … ({subject.n_classes} in all)" if subject.n_classes > 12 else "")),
-        ("trained on", subject.trained_on or (f"{count(n_trained, 'row')}" if n_trained else "not known")),
+        ("trained on", f"{subject.trained_on} ({trained})" if subject.trained_on else trained),
         ("shown on", f"{count(subject.n_rows, 'row')}, {words.kind_of_rows(subject.X)}"),
     ]
-    if subject.trained_on and n_trained:
-        items[2] = ("trained on", f"{subject.trained_on} ({count(n_trained, 'row')})")
     if hasattr(model, "n_features_in_"):
         items.append(("features", count(model.n_features_in_)))
     items.append(("accuracy", f"{share(hits / subject.n_rows)} on the data given"))
     items.append(("proved", words.verdict(subject).headline))
     limits = "".join(f"<li>{text(one)}</li>" for one in words.limits(subject, outcome))
-    again = "The same rows, order, seed and number of threads give the same bits on the same kind of processor."
-    if model.random_state is None:
-        again = "random_state is None: another fit differs within what is proved, not in what is proved."
     return section(
         "card",
         "Model card",
@@ -379,7 +379,7 @@ def model_card(subject: Subject, outcome: Outcome) -> str:
             card(
                 "To fit it again",
                 f'<pre tabindex="0"><code>{text(words.code(subject))}</code></pre>',
-                paragraph(again),
+                paragraph(words.on_repeating(subject)),
                 wide=True,
             ),
         ),

@@ -181,6 +181,15 @@ def test_the_code_on_the_page_fits_the_same_model(cancer):
     np.testing.assert_array_equal(names["model"][-1].coef_, model[-1].coef_)
 
 
+def test_rows_of_a_frame_are_shown_in_the_units_of_the_frame():
+    frame = load_breast_cancer(as_frame=True)
+    model = make_pipeline(StandardScaler(), PegasosClassifier(lam=1e-3, random_state=0)).fit(frame.data, frame.target)
+    html = report.make(model, frame.data, frame.target).html
+    hardest = int(np.argmin(model[-1].margin(model[:-1].transform(frame.data), frame.target)))
+    assert f"mean radius = {frame.data['mean radius'][hardest]:.4g}, " in html
+    assert "worst concavity" in html  # the pipeline's names of what the model gets
+
+
 def test_texts_of_a_pipeline_are_shown_as_texts_and_terms_as_features():
     texts = ["win money now", "money money <b>win</b>", "lunch at noon", "see you at lunch"] * 10
     y = ["spam", "spam", "ham", "ham"] * 10
@@ -201,6 +210,14 @@ def test_several_classes_have_a_choice_of_each(multi_class):
     assert len(drawn["convergence"]["sets"]) == {"ovr": 5, "ovo": 7, "crammer_singer": 1}[multi_class]
     assert drawn["margins"]["sets"][0]["columns"]["rows"] != drawn["margins"]["sets"][1]["columns"]["rows"]
     Reader(page.html)
+
+
+def test_a_parameter_changed_after_the_fit_changes_nothing_on_the_page():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    model = PegasosClassifier(lam=1e-2, tol=1e-2, random_state=0, multi_class="ovo").fit(X / 16.0, y)
+    before = charts_of(model.report(X / 16.0, y))
+    assert charts_of(model.set_params(multi_class="ovr").report(X / 16.0, y)) == before
+    assert before["convergence"]["sets"][1]["name"] == "1 against 0"
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed", "strings"])
@@ -280,6 +297,7 @@ def test_a_hundred_classes_and_many_features_stay_below_half_a_megabyte():
         ({"y": [1, 0]}, "the class of each of the 569 rows"),
         ({"y": np.full(569, 7)}, "y contains 7, which is not in the classes"),
         ({"y": np.full(569, "benign")}, "y"),
+        ({"X": None}, "X must be rows in memory, got None"),
         ({"X": "data.csv"}, "read a file with pegasos.data"),
         ({"X": np.zeros((0, 30)), "y": []}, "no rows"),
         ({"X": np.zeros((569, 3))}, "3 features"),
