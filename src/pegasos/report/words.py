@@ -186,13 +186,17 @@ def _call(step: Any) -> str:
     return f"{type(step).__name__}({', '.join(f'{name}={as_code(value)}' for name, value in changed.items())})"
 
 
+def seconds_of(model: Any) -> float:
+    """From the beginning of the fit to its last certificate."""
+    return max(float(part["seconds"].max(initial=0.0)) for part in (model.trace_, *model.trace_.parts))
+
+
 def run_details(subject: Subject) -> list[tuple[str, str]]:
     """How the fit went, and on what; nothing that names a person or a machine."""
     model = subject.model
-    times = [float(part["seconds"].max(initial=0.0)) for part in (model.trace_, *model.trace_.parts)]
     found = [
         ("status", model.status_),
-        ("seconds to the last look", number(max(times))),
+        ("seconds to the last look", number(seconds_of(model))),
         ("epochs (of the problem that took most)", count(model.n_iter_)),
         ("steps (of all problems)", count(model.n_steps_)),
         ("random_state", as_code(model.random_state)),

@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from pegasos import GapWarning, KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError, report
-from pegasos.kernels import Spectrum
+from pegasos.kernels import RBF, Spectrum, on
 from pegasos.online import Perceptron
 
 HOSTILE = '</script><script>document.title="taken"</script>"><img src=x onerror=alert(1)>'
@@ -235,6 +236,19 @@ def test_a_kernel_model_shows_its_support(kernel, cancer):
     assert ("Cannot be said" in page.html) == (kernel == "precomputed")
     assert ("cd&lt;c" in page.html) == (kernel == "strings")
     Reader(page.html)
+
+
+def test_blocks_of_rows_say_what_all_rows_say(model, cancer, page, monkeypatch):
+    monkeypatch.setattr("pegasos.report.outcome._blocks", lambda n, _: [slice(0, 1), slice(1, 400), slice(400, n)])
+    assert charts_of(model.report(*cancer)) == charts_of(page)
+
+
+def test_records_of_a_frame_are_shown_by_field():
+    frame = pd.DataFrame({"size": np.arange(12.0), "word": ["<ab", "cd"] * 6})
+    model = KernelPegasosClassifier(on("size", RBF(0.01)) + on("word", Spectrum(1)), lam=0.1).fit(frame, [0, 1] * 6)
+    html = model.report(frame, [0, 1] * 6).html
+    assert "word = &lt;ab" in html
+    assert "size = 0" in html
 
 
 def test_probabilities_are_compared_with_what_was_true(cancer):
