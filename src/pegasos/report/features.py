@@ -69,7 +69,7 @@ def _table(
 def support(subject: Subject, drawn: dict[str, Chart]) -> str:
     """How many rows the model is made of, and how much each has to say."""
     model = subject.model
-    n_support, n_trained = len(model.support_), rows_of_fit(model) or 0
+    n_support, n_trained = len(model.support_), rows_of_fit(model)
     drawn["coefficients"] = charts.coefficients(subject)
     said = (
         f"The kernel is {shortened(str(model.kernel_), 200)}. {count(n_support)} of {count(n_trained)} training rows "

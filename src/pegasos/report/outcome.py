@@ -44,43 +44,45 @@ class Outcome:
 
 def walk(subject: Subject) -> Outcome:
     """Look at all rows."""
-    model, n_rows = subject.model, subject.n_rows
     counts = np.bincount(subject.codes, minlength=subject.n_classes)
     shown = np.array([1]) if subject.n_classes == 2 else np.sort(np.argsort(-counts, kind="stable")[:curves_shown])
-    predicted, margins = np.empty(n_rows, np.intp), np.empty(n_rows)
-    is_sure, scores = np.zeros(n_rows, np.bool_), np.empty((n_rows, len(shown)))
-    can_be_sure = True
-    has_probabilities = hasattr(model, "predict_proba") and getattr(model, "_calibration", None) is not None
-    probabilities = np.empty(n_rows) if has_probabilities else None
     spread = Spread() if subject.is_linear else None
-    for part in _blocks(n_rows, len(subject.certificate.parts)):
+    seen = []
+    for part in _blocks(subject.n_rows, len(subject.certificate.parts)):
         X = _safe_indexing(subject.X, part)
-        decisions = model.decision_function(X)
-        two = decisions.ndim == 1
-        predicted[part] = decisions > 0.0 if two else decisions.argmax(axis=1)
-        scores[part] = decisions[:, None] if two else decisions[:, shown]
-        margins[part] = model.margin(X, model.classes_[subject.codes[part]])
-        if can_be_sure:
-            can_be_sure = _fill_sure(model, X, is_sure[part])
-        if probabilities is not None:
-            found = model.predict_proba(X)
-            probabilities[part] = found[:, 1] if two else found.max(axis=1)
+        seen.append(_look(subject.model, X, subject.codes[part], shown))
         if spread is not None:
             spread.add(X)
-    ones = np.ones(n_rows, np.int64)
-    shape = (subject.n_classes, subject.n_classes)
-    confusion = sp.coo_array((ones, (subject.codes, predicted)), shape=shape).tocsr()
+    predicted, margins, is_sure, scores, probabilities = map(_joined, zip(*seen, strict=True))
+    ones, shape = np.ones(subject.n_rows, np.int64), (subject.n_classes, subject.n_classes)
     return Outcome(
         predicted,
         margins,
-        is_sure if can_be_sure else None,
+        is_sure,
         shown,
         scores,
         probabilities,
         None if spread is None else spread.deviations(),
-        confusion,
+        sp.coo_array((ones, (subject.codes, predicted)), shape=shape).tocsr(),
         _certified_again(subject),
     )
+
+
+def _look(model: Any, X: Any, codes: npt.NDArray[np.intp], shown: npt.NDArray[np.intp]) -> tuple[Any, ...]:
+    """What an outcome keeps of a block: classes predicted, margins, whether settled, scores, probabilities."""
+    decisions = model.decision_function(X)
+    margins = model.margin(X, model.classes_[codes])
+    has_probabilities = hasattr(model, "predict_proba") and getattr(model, "_calibration", None) is not None
+    found = model.predict_proba(X) if has_probabilities else None
+    if decisions.ndim == 1:
+        second = None if found is None else found[:, 1]
+        return (decisions > 0.0).astype(np.intp), margins, _settled(model, X), decisions[:, None], second
+    largest = None if found is None else found.max(axis=1)
+    return decisions.argmax(axis=1), margins, _settled(model, X), decisions[:, shown], largest
+
+
+def _joined(blocks: Any) -> Any:
+    return None if blocks[0] is None else np.concatenate(blocks)
 
 
 def _blocks(n_rows: int, n_problems: int) -> Iterator[slice]:
@@ -88,13 +90,12 @@ def _blocks(n_rows: int, n_problems: int) -> Iterator[slice]:
     return (slice(begin, min(begin + size, n_rows)) for begin in range(0, n_rows, size))
 
 
-def _fill_sure(model: Any, X: Any, is_sure: npt.NDArray[np.bool_]) -> bool:
-    """Which predictions are settled; whether that can be said: of a precomputed kernel matrix it cannot."""
+def _settled(model: Any, X: Any) -> Any:
+    """Which predictions no exact solution changes; None where that cannot be said: of a given kernel matrix."""
     try:
-        is_sure[:] = model.certified(X)
+        return model.certified(X)
     except PegasosError:
-        return False
-    return True
+        return None
 
 
 def _certified_again(subject: Subject) -> Certificate | None:

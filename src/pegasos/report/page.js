@@ -178,7 +178,7 @@
           if (x === null || y === null) { pen = "M"; return; }
           path += `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
           pen = "L";
-          if (this.spec.points) this.svg.append(draw("circle", { class: `dot tone${k % 3}`, cx: x, cy: y, r: 3 }));
+          if (this.spec.points && this.xs.length <= 60) this.svg.append(draw("circle", { class: `dot tone${k % 3}`, cx: x, cy: y, r: 3 }));
         });
         this.svg.append(draw("path", { class: `curve tone${k % 3}`, d: path }));
       });
@@ -199,6 +199,7 @@
     }
     drawMarks() {
       const { width, height } = this.size, bottom = height - margin.bottom, right = width - margin.right;
+      const labels = []; // above all lines
       for (const [k, mark] of (this.set.marks || []).entries()) {
         if (mark.diagonal) {
           const ends = { x1: this.x.at(0), y1: this.y.at(0), x2: this.x.at(1), y2: this.y.at(1) };
@@ -208,14 +209,15 @@
           if (x === null || x < margin.left || x > right) continue;
           this.svg.append(draw("line", { class: "mark", x1: x, x2: x, y1: margin.top, y2: bottom }));
           const side = x > right - 90 ? { x: x - 5, "text-anchor": "end" } : { x: x + 5 };
-          this.svg.append(draw("text", { ...side, y: margin.top + 10 + 15 * k }, mark.label));
+          labels.push(draw("text", { ...side, y: margin.top + 10 + 15 * k }, mark.label));
         } else {
           const y = this.y.at(mark.y);
           if (y === null || y < margin.top || y > bottom) continue;
           this.svg.append(draw("line", { class: "mark", x1: margin.left, x2: right, y1: y, y2: y }));
-          this.svg.append(draw("text", { x: margin.left + 6, y: y - 6 }, mark.label));
+          labels.push(draw("text", { x: margin.left + 6, y: y - 6 }, mark.label));
         }
       }
+      this.svg.append(...labels);
     }
 
     listen() {

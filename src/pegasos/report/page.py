@@ -10,7 +10,7 @@ from importlib.resources import files
 from string import Template
 
 import pegasos
-from pegasos.report import sections, words
+from pegasos.report import results, sections, words
 from pegasos.report.charts import Chart
 from pegasos.report.markup import data, text
 from pegasos.report.outcome import Outcome
@@ -56,9 +56,9 @@ def render(subject: Subject, outcome: Outcome) -> str:
     parts = [
         sections.summary(subject, outcome),
         sections.proof(subject, outcome, drawn),
-        sections.results(subject, outcome, drawn),
+        results.performance(subject, outcome, drawn),
         sections.model_part(subject, outcome, drawn),
-        sections.hardest(subject, outcome),
+        results.hardest(subject, outcome),
         sections.choice(subject, drawn),
         sections.run(subject),
         sections.model_card(subject, outcome),

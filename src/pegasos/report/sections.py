@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
 
 from pegasos.certificate import Certificate
 from pegasos.report import charts, words
 from pegasos.report.charts import Chart
-from pegasos.report.curves import calibration_error, reliability, wilson
+from pegasos.report.curves import wilson
 from pegasos.report.features import strongest, support
 from pegasos.report.markup import (
-    Markup,
     card,
     chart,
     count,
@@ -30,48 +27,40 @@ from pegasos.report.markup import (
     text,
     tile,
 )
-from pegasos.report.outcome import Outcome, curves_shown
+from pegasos.report.outcome import Outcome
 from pegasos.report.subject import Subject, shortened
-
-_matrix_shown = 20  # classes up to which the confusion matrix is shown whole
-_wide_matrix = 6  # classes from which on it needs the width of the page
-_classes_shown = 50
-_confusions_shown = 20
-_rows_shown = 10
-_values_shown = 4
-_excerpt = 160  # characters
 
 
 def summary(subject: Subject, outcome: Outcome) -> str:
     """The verdict, and the numbers to be seen first."""
     said = words.verdict(subject)
     sign = {"reached": "✓", "partly": "!", "open": "✗"}[said.standing]
-    hits = int(outcome.confusion.trace())
-    low, high = wilson(hits, subject.n_rows)
-    counts = np.bincount(subject.codes, minlength=subject.n_classes)
-    model = subject.model
-    tiles = [
-        tile(
-            share(hits / subject.n_rows),
-            "accuracy on the data given",
-            f"95 % interval {share(low)} to {share(high)}",
-        ),
-        tile(share(_balanced(outcome)), "mean recall of the classes", "unmoved by how frequent they are"),
-        tile(share(float(counts.max()) / subject.n_rows), "the largest class", "what guessing it would get"),
-    ]
-    if outcome.is_sure is not None:
-        sure = float(outcome.is_sure.mean())
-        tiles.append(tile(share(sure), "of the predictions are settled", "no exact solution predicts otherwise"))
-    took = max((float(part["seconds"].max(initial=0.0)) for part in (model.trace_, *model.trace_.parts)), default=0.0)
-    tiles.append(tile(seconds(took), "to train", count(model.n_iter_, "epoch")))
     return section(
         "summary",
         "In short",
         f'<div class="verdict {said.standing}"><p class="headline"><span class="sign" aria-hidden="true">{sign}</span>'
         f"{text(said.headline)}</p>{paragraph(said.explanation)}</div>",
-        f'<ul class="tiles">{"".join(tiles)}</ul>',
+        f'<ul class="tiles">{_tiles(subject, outcome)}</ul>',
         f'<p class="which">{text(words.which_rows(subject, outcome))}</p>',
     )
+
+
+def _tiles(subject: Subject, outcome: Outcome) -> str:
+    hits = int(outcome.confusion.trace())
+    low, high = wilson(hits, subject.n_rows)
+    largest = np.bincount(subject.codes).max() / subject.n_rows
+    tiles = [
+        tile(
+            share(hits / subject.n_rows), "accuracy on the data given", f"95 % interval {share(low)} to {share(high)}"
+        ),
+        tile(share(_balanced(outcome)), "mean recall of the classes", "unmoved by how frequent they are"),
+        tile(share(float(largest)), "the largest class", "what guessing it would get"),
+    ]
+    if outcome.is_sure is not None:
+        sure = float(outcome.is_sure.mean())
+        tiles.append(tile(share(sure), "of the predictions are settled", "no exact solution predicts otherwise"))
+    took = seconds(words.seconds_of(subject.model))
+    return "".join([*tiles, tile(took, "to train", count(subject.model.n_iter_, "epoch"))])
 
 
 def _balanced(outcome: Outcome) -> float:
@@ -82,8 +71,22 @@ def _balanced(outcome: Outcome) -> float:
 
 def proof(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
     """The certificate in numbers, and how it came about."""
-    proved = subject.certificate
-    columns: list[tuple[str, Certificate]] = [("at the end of the fit", proved)]
+    graph = charts.convergence(subject)
+    picture = card("How the proof came about", paragraph("This model keeps no trace of its fit."), wide=True)
+    if graph is not None:
+        drawn["convergence"] = graph
+        picture = chart(
+            "convergence",
+            "How the proof came about",
+            "The objective falls, its lower bound rises; the best possible is always between the two.",
+            wide=True,
+        )
+    numbers = card("In numbers", _numbers(subject, outcome), _parts(subject))
+    return section("proof", "The proof", grid(picture, numbers, _settled(outcome)))
+
+
+def _numbers(subject: Subject, outcome: Outcome) -> str:
+    columns: list[tuple[str, Certificate]] = [("at the end of the fit", subject.certificate)]
     if outcome.again is not None:
         columns.append(("computed again, now", outcome.again))
     lines = (
@@ -93,39 +96,29 @@ def proof(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
         ("gap over objective", "relative_gap"),
         ("the best weights are at most this far away", "weight_radius"),
     )
-    numbers = table(
+    return table(
         "The certificate",
         ["", *(name for name, _ in columns)],
         [(line, *(f"{getattr(each, key):.7g}" for _, each in columns)) for line, key in lines],
         classes="numbers",
     )
-    parts = ""
-    if len(proved.parts) > 1:
-        order = np.argsort([-part.relative_gap for part in proved.parts], kind="stable")[: charts.parts_shown]
-        parts = details(
-            f"The {len(proved.parts)} problems, the least proved first",
-            table(
-                "Certificates of the problems",
-                ["problem", "primal", "dual", "gap over objective"],
-                [
-                    (subject.problem_name(k), number(part.primal), number(part.dual), f"{part.relative_gap:.2e}")
-                    for k in order
-                    for part in [proved.parts[k]]
-                ],
-                classes="numbers",
-            ),
-        )
-    graph = charts.convergence(subject)
-    picture = paragraph("This model keeps no trace of its fit.")
-    if graph is not None:
-        drawn["convergence"] = graph
-        picture = chart(
-            "convergence",
-            "How the proof came about",
-            "The objective falls, its lower bound rises; the best possible is always between the two.",
-            wide=True,
-        )
-    return section("proof", "The proof", grid(picture, card("In numbers", numbers, parts), _settled(outcome)))
+
+
+def _parts(subject: Subject) -> str:
+    """The certificates of several problems, the least proved first."""
+    parts = subject.certificate.parts
+    if len(parts) == 1:
+        return ""
+    order = np.argsort([-part.relative_gap for part in parts], kind="stable")[: charts.parts_shown].tolist()
+    rows = [
+        (subject.problem_name(k), number(parts[k].primal), number(parts[k].dual), f"{parts[k].relative_gap:.2e}")
+        for k in order
+    ]
+    heads = ["problem", "primal", "dual", "gap over objective"]
+    return details(
+        f"The {len(parts)} problems, the least proved first",
+        table("Certificates of the problems", heads, rows, classes="numbers"),
+    )
 
 
 def _settled(outcome: Outcome) -> str:
@@ -147,180 +140,11 @@ def _settled(outcome: Outcome) -> str:
     )
 
 
-def results(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
-    """How the model does on the rows."""
-    cards = [_confusion(subject, outcome), _by_class(subject, outcome)]
-    drawn["margins"] = charts.margins(subject, outcome)
-    cards.append(
-        chart(
-            "margins",
-            "Margins",
-            "How far rows are on the right side of the boundary. The outermost rows in a thousand are counted in the "
-            "bars at the ends.",
-            wide=True,
-        )
-    )
-    return section("results", "Results on the data given", grid(*cards, *_curves(subject, outcome, drawn)))
-
-
-def _confusion(subject: Subject, outcome: Outcome) -> str:
-    if subject.n_classes > _matrix_shown:
-        return _worst_confusions(subject, outcome)
-    matrix = outcome.confusion.toarray()
-    sums = np.maximum(matrix.sum(axis=1, keepdims=True), 1)
-    steps = np.ceil(10.0 * matrix / sums).astype(int)
-    names = [subject.class_name(k) for k in range(subject.n_classes)]
-    rows = []
-    for k, name in enumerate(names):
-        cells = [
-            Markup(f'<td class="heat{step}{" own" if j == k else ""}">{count(int(n))}</td>')
-            for j, (n, step) in enumerate(zip(matrix[k], steps[k], strict=True))
-        ]
-        rows.append((name, *cells))
-    return card(
-        "Confusion matrix",
-        table(
-            "Rows of each class (down) by the class predicted (across)", ["true", *names], rows, classes="numbers heat"
-        ),
-        wide=subject.n_classes > _wide_matrix,
-    )
-
-
-def _worst_confusions(subject: Subject, outcome: Outcome) -> str:
-    found = outcome.confusion.tocoo()
-    wrong = [(n, true, said) for true, said, n in zip(found.row, found.col, found.data, strict=True) if true != said]
-    wrong.sort(key=lambda one: -one[0])
-    rows = [(subject.class_name(i), subject.class_name(j), count(n)) for n, i, j in wrong[:_confusions_shown]]
-    return card(
-        "Most frequent confusions",
-        table(f"Of {subject.n_classes} classes", ["true", "predicted", "rows"], rows, classes="numbers"),
-    )
-
-
-def _by_class(subject: Subject, outcome: Outcome) -> str:
-    rows = np.asarray(outcome.confusion.sum(axis=1)).ravel()
-    said = np.asarray(outcome.confusion.sum(axis=0)).ravel()
-    right = outcome.confusion.diagonal()
-    recall, precision = right / np.maximum(rows, 1), right / np.maximum(said, 1)
-    order = list(range(subject.n_classes))
-    if subject.n_classes > _classes_shown:
-        order = sorted(order, key=lambda k: float(recall[k]))[:_classes_shown]
-    lines = [
-        (
-            subject.class_name(k),
-            count(int(rows[k])),
-            share(float(recall[k])) if rows[k] else "no rows",
-            share(float(precision[k])) if said[k] else "never predicted",
-        )
-        for k in order
-    ]
-    which = "Each class" if subject.n_classes <= _classes_shown else f"The {_classes_shown} classes of least recall"
-    return card(
-        "By class",
-        table(which, ["class", "rows", "recall", "precision"], lines, classes="numbers"),
-        wide=subject.n_classes > _wide_matrix,
-    )
-
-
-def _curves(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> list[str]:
-    found = charts.thresholds(subject, outcome)
-    if found is None:
-        return [card("ROC and precision-recall", paragraph("Not defined: the data given hold rows of one class only."))]
-    drawn["roc"], drawn["precision"] = found
-    which = (
-        f"“{subject.class_name(1)}” is the positive class."
-        if subject.n_classes == 2
-        else "One class against the rest"
-        + (f"; of the {curves_shown} most frequent classes." if subject.n_classes > curves_shown else ".")
-    )
-    return [
-        chart("roc", "ROC curve", f"What every threshold on the score does. {which}"),
-        chart("precision", "Precision and recall", f"Of the rows found, how many are right. {which}"),
-        _calibration(subject, outcome, drawn),
-    ]
-
-
-def _calibration(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
-    if outcome.probabilities is not None:
-        is_true = subject.codes == 1 if subject.n_classes == 2 else subject.codes == outcome.predicted
-        bins = reliability(outcome.probabilities, is_true, np.linspace(0.0, 1.0, 11))
-        drawn["calibration"] = charts.probabilities(subject, bins)
-        said = f"Mean distance of what was said and what was true: {calibration_error(bins):.3f}."
-        if subject.n_classes == 2:
-            said += f" Brier score: {np.mean(np.square(outcome.probabilities - is_true)):.4f}."
-        return chart("calibration", "Calibration", said, wide=True)
-    if subject.n_classes == 2:
-        drawn["calibration"] = charts.scores_by_bins(subject, outcome)
-        name = subject.class_name(1)
-        return chart(
-            "calibration",
-            "Scores and classes",
-            f"The share of “{name}” among rows of similar score, a tenth of the rows a point. The model has no "
-            "probabilities; probability=True fits them.",
-            wide=True,
-        )
-    return card(
-        "Calibration",
-        paragraph("Left out: the model was fitted without probabilities; probability=True fits them."),
-        wide=True,
-    )
-
-
 def model_part(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
     """What the model looks at."""
     found = strongest(subject, outcome) if subject.is_linear else support(subject, drawn)
     heading = "What the model looks at" if subject.is_linear else "What the model is made of"
     return section("model", heading, found)
-
-
-def hardest(subject: Subject, outcome: Outcome) -> str:
-    """The rows with the smallest margins."""
-    n = min(_rows_shown, subject.n_rows)
-    first = np.argpartition(outcome.margins, n - 1)[:n]
-    order = first[np.argsort(outcome.margins[first], kind="stable")]
-    rows = [
-        (
-            f"{k}",
-            subject.class_name(subject.codes[k]),
-            subject.class_name(outcome.predicted[k]),
-            number(outcome.margins[k]),
-            Markup(f'<td class="words">{text(_excerpt_of(subject, int(k)))}</td>'),
-        )
-        for k in order
-    ]
-    return section(
-        "hardest",
-        "Hardest rows",
-        paragraph(
-            "The rows with the smallest margins; rows are counted from 0. Where a margin is below 0 the prediction is "
-            "wrong: a wrong label, a rare case, or something the features do not show."
-        ),
-        card(
-            "Least margins first",
-            table("Rows of the data given", ["row", "true", "predicted", "margin", "what it is"], rows),
-            wide=True,
-        ),
-    )
-
-
-def _excerpt_of(subject: Subject, k: int) -> str:
-    """A row in a line: a text cut short, or a few values."""
-    raw = _safe_indexing(subject.raw, [k]) if hasattr(subject.raw, "__getitem__") else None
-    item = None if raw is None or sp.issparse(raw) or hasattr(raw, "iloc") or hasattr(raw, "schema") else raw[0]
-    if isinstance(item, str):
-        return shortened(item, _excerpt)
-    row = _safe_indexing(subject.X, [k])
-    if sp.issparse(row):
-        largest = np.argsort(-np.abs(row.data), kind="stable")[:_values_shown]
-        values: list[tuple[int, Any]] = [(int(row.indices[j]), row.data[j]) for j in largest]
-        rest = row.nnz > len(values)
-    elif not hasattr(subject.model, "n_features_in_"):
-        return shortened(repr(item), _excerpt)
-    else:
-        line = np.asarray(row)[0]
-        values, rest = list(enumerate(line[:_values_shown])), len(line) > _values_shown
-    listed = ", ".join(f"{subject.feature_name(j)} = {value:.4g}" for j, value in values)
-    return listed + (", …" if rest else "") if values else "all 0"
 
 
 def choice(subject: Subject, drawn: dict[str, Chart]) -> str:
@@ -354,22 +178,18 @@ def model_card(subject: Subject, outcome: Outcome) -> str:
     hits = int(outcome.confusion.trace())
     n_trained = words.rows_of_fit(model)
     classes = ", ".join(subject.class_name(k) for k in range(min(subject.n_classes, 12)))
+    trained = count(n_trained, "row")
     items: list[tuple[str, Any]] = [
         ("model", f"{type(model).__name__}, solver {model.solver!r}: {_formula(subject)}"),
         ("classes", classes + (f", … ({subject.n_classes} in all)" if subject.n_classes > 12 else "")),
-        ("trained on", subject.trained_on or (f"{count(n_trained, 'row')}" if n_trained else "not known")),
+        ("trained on", f"{subject.trained_on} ({trained})" if subject.trained_on else trained),
         ("shown on", f"{count(subject.n_rows, 'row')}, {words.kind_of_rows(subject.X)}"),
     ]
-    if subject.trained_on and n_trained:
-        items[2] = ("trained on", f"{subject.trained_on} ({count(n_trained, 'row')})")
     if hasattr(model, "n_features_in_"):
         items.append(("features", count(model.n_features_in_)))
     items.append(("accuracy", f"{share(hits / subject.n_rows)} on the data given"))
     items.append(("proved", words.verdict(subject).headline))
     limits = "".join(f"<li>{text(one)}</li>" for one in words.limits(subject, outcome))
-    again = "The same rows, order, seed and number of threads give the same bits on the same kind of processor."
-    if model.random_state is None:
-        again = "random_state is None: another fit differs within what is proved, not in what is proved."
     return section(
         "card",
         "Model card",
@@ -379,7 +199,7 @@ def model_card(subject: Subject, outcome: Outcome) -> str:
             card(
                 "To fit it again",
                 f'<pre tabindex="0"><code>{text(words.code(subject))}</code></pre>',
-                paragraph(again),
+                paragraph(words.on_repeating(subject)),
                 wide=True,
             ),
         ),

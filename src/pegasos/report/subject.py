@@ -17,6 +17,7 @@ from pegasos.errors import PegasosError
 from pegasos.estimators._base import CertifiedClassifier
 from pegasos.estimators._schemes import pairs_of
 from pegasos.estimators._targets import encode_known
+from pegasos.report.markup import count
 
 _longest_name = 80  # characters of a feature or a class
 
@@ -40,8 +41,8 @@ class Subject:
         for name, text in (("title", title), ("trained_on", trained_on)):
             if text is not None and not isinstance(text, str):
                 raise PegasosError(f"{name} must be a text, got {text!r}.")
-        if isinstance(X, str | bytes | os.PathLike):
-            raise PegasosError(f"X must be rows, got {X!r}; read a file with pegasos.data first.")
+        if isinstance(X, str | bytes | os.PathLike) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+            raise PegasosError(f"X must be rows in memory, got {X!r}; read a file with pegasos.data first.")
         # AutoPegasos holds a pipeline, a pipeline its steps.
         chain = getattr(given, "best_estimator_", given)
         model = chain[-1] if isinstance(chain, Pipeline) else chain
@@ -55,7 +56,7 @@ class Subject:
         if feature_names is not None:
             names = _checked_names(feature_names, model)
         codes = _codes(model, inner, y)
-        title = title or f"{type(model).__name__} on {_num_samples(X):,} rows"
+        title = title or f"{type(model).__name__} on {count(len(codes), 'row')}"
         return cls(given, model, X, inner, codes, title, trained_on, names)
 
     @property
@@ -81,7 +82,8 @@ class Subject:
     @property
     def multi_class(self) -> str:
         """The word for how the classes are told apart; "binary" for two."""
-        return "binary" if self.n_classes == 2 else str(self.model.multi_class)
+        # That of the fit, whatever the parameter says now.
+        return "binary" if self.n_classes == 2 else self.model._terms.multi_class
 
     def class_name(self, code: int) -> str:
         """A class as it is written."""

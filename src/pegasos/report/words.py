@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -67,19 +68,17 @@ def _remedy(subject: Subject) -> str:
 def in_a_line(subject: Subject) -> str:
     """What was trained on what, and shown on what."""
     model = subject.model
-    n_trained, n_features = rows_of_fit(model), getattr(model, "n_features_in_", None)
-    trained = [count(n_trained, "row")] if n_trained else []
-    trained += [count(n_features, "feature")] if n_features else []
+    n_features = getattr(model, "n_features_in_", None)
+    trained = [count(rows_of_fit(model), "row")] + ([count(n_features, "feature")] if n_features else [])
     trained.append(f"{subject.n_classes} classes")
     named = f"{subject.trained_on}: " if subject.trained_on else ""
     where = f"shown on {count(subject.n_rows, 'row')} ({kind_of_rows(subject.X)})"
     return f"{type(model).__name__}, trained on {named}{', '.join(trained)}; {where}."
 
 
-def rows_of_fit(model: Any) -> int | None:
+def rows_of_fit(model: Any) -> int:
     """How many rows the model learnt from."""
-    terms = getattr(model, "_terms", None)
-    return None if terms is None else int(terms.counts.sum())
+    return int(model._terms.counts.sum())
 
 
 def which_rows(subject: Subject, outcome: Outcome) -> str:
@@ -161,6 +160,16 @@ def code(subject: Subject) -> str:
     return "\n".join([*lines, "", f"model = {made}", "model.fit(X, y)", "print(model.status_)" * (len(calls) == 1)])
 
 
+def on_repeating(subject: Subject) -> str:
+    """What the code can promise."""
+    said = "The same rows, order, seed and number of threads give the same bits on the same kind of processor."
+    if subject.model.random_state is None:
+        said = "random_state is None: another fit may differ from this one, within what is proved."
+    if re.search(r"=<|…", code(subject)):
+        said += " What Python cannot write, such as a function or a model, is abbreviated above."
+    return said
+
+
 def _import_of(step: Any) -> str:
     kind = type(step)
     home = "pegasos" if getattr(pegasos, kind.__name__, None) is kind else kind.__module__
@@ -177,13 +186,17 @@ def _call(step: Any) -> str:
     return f"{type(step).__name__}({', '.join(f'{name}={as_code(value)}' for name, value in changed.items())})"
 
 
+def seconds_of(model: Any) -> float:
+    """From the beginning of the fit to its last certificate."""
+    return max(float(part["seconds"].max(initial=0.0)) for part in (model.trace_, *model.trace_.parts))
+
+
 def run_details(subject: Subject) -> list[tuple[str, str]]:
     """How the fit went, and on what; nothing that names a person or a machine."""
     model = subject.model
-    times = [float(part["seconds"].max(initial=0.0)) for part in (model.trace_, *model.trace_.parts)]
     found = [
         ("status", model.status_),
-        ("seconds to the last look", number(max(times))),
+        ("seconds to the last look", number(seconds_of(model))),
         ("epochs (of the problem that took most)", count(model.n_iter_)),
         ("steps (of all problems)", count(model.n_steps_)),
         ("random_state", as_code(model.random_state)),

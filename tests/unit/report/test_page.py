@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from pegasos import GapWarning, KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError, report
-from pegasos.kernels import Spectrum
+from pegasos.kernels import RBF, Spectrum, on
 from pegasos.online import Perceptron
 
 HOSTILE = '</script><script>document.title="taken"</script>"><img src=x onerror=alert(1)>'
@@ -181,6 +182,15 @@ def test_the_code_on_the_page_fits_the_same_model(cancer):
     np.testing.assert_array_equal(names["model"][-1].coef_, model[-1].coef_)
 
 
+def test_rows_of_a_frame_are_shown_in_the_units_of_the_frame():
+    frame = load_breast_cancer(as_frame=True)
+    model = make_pipeline(StandardScaler(), PegasosClassifier(lam=1e-3, random_state=0)).fit(frame.data, frame.target)
+    html = report.make(model, frame.data, frame.target).html
+    hardest = int(np.argmin(model[-1].margin(model[:-1].transform(frame.data), frame.target)))
+    assert f"mean radius = {frame.data['mean radius'][hardest]:.4g}, " in html
+    assert "worst concavity" in html  # the pipeline's names of what the model gets
+
+
 def test_texts_of_a_pipeline_are_shown_as_texts_and_terms_as_features():
     texts = ["win money now", "money money <b>win</b>", "lunch at noon", "see you at lunch"] * 10
     y = ["spam", "spam", "ham", "ham"] * 10
@@ -203,6 +213,14 @@ def test_several_classes_have_a_choice_of_each(multi_class):
     Reader(page.html)
 
 
+def test_a_parameter_changed_after_the_fit_changes_nothing_on_the_page():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    model = PegasosClassifier(lam=1e-2, tol=1e-2, random_state=0, multi_class="ovo").fit(X / 16.0, y)
+    before = charts_of(model.report(X / 16.0, y))
+    assert charts_of(model.set_params(multi_class="ovr").report(X / 16.0, y)) == before
+    assert before["convergence"]["sets"][1]["name"] == "1 against 0"
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed", "strings"])
 def test_a_kernel_model_shows_its_support(kernel, cancer):
     if kernel == "strings":
@@ -218,6 +236,19 @@ def test_a_kernel_model_shows_its_support(kernel, cancer):
     assert ("Cannot be said" in page.html) == (kernel == "precomputed")
     assert ("cd&lt;c" in page.html) == (kernel == "strings")
     Reader(page.html)
+
+
+def test_blocks_of_rows_say_what_all_rows_say(model, cancer, page, monkeypatch):
+    monkeypatch.setattr("pegasos.report.outcome._blocks", lambda n, _: [slice(0, 1), slice(1, 400), slice(400, n)])
+    assert charts_of(model.report(*cancer)) == charts_of(page)
+
+
+def test_records_of_a_frame_are_shown_by_field():
+    frame = pd.DataFrame({"size": np.arange(12.0), "word": ["<ab", "cd"] * 6})
+    model = KernelPegasosClassifier(on("size", RBF(0.01)) + on("word", Spectrum(1)), lam=0.1).fit(frame, [0, 1] * 6)
+    html = model.report(frame, [0, 1] * 6).html
+    assert "word = &lt;ab" in html
+    assert re.search(r"size = \d+, word = cd", html)
 
 
 def test_probabilities_are_compared_with_what_was_true(cancer):
@@ -280,6 +311,7 @@ def test_a_hundred_classes_and_many_features_stay_below_half_a_megabyte():
         ({"y": [1, 0]}, "the class of each of the 569 rows"),
         ({"y": np.full(569, 7)}, "y contains 7, which is not in the classes"),
         ({"y": np.full(569, "benign")}, "y"),
+        ({"X": None}, "X must be rows in memory, got None"),
         ({"X": "data.csv"}, "read a file with pegasos.data"),
         ({"X": np.zeros((0, 30)), "y": []}, "no rows"),
         ({"X": np.zeros((569, 3))}, "3 features"),

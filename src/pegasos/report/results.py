@@ -1,0 +1,197 @@
+"""How the model does on the rows: what is confused with what, thresholds, margins, and the hardest rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
+
+from pegasos.report import charts
+from pegasos.report.charts import Chart
+from pegasos.report.curves import calibration_error, reliability
+from pegasos.report.markup import Markup, card, chart, count, grid, number, paragraph, section, share, table, text
+from pegasos.report.outcome import Outcome, curves_shown
+from pegasos.report.subject import Subject, shortened
+
+_matrix_shown = 20  # classes up to which the confusion matrix is shown whole
+_wide_matrix = 6  # classes from which on it needs the width of the page
+_classes_shown = 50
+_confusions_shown = 20
+_rows_shown = 10
+_values_shown = 4
+_excerpt = 160  # characters
+
+
+def performance(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
+    """How the model does on the rows."""
+    cards = [_confusion(subject, outcome), _by_class(subject, outcome)]
+    drawn["margins"] = charts.margins(subject, outcome)
+    cards.append(
+        chart(
+            "margins",
+            "Margins",
+            "How far rows are on the right side of the boundary. The outermost rows in a thousand are counted in the "
+            "bars at the ends.",
+            wide=True,
+        )
+    )
+    return section("results", "Results on the data given", grid(*cards, *_curves(subject, outcome, drawn)))
+
+
+def _confusion(subject: Subject, outcome: Outcome) -> str:
+    if subject.n_classes > _matrix_shown:
+        return _worst_confusions(subject, outcome)
+    matrix = outcome.confusion.toarray()
+    sums = np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    steps = np.ceil(10.0 * matrix / sums).astype(int)
+    names = [subject.class_name(k) for k in range(subject.n_classes)]
+    rows = []
+    for k, name in enumerate(names):
+        cells = [
+            Markup(f'<td class="heat{step}{" own" if j == k else ""}">{count(int(n))}</td>')
+            for j, (n, step) in enumerate(zip(matrix[k], steps[k], strict=True))
+        ]
+        rows.append((name, *cells))
+    return card(
+        "Confusion matrix",
+        table(
+            "Rows of each class (down) by the class predicted (across)", ["true", *names], rows, classes="numbers heat"
+        ),
+        wide=subject.n_classes > _wide_matrix,
+    )
+
+
+def _worst_confusions(subject: Subject, outcome: Outcome) -> str:
+    found = outcome.confusion.tocoo()
+    wrong = [(n, true, said) for true, said, n in zip(found.row, found.col, found.data, strict=True) if true != said]
+    wrong.sort(key=lambda one: -one[0])
+    rows = [(subject.class_name(i), subject.class_name(j), count(n)) for n, i, j in wrong[:_confusions_shown]]
+    return card(
+        "Most frequent confusions",
+        table(f"Of {subject.n_classes} classes", ["true", "predicted", "rows"], rows, classes="numbers"),
+    )
+
+
+def _by_class(subject: Subject, outcome: Outcome) -> str:
+    rows = np.asarray(outcome.confusion.sum(axis=1)).ravel()
+    said = np.asarray(outcome.confusion.sum(axis=0)).ravel()
+    right = outcome.confusion.diagonal()
+    recall, precision = right / np.maximum(rows, 1), right / np.maximum(said, 1)
+    order = list(range(subject.n_classes))
+    if subject.n_classes > _classes_shown:
+        order = sorted(order, key=lambda k: float(recall[k]))[:_classes_shown]
+    lines = [
+        (
+            subject.class_name(k),
+            count(int(rows[k])),
+            share(float(recall[k])) if rows[k] else "no rows",
+            share(float(precision[k])) if said[k] else "never predicted",
+        )
+        for k in order
+    ]
+    which = "Each class" if subject.n_classes <= _classes_shown else f"The {_classes_shown} classes of least recall"
+    return card(
+        "By class",
+        table(which, ["class", "rows", "recall", "precision"], lines, classes="numbers"),
+        wide=_wide_matrix < subject.n_classes <= _matrix_shown,
+    )
+
+
+def _curves(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> list[str]:
+    found = charts.thresholds(subject, outcome)
+    if found is None:
+        return [card("ROC and precision-recall", paragraph("Not defined: the data given hold rows of one class only."))]
+    drawn["roc"], drawn["precision"] = found
+    which = (
+        f"“{subject.class_name(1)}” is the positive class."
+        if subject.n_classes == 2
+        else "One class against the rest"
+        + (f"; of the {curves_shown} most frequent classes." if subject.n_classes > curves_shown else ".")
+    )
+    return [
+        chart("roc", "ROC curve", f"What every threshold on the score does. {which}"),
+        chart("precision", "Precision and recall", f"Of the rows found, how many are right. {which}"),
+        _calibration(subject, outcome, drawn),
+    ]
+
+
+def _calibration(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
+    if outcome.probabilities is not None:
+        is_true = subject.codes == 1 if subject.n_classes == 2 else subject.codes == outcome.predicted
+        bins = reliability(outcome.probabilities, is_true, np.linspace(0.0, 1.0, 11))
+        drawn["calibration"] = charts.probabilities(subject, bins)
+        said = f"Mean distance of what was said and what was true: {calibration_error(bins):.3f}."
+        if subject.n_classes == 2:
+            said += f" Brier score: {np.mean(np.square(outcome.probabilities - is_true)):.4f}."
+        return chart("calibration", "Calibration", said, wide=True)
+    if subject.n_classes == 2:
+        drawn["calibration"] = charts.scores_by_bins(subject, outcome)
+        name = subject.class_name(1)
+        return chart(
+            "calibration",
+            "Scores and classes",
+            f"The share of “{name}” among rows of similar score, a tenth of the rows a point. The model has no "
+            "probabilities; probability=True fits them.",
+            wide=True,
+        )
+    return card(
+        "Calibration",
+        paragraph("Left out: the model was fitted without probabilities; probability=True fits them."),
+        wide=True,
+    )
+
+
+def hardest(subject: Subject, outcome: Outcome) -> str:
+    """The rows with the smallest margins."""
+    n = min(_rows_shown, subject.n_rows)
+    first = np.argpartition(outcome.margins, n - 1)[:n]
+    order = first[np.argsort(outcome.margins[first], kind="stable")]
+    rows = [
+        (
+            f"{k}",
+            subject.class_name(subject.codes[k]),
+            subject.class_name(outcome.predicted[k]),
+            number(outcome.margins[k]),
+            Markup(f'<td class="words">{text(_excerpt_of(subject, int(k)))}</td>'),
+        )
+        for k in order
+    ]
+    return section(
+        "hardest",
+        "Hardest rows",
+        paragraph(
+            "The rows with the smallest margins; rows are counted from 0. Where a margin is below 0 the prediction is "
+            "wrong: a wrong label, a rare case, or something the features do not show."
+        ),
+        card(
+            "Least margins first",
+            table("Rows of the data given", ["row", "true", "predicted", "margin", "what it is"], rows),
+            wide=True,
+        ),
+    )
+
+
+def _excerpt_of(subject: Subject, k: int) -> str:
+    """A row in a line: a text cut short, or a few values; of a frame those that the user knows."""
+    raw, row = _safe_indexing(subject.raw, [k]), _safe_indexing(subject.X, [k])
+    values: list[tuple[str, Any]]
+    if hasattr(raw, "columns"):
+        values = list(zip(map(str, raw.columns), np.asarray(raw)[0], strict=True))
+    elif not sp.issparse(raw) and isinstance(raw[0], str):
+        return shortened(raw[0], _excerpt)
+    elif sp.issparse(row):
+        order = np.argsort(-np.abs(row.data), kind="stable")[: _values_shown + 1]
+        values = [(subject.feature_name(int(row.indices[j])), row.data[j]) for j in order]
+    elif hasattr(subject.model, "n_features_in_"):
+        line = np.asarray(row)[0][: _values_shown + 1]
+        values = [(subject.feature_name(j), value) for j, value in enumerate(line)]
+    else:
+        return shortened(repr(raw[0]), _excerpt)
+    listed = [f"{shortened(name, 40)} = {_value(value)}" for name, value in values[:_values_shown]]
+    return ", ".join([*listed, "…"] if len(values) > _values_shown else listed) or "all 0"
+
+
+def _value(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else shortened(str(value), 40)
