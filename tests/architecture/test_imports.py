@@ -5,7 +5,7 @@ import sys
 
 import pegasos
 
-HEAVY = ["matplotlib", "pandas", "polars", "dask", "pyarrow", "optuna", "rich", "clarabel"]
+HEAVY = ["matplotlib", "pandas", "polars", "dask", "pyarrow", "optuna", "rich", "clarabel", "onnx"]
 
 
 def loaded_after(imports):
@@ -17,6 +17,10 @@ def loaded_after(imports):
 def test_importing_pegasos_loads_nothing_optional_beyond_what_scikit_learn_does():
     of_scikit_learn = "import sklearn.base\ntry:\n    import sklearn.callback\nexcept ImportError:\n    pass"
     assert loaded_after("import pegasos") <= loaded_after(of_scikit_learn)
+
+
+def test_importing_the_exports_loads_no_format_of_others():
+    assert "onnx" not in loaded_after("import pegasos.export")
 
 
 def test_every_public_name_is_there():
