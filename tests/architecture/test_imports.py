@@ -7,7 +7,7 @@ import pytest
 
 import pegasos
 
-HEAVY = ["matplotlib", "pandas", "polars", "dask", "pyarrow", "optuna", "rich", "clarabel"]
+HEAVY = ["matplotlib", "pandas", "polars", "dask", "pyarrow", "optuna", "rich", "clarabel", "onnx"]
 
 
 def loaded_after(imports):
@@ -27,6 +27,10 @@ def test_the_package_alone_and_the_help_of_the_command_need_no_numpy():
         "try:\n    pegasos.cli.main(['--help'])\nexcept SystemExit:\n    sys.exit('numpy' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+
+
+def test_importing_the_exports_loads_no_format_of_others():
+    assert "onnx" not in loaded_after("import pegasos.export")
 
 
 def test_every_public_name_is_there():

@@ -1,5 +1,7 @@
 """ONNX graphs say what the models say, as onnxruntime computes them."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -102,3 +104,9 @@ def test_numbers_that_single_precision_cannot_hold_are_refused():
     model.coef_ = model.coef_ * 1e60
     with pytest.raises(PegasosError, match="float32 cannot hold; use dtype='float64'"):
         to_onnx(model)
+
+
+def test_without_onnx_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r'pip install "pegasos\[onnx\]"'):
+        to_onnx(model_of("linear, two"))
