@@ -6,9 +6,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 import pegasos
-from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError, online
+from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError, online, persistence
 from pegasos.kernels import (
     RBF,
     ChiSquared,
@@ -152,6 +154,22 @@ def test_a_model_that_chose_its_lam_comes_back(tmp_path):
     assert_same_model(model, loaded, X, two)
     assert loaded.lam_ == model.lam_
     assert all(same(loaded.cv_results_[name], column) for name, column in model.cv_results_.items())
+
+
+def test_a_search_comes_back_with_its_pipeline_and_its_leaderboard(tmp_path):
+    pytest.importorskip("optuna")
+    model = pegasos.AutoPegasos(time_budget=None, n_trials=3, cv=2, random_state=0).fit(X, names)
+    loaded = reloaded(model, tmp_path)
+    assert_same_model(model, loaded, X, names)
+    assert loaded.leaderboard_ == model.leaderboard_
+    assert loaded.certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), Normalizer()], ids=str)
+def test_a_pipeline_of_a_scaler_and_a_machine_comes_back(tmp_path, scaler):
+    model = make_pipeline(clone(scaler), PegasosClassifier(lam=1e-2, random_state=0)).fit(X, names)
+    persistence.save(model, tmp_path / "model.pegasos")
+    assert same(pegasos.load(tmp_path / "model.pegasos").decision_function(X), model.decision_function(X))
 
 
 @pytest.mark.parametrize(
