@@ -20,6 +20,7 @@ GUIDES = {
     "imbalance.md": 8,
     "kernels.md": 50,
     "margins.md": 8,
+    "model-files.md": 20,
     "multiclass.md": 8,
     "out-of-core.md": 15,
     "probabilities.md": 4,
