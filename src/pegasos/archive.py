@@ -53,9 +53,12 @@ def write(path: str | os.PathLike[str], kind: str, values: Mapping[str, Any], ar
         "values": dict(values),
         "arrays": {name: _description(array) for name, array in given.items()},
     }
+    text = json.dumps(contents)
+    if len(text) > _largest_json:
+        raise PegasosError(f"{path} was not written: its values take {len(text)} bytes, more than {_largest_json}.")
     try:
         with atomically(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(_contents, json.dumps(contents))
+            archive.writestr(_contents, text)
             for name, array in given.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)

@@ -3,8 +3,9 @@
     pip install atheris
     python -m tests.fuzz.model_files -max_total_time=600 -timeout=30 -rss_limit_mb=3000
 
-Most inputs are changes to what a real file holds, with checksums that are right; the rest are bytes of a file. A
-finding is any exception but a sentence, a crash, a hang, or more memory than libFuzzer allows.
+Install the library itself, not editably: atheris does not see into the loader of an editable install. Most inputs are
+changes to what a real file holds, with checksums that are right; the rest are bytes of a file. A finding is any
+exception but a sentence, a crash, a hang, or more memory than libFuzzer allows.
 """
 
 import contextlib
@@ -14,8 +15,9 @@ from pathlib import Path
 
 import atheris
 
-import pegasos
-from tests.unit.persistence.mutations import X, packed_models, tampered, two, use
+with atheris.instrument_imports(include=["pegasos"]):
+    import pegasos
+    from tests.unit.persistence.mutations import X, packed_models, tampered, two, use
 
 PACKED = packed_models()
 FILE = Path(tempfile.mkdtemp()) / "model.pegasos"
@@ -43,6 +45,5 @@ def one_input(data):
 
 
 if __name__ == "__main__":
-    atheris.instrument_all()  # an editable install is imported by a loader of its own, which atheris does not see
     atheris.Setup(sys.argv, one_input)
     atheris.Fuzz()

@@ -59,6 +59,13 @@ def test_what_was_written_comes_back(path):
         np.testing.assert_array_equal(found.arrays[name], array)
 
 
+def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "_largest_json", 1000)
+    with pytest.raises(PegasosError, match="was not written"):
+        archive.write(tmp_path / "file", "test", {"long": "x" * 1000}, {})
+    assert not (tmp_path / "file").exists()
+
+
 def test_a_file_that_is_not_there_is_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
         archive.read(tmp_path / "none", "test")

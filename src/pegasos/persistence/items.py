@@ -117,7 +117,13 @@ def _is_of(value: Any, module: str, *names: str) -> bool:
     return library is not None and any(type(value) is getattr(library, name, None) for name in names)
 
 
-def _library(name: str, what: str) -> Any:
+def _library_of(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _library(name: Any, what: str, known: tuple[str, ...]) -> Any:
+    """A library that a value came from, one of those that are known."""
+    require(isinstance(name, str) and name in known, what, f"of {' or '.join(known)}")
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -130,7 +136,7 @@ def _pack_graph(value: Any, what: str, out: Writer) -> dict[str, Any]:
 
 
 def _graph_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
-    graph = _library("networkx", what).Graph()
+    graph = _library("networkx", what, ("networkx",)).Graph()
     nodes = anything.unpack(stored.get("nodes"), what, source)
     require(all(isinstance(node, tuple) and len(node) == 2 for node in nodes), what, "a graph")
     graph.add_nodes_from(nodes)
@@ -149,19 +155,21 @@ def _column(values: Any) -> Any:
 
 def _pack_frame(value: Any, what: str, out: Writer) -> dict[str, Any]:
     columns = [[name, _column(value[name])] for name in value.columns]
-    return {"library": type(value).__module__.partition(".")[0], "columns": anything.pack(columns, what, out)}
+    return {"library": _library_of(value), "columns": anything.pack(columns, what, out)}
 
 
 def _frame_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
-    library, columns = stored.get("library"), anything.unpack(stored.get("columns"), what, source)
-    require(library in ("pandas", "polars"), what, "a frame of pandas or polars")
+    columns = anything.unpack(stored.get("columns"), what, source)
+    require(isinstance(columns, list), what, "a list of columns")
     require(all(isinstance(column, list) and len(column) == 2 for column in columns), what, "a list of columns")
     require(len({len(values) for _, values in columns}) <= 1, what, "a frame with columns of one length")
-    return _library(str(library), what).DataFrame(dict(columns))
+    return _library(stored.get("library"), what, ("pandas", "polars")).DataFrame(dict(columns))
 
 
 def _column_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
-    return _library("pandas", what).Series(anything.unpack(stored.get("values"), what, source))
+    values = anything.unpack(stored.get("values"), what, source)
+    require(isinstance(values, list | np.ndarray), what, "a column")
+    return _library(stored.get("library"), what, ("pandas", "polars")).Series(values)
 
 
 anything.kinds |= {
@@ -175,8 +183,8 @@ anything.kinds |= {
         _frame_of,
     ),
     "column": Kind(
-        lambda value: _is_of(value, "pandas", "Series"),
-        lambda value, what, out: {"values": anything.pack(_column(value), what, out)},
+        lambda value: _is_of(value, "pandas", "Series") or _is_of(value, "polars", "Series"),
+        lambda value, what, out: {"library": _library_of(value), "values": anything.pack(_column(value), what, out)},
         _column_of,
     ),
 }

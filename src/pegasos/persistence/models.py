@@ -10,6 +10,7 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 from sklearn.exceptions import NotFittedError
@@ -107,6 +108,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     path : path of the file, usually with the suffix ``.pegasos``
         It appears whole or not at all; a file that was there before is replaced at the end.
     """
+    _check_path(path)
     out = Writer()
     packed = _pack_model(model, type(model).__name__, out)
     archive.write(path, _kind, {"layout": _layout, "model": packed}, out.arrays)
@@ -144,6 +146,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...     print(pegasos.load(path).predict([[0.9]]))
     ['yes']
     """
+    _check_path(path)
     stored = archive.read(path, _kind)
     try:
         layout = stored.values.get("layout")
@@ -151,9 +154,21 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise PegasosError(f"its layout is {layout!r}, and this version of pegasos reads {_layout}")
         return _model_of(stored.values.get("model"), "the model", Reader(stored.arrays))
     except PegasosError as error:
-        raise PegasosError(f"{path} cannot be used: {str(error).rstrip('.')}.") from error
+        raise PegasosError(f"{path} cannot be used: {str(error).rstrip('.')}{_by_whom(stored)}.") from error
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise PegasosError(f"{path} cannot be used: its parts do not fit together ({error}).") from error
+        whose = _by_whom(stored)
+        raise PegasosError(f"{path} cannot be used: its parts do not fit together ({error}){whose}.") from error
+
+
+def _check_path(path: Any) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise PegasosError(f"the path of a model file must be a str or a Path, got {path!r}.")
+
+
+def _by_whom(stored: archive.Archive) -> str:
+    """A hint, where another version wrote the file."""
+    here = version("pegasos")
+    return "" if stored.version == here else f"; version {stored.version} of pegasos wrote it, and this is {here}"
 
 
 class Saved:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pegasos.persistence.specs import Array, Count, Either, Names, Optional, Spec
+import numpy as np
+
+from pegasos.persistence.specs import Array, Count, Either, Names, Number, Optional, Spec
 
 _floats = "float32 float64"
 _features = "n_features_in_"
@@ -21,7 +23,9 @@ fitted: Mapping[str, Mapping[str, Spec]] = {
     "Normalizer": _common,
     "StandardScaler": {
         **_common,
-        "n_samples_seen_": Either({int: Count(), object: Array("int64", _features)}),
+        "n_samples_seen_": Either(
+            {np.ndarray: Array("int64 float64", _features), np.integer: Count(), object: Number(0.0)}
+        ),
         **dict.fromkeys(("mean_", "var_", "scale_"), Optional(_one_each)),
     },
 }

@@ -129,7 +129,17 @@ def _check_votes(votes: Votes, lengths: Mapping[str, int]) -> None:
     require(all(piece.dtype == np.float64 for piece in votes.pieces), "pieces", "numbers of 64 bits")
 
 
-_votes = Record(
+class _VotesRecord(Record):
+    """Votes whose rows are put together first: a list of many short pieces would make many small arrays."""
+
+    def pack(self, value: Votes, what: str, out: Writer) -> dict[str, Any]:
+        """Each field."""
+        if value.pieces:
+            value._rows()
+        return super().pack(value, what, out)
+
+
+_votes = _VotesRecord(
     Votes,
     {
         "base": Array("float64", "n_features_in_+1"),

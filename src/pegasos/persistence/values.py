@@ -214,7 +214,7 @@ def _random_of(stored: Mapping[str, Any], what: str, source: Reader) -> np.rando
 
 
 def _is_array(value: Any) -> bool:
-    return type(value) is np.ndarray and value.dtype.kind in "biufUS" and value.dtype.itemsize > 0
+    return type(value) in (np.ndarray, np.memmap) and value.dtype.kind in "biufUS" and value.dtype.itemsize > 0
 
 
 anything.kinds |= {

@@ -24,7 +24,7 @@ records = [{"word": word, "size": float(k)} for k, word in enumerate(words)]
 _pegasos = {"lam": 1e-2, "solver": "pegasos", "average": "uniform", "tol": None, "max_iter": 2, "random_state": 0}
 
 
-def _sources():
+def sources():
     """Small models of every kind, with rows that they take."""
     prior = PegasosClassifier(lam=1.0, random_state=0).fit(X, three)
     yield PegasosClassifier(**_pegasos, prior=prior, class_weight={0: 2.0}).fit(X, three), X, three
@@ -49,6 +49,7 @@ def _sources():
     yield online.ConfidenceWeighted(random_state=0).fit(X, two), X, two
     yield online.KernelPerceptron(budget=4, removal="random", random_state=0).fit(X, three), X, three
     yield online.Norma(tau=5, random_state=0).fit(X, two), X, two
+    yield online.PassiveAggressive(random_state=0).fit(X, three), X, three
 
 
 def packed_models():
@@ -56,7 +57,7 @@ def packed_models():
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for model, rows, labels in _sources():
+        for model, rows, labels in sources():
             out = Writer()
             found.append((_pack_model(model, "model", out), out.arrays, rows, labels))
     return found

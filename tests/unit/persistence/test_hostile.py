@@ -80,6 +80,7 @@ def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, data):
         (lambda values: values["model"]["fitted"].pop("trace_"), "it lacks trace_"),
         (lambda values: values["model"]["fitted"].update(coef_="alpha"), "coef_ is not an array of its type"),
         (lambda values: values["model"]["fitted"].update(n_features_in_=4), "does not fit the rest"),
+        (lambda values: values["model"]["parameters"].update(n_jobs=2**63), "n_jobs must be None or a whole number"),
         (lambda values: values.pop("model"), "the model is not a model"),
     ],
 )
@@ -90,6 +91,15 @@ def test_what_is_wrong_is_said_in_a_sentence(path, change, sentence):
     with pytest.raises(PegasosError, match=sentence) as caught:
         pegasos.load(path)
     assert str(caught.value).startswith(str(path))
+
+
+def test_the_version_that_wrote_a_file_is_named_when_it_is_another(path, monkeypatch):
+    values, arrays = stored(path)
+    values["layout"] = 2
+    monkeypatch.setattr(archive, "version", lambda _: "99.0")
+    archive.write(path, "model", values, arrays)
+    with pytest.raises(PegasosError, match=r"version 99\.0 of pegasos wrote it, and this is"):
+        pegasos.load(path)
 
 
 def test_an_order_beyond_the_rows_never_reaches_a_loop(path):

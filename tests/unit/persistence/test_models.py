@@ -6,9 +6,12 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 import pegasos
-from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError, online
+from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError, online, persistence
+from pegasos.data import ArraySource
 from pegasos.kernels import (
     RBF,
     ChiSquared,
@@ -154,6 +157,22 @@ def test_a_model_that_chose_its_lam_comes_back(tmp_path):
     assert all(same(loaded.cv_results_[name], column) for name, column in model.cv_results_.items())
 
 
+def test_a_search_comes_back_with_its_pipeline_and_its_leaderboard(tmp_path):
+    pytest.importorskip("optuna")
+    model = pegasos.AutoPegasos(time_budget=None, n_trials=3, cv=2, random_state=0).fit(X, names)
+    loaded = reloaded(model, tmp_path)
+    assert_same_model(model, loaded, X, names)
+    assert loaded.leaderboard_ == model.leaderboard_
+    assert loaded.certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), Normalizer()], ids=str)
+def test_a_pipeline_of_a_scaler_and_a_machine_comes_back(tmp_path, scaler):
+    model = make_pipeline(clone(scaler), PegasosClassifier(lam=1e-2, random_state=0)).fit(X, names)
+    persistence.save(model, tmp_path / "model.pegasos")
+    assert same(pegasos.load(tmp_path / "model.pegasos").decision_function(X), model.decision_function(X))
+
+
 @pytest.mark.parametrize(
     "learner",
     [
@@ -289,6 +308,55 @@ def test_a_prior_of_another_library_is_refused_and_a_linear_model_can_go_without
     loaded = reloaded(model.set_params(prior=None), tmp_path)
     assert same(loaded.decision_function(X), model.decision_function(X))
     assert loaded.certify(X, two) == model.certify(X, two)
+
+
+def test_a_model_of_a_source_comes_back(tmp_path):
+    source = ArraySource(X, names, block_rows=40)
+    model = PegasosClassifier(lam=1e-2, random_state=0).fit_source(source, memory="1M")
+    assert_same_model(model, reloaded(model, tmp_path), X, names)
+
+
+def test_a_model_whose_dual_point_stayed_on_a_cluster_comes_back_without_it(tmp_path):
+    model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, names)
+    del model.alpha_, model.support_, model._stream  # as `to_local` of `pegasos.dask` hands it over
+    loaded = reloaded(model, tmp_path)
+    assert same(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.certificate_ == model.certificate_
+
+
+def test_support_vectors_in_a_memory_map_or_a_column_come_back(tmp_path):
+    polars = pytest.importorskip("polars")
+    np.save(tmp_path / "rows.npy", X[:16])
+    for kernel, items in [
+        (RBF(0.1), np.load(tmp_path / "rows.npy", mmap_mode="r")),
+        (Spectrum(2), polars.Series(words)),
+    ]:
+        model = KernelPegasosClassifier(kernel, lam=1e-2).fit(items, labels)
+        assert_same_model(model, reloaded(model, tmp_path), items, labels)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"max_support": 5}, {"C": np.inf}, {"regularize_intercept": False}, {"solver": "pegasos", "average": "tail"}],
+    ids=" ".join,
+)
+@pytest.mark.filterwarnings("ignore::pegasos.GapWarning")
+def test_kernel_models_of_every_setting_come_back(tmp_path, parameters):
+    model = KernelPegasosClassifier(gamma=5.0, random_state=0, max_iter=50, **parameters).fit(X, two)
+    assert_same_model(model, reloaded(model, tmp_path), X, two)
+
+
+def test_a_path_that_is_none_is_refused_and_a_folder_too(tmp_path):
+    model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, two)
+    for path in (None, 5, b"model", [], open):
+        with pytest.raises(PegasosError, match="must be a str or a Path"):
+            model.save(path)
+        with pytest.raises(PegasosError, match="must be a str or a Path"):
+            pegasos.load(path)
+    for path in (tmp_path, tmp_path / "none" / "model.pegasos"):
+        with pytest.raises(PegasosError, match="could not be written"):
+            model.save(path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_stored_is_refused_and_nothing_is_written(tmp_path):
