@@ -8,7 +8,7 @@ from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.linear_cv import PegasosClassifierCV
 from pegasos.estimators.warnings import GapWarning, PriorWarning
-from pegasos.tuning.display import LamPathDisplay
+from pegasos.plots.lam_path import LamPathDisplay
 from pegasos.tuning.path import LamPath, lam_path
 
 if TYPE_CHECKING:

@@ -1,0 +1,119 @@
+"""The picture of margins: how far rows are on the right side, class by class."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.errors import PegasosError
+from pegasos.plots import _style as style
+from pegasos.plots._models import checked_margins, margins_of
+
+
+class MarginDisplay:
+    """How the margins of rows are spread, for each class, and where the hinge has its knee.
+
+    Rows with a margin below 1 cost something; those below 0 are predicted wrongly.
+
+    Parameters
+    ----------
+    margins : array of shape (n_rows,)
+    y : array of shape (n_rows,)
+        The classes.
+    geometric : bool, default=False
+        Whether the margins are distances, in which the knee has no fixed place.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    patches_ : list of matplotlib Polygon, one a class
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.plots import MarginDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PegasosClassifier(lam=1e-2, random_state=0).fit(scale(X), y)
+    >>> drawn = MarginDisplay.from_estimator(model, scale(X), y).plot(bins=30)
+    >>> len(drawn.patches_)
+    2
+    """
+
+    ax_: Any
+    figure_: Any
+    patches_: list[Any]
+
+    def __init__(self, margins: npt.ArrayLike, y: npt.ArrayLike, *, geometric: bool = False):
+        self.margins = checked_margins(margins)
+        self.y = np.asarray(y)
+        if self.y.shape != self.margins.shape:
+            raise PegasosError(f"y must name the class of each of the {len(self.margins)} rows, got {self.y.shape}.")
+        self.geometric = geometric
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, geometric: bool = False) -> Self:
+        """The margins that a fitted model gives these rows.
+
+        Parameters
+        ----------
+        estimator : PegasosClassifier, PegasosClassifierCV, KernelPegasosClassifier, or what contains one
+        X, y : rows and their classes, seen or not
+        geometric : bool, default=False
+            Distances from the boundary in the place of functional margins.
+        """
+        return cls(margins_of(estimator, X, y, geometric=geometric), y, geometric=geometric)
+
+    @classmethod
+    def from_margins(cls, margins: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Functional margins, y h(x), that are known already."""
+        return cls(margins, y)
+
+    def plot(self, ax: Any = None, *, bins: int = 40, title: str | None = None) -> Self:
+        """Draw one outline a class; a class of few rows is as high as one of many.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        bins : int, default=40
+        title : str, optional
+        """
+        if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+            raise PegasosError(f"bins must be a whole number of at least 1, got {bins!r}.")
+        classes = np.unique(self.y)
+        ax = style.axes_for(ax, (6.4, 4.0))
+        knee = 0.0 if self.geometric else 1.0
+        low, high = min(self.margins.min(), knee), max(self.margins.max(), knee)
+        room = 0.02 * (high - low) + 1e-12
+        edges = np.linspace(low - room, high + room, int(bins) + 1)
+        self.patches_ = [self._draw(ax, name, k, edges, len(classes)) for k, name in enumerate(classes)]
+        self._mark(ax)
+        unit = "distance from the boundary" if self.geometric else "margin y h(x)"
+        ax.set(xlabel=unit, ylabel="share of the rows of a class", title=title or "", xlim=(edges[0], edges[-1]))
+        ax.set_ylim(bottom=0.0)
+        style.legend_beside(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Any, name: Any, k: int, edges: Any, n_classes: int) -> Any:
+        mine = self.margins[self.y == name]
+        look = style.curve(k)
+        shape = {"histtype": "step", "linestyle": look["linestyle"], "linewidth": 1.5}
+        weights = np.full(len(mine), 1.0 / len(mine))
+        settings = {"weights": weights, "color": look["color"], "label": str(name), **shape}
+        patch = ax.hist(mine, edges, **settings)[2][0]
+        if n_classes <= 3:  # more would hide each other
+            ax.hist(mine, edges, weights=weights, color=look["color"], alpha=0.25)
+        return patch
+
+    def _mark(self, ax: Any) -> None:
+        wrong = float(np.mean(self.margins < 0.0))
+        ax.axvline(0.0, color=style.ink(), linewidth=1.0, label=f"boundary: {wrong:.1%} beyond")
+        if not self.geometric:
+            within = float(np.mean(self.margins < 1.0))
+            ax.axvline(1.0, color=style.ink(), linewidth=1.0, linestyle="--", label=f"knee: {within:.1%} pay")
