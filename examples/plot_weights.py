@@ -21,7 +21,7 @@ def main(folder: str = "docs/images") -> None:
     """Train on measurements of cells, and on digits."""
     data = load_breast_cancer()
     model = PegasosClassifier(lam=1e-2, random_state=0).fit(scale(data.data), data.target_names[data.target])
-    drawn = WeightsDisplay.from_estimator(model, feature_names=data.feature_names).plot()
+    drawn = WeightsDisplay.from_estimator(model, feature_names=data.feature_names).plot(top=16)
     drawn.figure_.savefig(Path(folder) / "weights.png", dpi=100)
     X, y = load_digits(return_X_y=True)
     model = PegasosClassifier(lam=1e-2, random_state=0).fit(X / 16.0, y)

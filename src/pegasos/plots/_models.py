@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -61,22 +62,41 @@ def trace_of(model: Any, name: str = "the model") -> Any:
 def problem_names(model: Any, n_problems: int) -> list[str]:
     """What each problem of a model is about, in words."""
     classes = [str(name) for name in model.classes_]
-    if n_problems == len(classes):
+    pairs = list(combinations(classes, 2))
+    noun = getattr(getattr(model, "_fitted_scheme", None), "noun", "class")  # three classes make three of either
+    if n_problems == len(classes) and noun != "pair":
         return [f"{name} against the rest" for name in classes]
-    if n_problems == len(classes) * (len(classes) - 1) // 2 and n_problems > 1:
-        return [f"{b} against {a}" for k, a in enumerate(classes) for b in classes[k + 1 :]]
-    return [f"{classes[1]} against {classes[0]}"] if len(classes) == 2 else ["all classes at once"]
+    return [f"{b} against {a}" for a, b in pairs] if n_problems == len(pairs) else ["all classes at once"]
 
 
-def margins_of(estimator: Any, X: Any, y: Any, *, geometric: bool = False) -> npt.NDArray[np.float64]:
-    """The margin of each row, by the model's own `margin`."""
-    model, before = opened(estimator)
-    if not hasattr(model, "margin"):
+def codes_of(labels: Any, classes: npt.NDArray[Any], n_rows: int) -> npt.NDArray[np.intp]:
+    """The number of each row's class."""
+    y = np.asarray(labels)
+    if y.shape != (n_rows,):
+        raise PegasosError(f"y must name the class of each of the {n_rows} rows, got shape {y.shape}.")
+    matches = [np.asarray(y == name) for name in classes]
+    known = np.any([np.broadcast_to(match, y.shape) for match in matches], axis=0)
+    if not known.all():
         raise PegasosError(
-            f"{type(model).__name__} does not know the margins of rows; use a PegasosClassifier, a "
-            "KernelPegasosClassifier, or give the numbers themselves by from_margins."
+            f"y has the label {y[~known].tolist()[0]!r}, which the model does not know: {classes.tolist()}."
         )
-    return np.asarray(model.margin(before(X), y, geometric=geometric))
+    return np.asarray(np.argmax(matches, axis=0))
+
+
+def margins_of(model: Any, rows: Any, y: Any, *, geometric: bool = False) -> npt.NDArray[np.float64]:
+    """By how much the class of each row wins: by the model's own `margin`, or from its scores."""
+    if hasattr(model, "margin"):
+        return np.asarray(model.margin(rows, y, geometric=geometric))
+    if geometric or not hasattr(model, "decision_function"):
+        what = "the distance of rows from its boundary" if geometric else "scores of rows"
+        raise PegasosError(f"{type(model).__name__} does not know {what}; use a PegasosClassifier.")
+    scores = np.asarray(model.decision_function(rows), np.float64)
+    codes = codes_of(y, model.classes_, len(scores))
+    if scores.ndim == 1:
+        return np.where(codes == 1, scores, -scores)
+    own = np.take_along_axis(scores, codes[:, None], axis=1)[:, 0]
+    np.put_along_axis(scores, codes[:, None], -np.inf, axis=1)
+    return np.asarray(own - scores.max(axis=1))
 
 
 def checked_margins(margins: Any) -> npt.NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,21 @@ marks = "os^Dv*"
 faint = "0.6"  # seen on white and on black
 
 
+class NoMatplotlibError(PegasosError, ImportError):
+    """The pictures' own dependency is not installed."""
+
+
 def pyplot() -> Any:
     """Matplotlib's, or a sentence that says how to get it."""
+    return matplotlib_module("pyplot")
+
+
+def matplotlib_module(name: str) -> Any:
+    """A module of matplotlib, or a sentence that says how to get it."""
     try:
-        import matplotlib.pyplot as plt
+        return import_module(f"matplotlib.{name}")
     except ImportError as error:
-        raise ImportError('a picture needs matplotlib: pip install "pegasos[plots]".') from error
-    return plt
+        raise NoMatplotlibError('a picture needs matplotlib: pip install "pegasos[plots]".') from error
 
 
 def ink() -> Any:

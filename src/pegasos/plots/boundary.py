@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pegasos.errors import PegasosError
 from pegasos.plots import _style as style
-from pegasos.plots._models import opened
+from pegasos.plots._models import codes_of, margins_of, opened
 
 _room = 0.1  # of the extent of the rows, to each side
 
@@ -32,7 +32,7 @@ class BoundaryDisplay:
     classes : array of shape (n_classes,)
     certified : array of bool of shape (height, width), optional
     rows, labels : arrays, optional
-        Rows to be drawn, of shape (n_rows, 2), and their classes.
+        Rows to be drawn, of shape (n_rows, 2), and the numbers of their classes.
     support : array of shape (n_support, 2), optional
     feature_names : pair of str, optional
 
@@ -67,7 +67,7 @@ class BoundaryDisplay:
         *,
         certified: npt.NDArray[np.bool_] | None = None,
         rows: npt.NDArray[np.float64] | None = None,
-        labels: npt.NDArray[Any] | None = None,
+        labels: npt.NDArray[np.intp] | None = None,
         support: npt.NDArray[np.float64] | None = None,
         feature_names: tuple[str, str] = ("feature 0", "feature 1"),
     ):
@@ -105,9 +105,7 @@ class BoundaryDisplay:
             raise PegasosError(f"resolution must be a whole number of at least 2, got {resolution!r}.")
         model, before = opened(estimator)
         rows = _plane(X)
-        labels = None if y is None else np.asarray(y)
-        if labels is not None and labels.shape != (len(rows),):
-            raise PegasosError(f"y must name the class of each of the {len(rows)} rows, got shape {labels.shape}.")
+        labels = None if y is None else codes_of(y, model.classes_, len(rows))
         grid = _lattice(rows, int(resolution))
         points = before(_like(X, np.column_stack([grid[0].ravel(), grid[1].ravel()])))
         predicted = model.predict(points)
@@ -115,8 +113,8 @@ class BoundaryDisplay:
         names = [str(name) for name in getattr(X, "columns", ("feature 0", "feature 1"))]
         return cls(
             grid,
-            np.searchsorted(model.classes_, predicted).reshape(grid[0].shape),
-            _lead(model, points, predicted).reshape(grid[0].shape),
+            codes_of(predicted, model.classes_, len(predicted)).reshape(grid[0].shape),
+            margins_of(model, points, predicted).reshape(grid[0].shape),
             model.classes_,
             certified=certified,
             rows=rows,
@@ -188,7 +186,7 @@ class BoundaryDisplay:
         elif self.rows is not None:
             for k, name in enumerate(self.classes):
                 look = style.curve(k)
-                mine = self.rows[self.labels == name]
+                mine = self.rows[self.labels == k]
                 ax.scatter(*mine.T, s=18, color=look["color"], marker=look["marker"], linewidth=0.0, label=str(name))
         if self.support is not None and len(self.support):
             rings = {"facecolor": "none", "edgecolor": style.ink(), "linewidth": 0.8}
@@ -224,17 +222,6 @@ def _like(X: Any, points: npt.NDArray[np.float64]) -> Any:
         return points
     columns = list(X.columns)
     return type(X)(points, schema=columns) if hasattr(X, "schema") else type(X)(points, columns=columns)
-
-
-def _lead(model: Any, points: Any, predicted: Any) -> npt.NDArray[np.float64]:
-    """How far the class predicted is ahead of the best other."""
-    if hasattr(model, "margin"):
-        return np.asarray(model.margin(points, predicted))
-    scores = np.asarray(model.decision_function(points))
-    if scores.ndim == 1:
-        return np.asarray(np.abs(scores))
-    best = np.sort(scores, axis=1)
-    return np.asarray(best[:, -1] - best[:, -2])
 
 
 def _support(model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:

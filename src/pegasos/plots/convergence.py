@@ -55,7 +55,9 @@ class ConvergenceDisplay:
     def __init__(
         self, traces: list[Any], names: list[str], *, lam: float | None = None, largest_norm: float | None = None
     ):
-        if not traces or any(len(np.atleast_1d(trace["step"])) == 0 for trace in traces):
+        if not traces or any(not set(_words) | set(_columns) <= set(trace.keys()) for trace in traces):
+            raise PegasosError("a trace has the columns step, epoch, seconds, primal, dual and gap; got others.")
+        if any(len(np.atleast_1d(trace["step"])) == 0 for trace in traces):
             raise PegasosError("a trace without rows cannot be drawn.")
         if len(names) != len(traces):
             raise PegasosError(f"names must name the {len(traces)} traces, got {len(names)} names.")

@@ -14,6 +14,7 @@ from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._items import kernel_of, words
 from pegasos.estimators.kernel import KernelPegasosClassifier
+from pegasos.kernels import Precomputed
 from pegasos.plots import _style as style
 from pegasos.plots._models import opened
 
@@ -99,7 +100,7 @@ class KernelMatrixDisplay:
             raise PegasosError(f"{type(model).__name__} has no kernel; use from_kernel, or a KernelPegasosClassifier.")
         _check_number(X)
         X = before(X)
-        return cls(X if model.kernel == "precomputed" else model.kernel_.block(X, X), y)
+        return cls(X if isinstance(model.kernel_, Precomputed) else model.kernel_.block(X, X), y)
 
     def plot(self, ax: Any = None, *, cmap: str | None = None, title: str | None = None) -> Self:
         """Draw the matrix, the classes apart.
@@ -117,7 +118,9 @@ class KernelMatrixDisplay:
         largest = float(np.abs(values).max())
         is_signed = values.min() < -1e-9 * largest
         limits = {"vmin": -largest, "vmax": largest} if is_signed else {"vmin": min(0.0, float(values.min()))}
-        self.image_ = ax.imshow(values, cmap=cmap or ("RdBu_r" if is_signed else "viridis"), **limits)
+        self.image_ = ax.imshow(
+            values, cmap=cmap or ("RdBu_r" if is_signed else "viridis"), interpolation="nearest", **limits
+        )
         ax.figure.colorbar(self.image_, ax=ax, label="k(x, z)")
         self._name_classes(ax)
         ax.set_title(title or "")

@@ -113,7 +113,7 @@ class LamPathDisplay:
         if not ax.xaxis_inverted():
             ax.invert_xaxis()
         if any(not line.get_label().startswith("_") for line in self.lines_):
-            ax.legend(frameon=False)
+            ax.legend(framealpha=0.8, edgecolor="none")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

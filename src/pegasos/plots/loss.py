@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.plots import _style as style
-from pegasos.plots._models import checked_margins, margins_of
+from pegasos.plots._models import checked_margins, margins_of, opened
 
 _depth = 0.3  # of the height of the losses: how far the rows reach below
 
@@ -49,10 +49,11 @@ class LossDisplay:
 
         Parameters
         ----------
-        estimator : PegasosClassifier, PegasosClassifierCV, KernelPegasosClassifier, or what contains one
+        estimator : any classifier with ``decision_function``, or what contains one
         X, y : rows and their classes, seen or not
         """
-        return cls(margins_of(estimator, X, y))
+        model, before = opened(estimator)
+        return cls(margins_of(model, before(X), y))
 
     @classmethod
     def from_margins(cls, margins: npt.ArrayLike | None = None) -> Self:

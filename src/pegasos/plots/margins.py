@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pegasos.errors import PegasosError
 from pegasos.plots import _style as style
-from pegasos.plots._models import checked_margins, margins_of
+from pegasos.plots._models import checked_margins, margins_of, opened
 
 
 class MarginDisplay:
@@ -61,12 +61,13 @@ class MarginDisplay:
 
         Parameters
         ----------
-        estimator : PegasosClassifier, PegasosClassifierCV, KernelPegasosClassifier, or what contains one
+        estimator : any classifier with ``decision_function``, or what contains one
         X, y : rows and their classes, seen or not
         geometric : bool, default=False
-            Distances from the boundary in the place of functional margins.
+            Distances from the boundary in the place of functional margins, of a model with ``margin``.
         """
-        return cls(margins_of(estimator, X, y, geometric=geometric), y, geometric=geometric)
+        model, before = opened(estimator)
+        return cls(margins_of(model, before(X), y, geometric=geometric), y, geometric=geometric)
 
     @classmethod
     def from_margins(cls, margins: npt.ArrayLike, y: npt.ArrayLike) -> Self:

@@ -72,7 +72,7 @@ class MistakesDisplay:
         """The curve of one learner."""
         return cls.from_estimators(estimator)
 
-    def plot(self, ax: Any = None, *, share: bool = False, title: str | None = None) -> Self:
+    def plot(self, ax: Any = None, *, share: bool = False, legend: bool = True, title: str | None = None) -> Self:
         """Draw the curves.
 
         Parameters
@@ -81,6 +81,7 @@ class MistakesDisplay:
             Where to draw; by default a new figure.
         share : bool, default=False
             Whether to divide by the rows seen, on a logarithmic axis.
+        legend : bool, default=True
         title : str, optional
         """
         ax = style.axes_for(ax, (6.0, 4.0))
@@ -93,7 +94,8 @@ class MistakesDisplay:
         ax.set_ylim(bottom=0.0)
         if share:
             ax.set_xscale("log")
-        ax.legend(frameon=False)
+        if legend:
+            ax.legend(frameon=False)
         ax.grid(True, alpha=0.25)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -15,6 +15,7 @@ from pegasos.plots import _style as style
 from pegasos.plots._models import named, opened, trace_of
 
 _least = 1e-7  # of measured distances: below, the optimum itself is not known better
+_few = 4  # names that find a place among the curves
 _words = {"seconds": "seconds", "epoch": "epochs (passes over the rows)", "step": "steps"}
 
 
@@ -148,7 +149,9 @@ class SolversDisplay:
         ax.set_title(self.title if title is None else title)
         ax.xaxis.set_minor_formatter("")
         ax.grid(True, alpha=0.25)
-        if legend:
+        if legend and len(self.curves) <= _few:
+            ax.legend(frameon=False)
+        elif legend:
             style.legend_beside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

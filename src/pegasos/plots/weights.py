@@ -122,6 +122,7 @@ class WeightsDisplay:
                 self._draw_bars(panel, coef, top)
             else:
                 self._draw_image(panel, coef.reshape(self.shape))
+                name = name.removesuffix(" against the rest")  # for which there is no room
             panel.set_title(name, fontsize="medium" if len(self.axes_) == 1 else "small")
         if title is not None:
             self.ax_.set_title(title) if len(self.axes_) == 1 else self.figure_.suptitle(title)

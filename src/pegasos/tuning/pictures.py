@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from pegasos.errors import PegasosError
-from pegasos.plots._style import colours, faint, marks
+from pegasos.plots._style import colours, faint, marks, matplotlib_module
 
 _widths = ("width", "gamma", "sigma", "k", "h", "degree", "decay")
 _logarithmic = {"lam", "width", "gamma", "sigma", "decay"}
@@ -29,10 +28,7 @@ def draw_search(auto: Any) -> Any:
     matplotlib.figure.Figure
         To be saved with ``savefig``, or shown by a notebook.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise PegasosError('pictures need Matplotlib; install it with: pip install "pegasos[plots]".') from error
+    Figure = matplotlib_module("figure").Figure
     rows = auto.leaderboard_
     width = next((name for name in _widths if any(row.get(name) is not None for row in rows)), None)
     panels = ["ended_at", "lam", *([width] if width else [])]
