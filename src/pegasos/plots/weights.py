@@ -118,12 +118,12 @@ class WeightsDisplay:
         self.axes_ = self._panels(ax, top)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         for panel, coef, name in zip(self.axes_, self.coefs, self.names, strict=True):
+            panel.set_title(name, fontsize="medium" if len(self.axes_) == 1 else "small")
             if self.shape is None:
                 self._draw_bars(panel, coef, top)
             else:
                 self._draw_image(panel, coef.reshape(self.shape))
-                name = name.removesuffix(" against the rest")  # for which there is no room
-            panel.set_title(name, fontsize="medium" if len(self.axes_) == 1 else "small")
+                panel.set_title(name.removesuffix(" against the rest"))  # for which there is no room
         if title is not None:
             self.ax_.set_title(title) if len(self.axes_) == 1 else self.figure_.suptitle(title)
         return self

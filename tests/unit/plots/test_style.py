@@ -48,7 +48,6 @@ def test_a_display_draws_on_the_axes_given_names_them_and_returns_itself(name, p
 def test_on_a_dark_background_nothing_is_drawn_in_black(name, plt):
     with plt.style.context("dark_background"):
         display = DISPLAYS[name]().plot()
-        display.figure_.canvas.draw()
         black = to_rgba("black")
         inks = [line.get_color() for line in display.ax_.lines]
         inks += [text.get_color() for text in display.figure_.findobj(plt.Text) if text.get_text()]
