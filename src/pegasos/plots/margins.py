@@ -29,7 +29,7 @@ class MarginDisplay:
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
-    patches_ : list of matplotlib Polygon, one a class
+    patches_ : list of matplotlib StepPatch, one a class
 
     Examples
     --------
@@ -103,14 +103,11 @@ class MarginDisplay:
 
     def _draw(self, ax: Any, name: Any, k: int, edges: Any, n_classes: int) -> Any:
         mine = self.margins[self.y == name]
-        look = style.curve(k)
-        shape = {"histtype": "step", "linestyle": look["linestyle"], "linewidth": 1.5}
-        weights = np.full(len(mine), 1.0 / len(mine))
-        settings = {"weights": weights, "color": look["color"], "label": str(name), **shape}
-        patch = ax.hist(mine, edges, **settings)[2][0]
+        shares = np.histogram(mine, edges)[0] / len(mine)
+        look = {key: style.curve(k)[key] for key in ("color", "linestyle")}
         if n_classes <= 3:  # more would hide each other
-            ax.hist(mine, edges, weights=weights, color=look["color"], alpha=0.25)
-        return patch
+            ax.stairs(shares, edges, fill=True, color=look["color"], alpha=0.25)
+        return ax.stairs(shares, edges, linewidth=1.5, label=str(name), **look)
 
     def _mark(self, ax: Any) -> None:
         wrong = float(np.mean(self.margins < 0.0))

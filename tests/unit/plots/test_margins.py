@@ -19,8 +19,10 @@ def test_margins_are_those_of_the_model_and_the_shares_of_each_class_add_up_to_o
         drawn = MarginDisplay.from_estimator(model, X, Y, geometric=geometric).plot(bins=12)
         expected = model[-1].margin(model[:-1].transform(X), Y, geometric=geometric)
         np.testing.assert_array_equal(drawn.margins, expected)
-        heights = [patch.get_height() for patch in drawn.ax_.patches if hasattr(patch, "get_height")]
-        assert sum(heights) == pytest.approx(3.0)
+        for k, patch in enumerate(drawn.patches_):
+            shares, edges, _ = patch.get_data()
+            np.testing.assert_allclose(shares, np.histogram(expected[k == Y], edges)[0] / np.sum(k == Y))
+            assert shares.sum() == pytest.approx(1.0)
         assert len(drawn.patches_) == 3
     names = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
     assert names == ["0", "1", "2", f"boundary: {np.mean(expected < 0):.1%} beyond"]
