@@ -93,7 +93,7 @@ class BoundaryDisplay:
             One of this library, or any other with ``predict`` and ``decision_function``; the certified region needs
             one with ``certified``. Rows go through all steps of a pipeline.
         X : array of shape (n_rows, 2)
-            The rows to draw, and to mark support vectors among: those of the fit.
+            The rows to draw: those of the fit, for support vectors that a model knows by number only.
         y : array of shape (n_rows,), optional
             Their classes.
         resolution : int, default=200
@@ -119,7 +119,7 @@ class BoundaryDisplay:
             certified=certified,
             rows=rows,
             labels=labels,
-            support=_support(model, rows) if mark_support else None,
+            support=_support(estimator, model, rows) if mark_support else None,
             feature_names=(names[0], names[1]),
         )
 
@@ -149,8 +149,9 @@ class BoundaryDisplay:
     def _draw_lines(self, ax: Any) -> None:
         ink = style.ink()
         for k in range(len(self.classes) if len(self.classes) > 2 else 1):
-            # Signed by class k: a smooth line, where the winners' numbers would make steps.
-            score = np.where(self.codes == k, self.lead, -self.lead)
+            # Signed by class k: a smooth line, where the winners' numbers would make steps. Where pairs of classes
+            # tie, the winner by sums may be behind in one of them.
+            score = np.where(self.codes == k, 1.0, -1.0) * np.abs(self.lead)
             if score.min() < 0.0 < score.max():
                 ax.contour(*self.grid, score, levels=[0.0], colors=[ink], linewidths=1.6, linestyles="-")
         if self.lead.min() < 1.0 < self.lead.max():
@@ -224,8 +225,11 @@ def _like(X: Any, points: npt.NDArray[np.float64]) -> Any:
     return type(X)(points, schema=columns) if hasattr(X, "schema") else type(X)(points, columns=columns)
 
 
-def _support(model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
-    """The rows of the fit that have a say."""
+def _support(estimator: Any, model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """The rows that have a say: those that the model keeps, or else those of the fit that it numbers."""
+    is_alone = getattr(estimator, "best_estimator_", estimator) is model
+    if is_alone and len(getattr(model, "support_vectors_", ())):
+        return _plane(model.support_vectors_)
     support = getattr(model, "support_", None)
     if support is None or not hasattr(model, "alpha_"):
         return None

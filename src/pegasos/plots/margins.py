@@ -11,6 +11,8 @@ from pegasos.errors import PegasosError
 from pegasos.plots import _style as style
 from pegasos.plots._models import checked_margins, margins_of, opened
 
+_few = 3  # classes whose outlines can lie upon each other
+
 
 class MarginDisplay:
     """How the margins of rows are spread, for each class, and where the hinge has its knee.
@@ -75,7 +77,9 @@ class MarginDisplay:
         return cls(margins, y)
 
     def plot(self, ax: Any = None, *, bins: int = 40, title: str | None = None) -> Self:
-        """Draw one outline a class; a class of few rows is as high as one of many.
+        """Draw one outline a class, of shares: a class of few rows is as high as one of many.
+
+        More than three classes are drawn one below the other.
 
         Parameters
         ----------
@@ -92,22 +96,15 @@ class MarginDisplay:
         low, high = min(self.margins.min(), knee), max(self.margins.max(), knee)
         room = 0.02 * (high - low) + 1e-12
         edges = np.linspace(low - room, high + room, int(bins) + 1)
-        self.patches_ = [self._draw(ax, name, k, edges, len(classes)) for k, name in enumerate(classes)]
+        shares = [np.histogram(mine, edges)[0] / len(mine) for mine in (self.margins[self.y == k] for k in classes)]
+        self.patches_ = _draw(ax, [str(name) for name in classes], shares, edges)
         self._mark(ax)
         unit = "distance from the boundary" if self.geometric else "margin y h(x)"
-        ax.set(xlabel=unit, ylabel="share of the rows of a class", title=title or "", xlim=(edges[0], edges[-1]))
+        ax.set(xlabel=unit, title=title or "", xlim=(edges[0], edges[-1]))
         ax.set_ylim(bottom=0.0)
         style.legend_beside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _draw(self, ax: Any, name: Any, k: int, edges: Any, n_classes: int) -> Any:
-        mine = self.margins[self.y == name]
-        shares = np.histogram(mine, edges)[0] / len(mine)
-        look = {key: style.curve(k)[key] for key in ("color", "linestyle")}
-        if n_classes <= 3:  # more would hide each other
-            ax.stairs(shares, edges, fill=True, color=look["color"], alpha=0.25)
-        return ax.stairs(shares, edges, linewidth=1.5, label=str(name), **look)
 
     def _mark(self, ax: Any) -> None:
         wrong = float(np.mean(self.margins < 0.0))
@@ -115,3 +112,21 @@ class MarginDisplay:
         if not self.geometric:
             within = float(np.mean(self.margins < 1.0))
             ax.axvline(1.0, color=style.ink(), linewidth=1.0, linestyle="--", label=f"knee: {within:.1%} pay")
+
+
+def _draw(
+    ax: Any, names: list[str], shares: list[npt.NDArray[np.float64]], edges: npt.NDArray[np.float64]
+) -> list[Any]:
+    """One outline a class: a few upon each other, more than that one below the other."""
+    lift = 0.0 if len(names) <= _few else 0.9 * float(np.max(shares))
+    patches = []
+    for k in range(len(names)):
+        look = {key: style.curve(k)[key] for key in ("color", "linestyle")}
+        base = lift * (len(names) - 1 - k)
+        ax.stairs(shares[k] + base, edges, baseline=base, fill=True, color=look["color"], alpha=0.25)
+        label = names[k] if lift == 0.0 else None
+        patches.append(ax.stairs(shares[k] + base, edges, baseline=base, linewidth=1.5, label=label, **look))
+    if lift:
+        ax.set_yticks(lift * np.arange(len(names)), names[::-1])
+    ax.set_ylabel("class, and share of its rows" if lift else "share of the rows of a class")
+    return patches

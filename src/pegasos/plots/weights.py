@@ -123,7 +123,7 @@ class WeightsDisplay:
                 self._draw_bars(panel, coef, top)
             else:
                 self._draw_image(panel, coef.reshape(self.shape))
-                panel.set_title(name.removesuffix(" against the rest"))  # for which there is no room
+                panel.set_title(name.removesuffix(" against the rest"), fontsize="small")  # there is no room
         if title is not None:
             self.ax_.set_title(title) if len(self.axes_) == 1 else self.figure_.suptitle(title)
         return self

@@ -84,6 +84,13 @@ def test_rows_other_than_those_of_the_fit_are_drawn_without_support_vectors():
     assert drawn(model, X[:10], WORDS[:10], mark_support=False).support is None
 
 
+def test_a_kernel_machine_of_a_stream_shows_the_support_vectors_that_it_keeps():
+    model = KernelPegasosClassifier(lam=1e-2, random_state=0)
+    for block in (slice(0, 30), slice(30, 60)):
+        model.partial_fit(X[block], Y[block], classes=[0, 1, 2])
+    np.testing.assert_array_equal(drawn(model, y=Y).support, model.support_vectors_)
+
+
 def test_what_cannot_be_drawn_gets_a_sentence():
     model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, WORDS)
     with pytest.raises(PegasosError, match=r"exactly 2 features, got X of shape \(60, 3\)"):

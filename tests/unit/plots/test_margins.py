@@ -28,6 +28,17 @@ def test_margins_are_those_of_the_model_and_the_shares_of_each_class_add_up_to_o
     assert names == ["0", "1", "2", f"boundary: {np.mean(expected < 0):.1%} beyond"]
 
 
+def test_many_classes_are_drawn_one_below_the_other():
+    margins, y = np.linspace(-1.0, 3.0, 50), np.arange(50) % 5
+    drawn = MarginDisplay.from_margins(margins, y).plot(bins=8)
+    bases = [patch.get_data().baseline for patch in drawn.patches_]
+    assert bases == sorted(bases, reverse=True)
+    ticks = dict(zip(drawn.ax_.get_yticks(), (label.get_text() for label in drawn.ax_.get_yticklabels()), strict=True))
+    assert [ticks[base] for base in bases] == ["0", "1", "2", "3", "4"]
+    shares, _, base = drawn.patches_[2].get_data()
+    assert (shares - base).sum() == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_model_without_margins_is_asked_for_its_scores(n_classes):
     rows, y = X[n_classes > Y], Y[n_classes > Y]
