@@ -6,8 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
 from sklearn.utils.validation import _num_samples
 
 from pegasos.errors import PegasosError
@@ -152,6 +150,9 @@ def _check_number(X: Any) -> None:
 
 def _by_similarity(square: Numbers) -> npt.NDArray[np.intp]:
     """The leaves of a tree of clusters, by |phi(x) - phi(z)|^2 = k(x, x) + k(z, z) - 2 k(x, z)."""
+    from scipy.cluster.hierarchy import leaves_list, linkage  # slow to import, and nothing else needs it
+    from scipy.spatial.distance import squareform
+
     if len(square) < 3:
         return np.arange(len(square))
     diagonal = np.diag(square)
