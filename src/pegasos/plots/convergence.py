@@ -55,10 +55,13 @@ class ConvergenceDisplay:
     def __init__(
         self, traces: list[Any], names: list[str], *, lam: float | None = None, largest_norm: float | None = None
     ):
-        if not traces or any(not set(_words) | set(_columns) <= set(trace.keys()) for trace in traces):
+        columns = (*_words, *_columns)
+        if not traces or any(not hasattr(trace, "keys") or not set(columns) <= set(trace.keys()) for trace in traces):
             raise PegasosError("a trace has the columns step, epoch, seconds, primal, dual and gap; got others.")
-        if any(len(np.atleast_1d(trace["step"])) == 0 for trace in traces):
-            raise PegasosError("a trace without rows cannot be drawn.")
+        for trace in traces:
+            shapes = {np.shape(trace[column]) for column in columns}
+            if len(shapes) > 1 or len(min(shapes)) != 1 or 0 in min(shapes):
+                raise PegasosError(f"the columns of a trace must be vectors of one length above 0, got {shapes}.")
         if len(names) != len(traces):
             raise PegasosError(f"names must name the {len(traces)} traces, got {len(names)} names.")
         self.traces = traces

@@ -111,11 +111,8 @@ class SolversDisplay:
         lam : float, optional
             By default the first lam that was measured on it.
         """
-        content = results if isinstance(results, Mapping) else json.loads(Path(results).read_text(encoding="utf8"))
-        rows = content.get("rows", []) if isinstance(content, Mapping) else []
-        mine = [
-            row for row in rows if row["problem"] == problem and (lam is None or np.isclose(row["lam"], lam, 1e-9, 0))
-        ]
+        rows = _rows_of(results)
+        mine = [row for row in rows if row["problem"] == problem and (lam is None or row["lam"] == lam)]
         if not mine:
             known = ", ".join(dict.fromkeys(f"{row['problem']} (lam={row['lam']:g})" for row in rows)) or "nothing"
             raise PegasosError(f"the results know no {problem!r} with lam={lam}; they hold {known}.")
@@ -155,6 +152,16 @@ class SolversDisplay:
             style.legend_beside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _rows_of(results: Any) -> list[Any]:
+    """The rows of a benchmark's results, each with a problem, a lam and runs."""
+    try:
+        content = results if isinstance(results, Mapping) else json.loads(Path(results).read_text(encoding="utf8"))
+        rows = [row for row in content["rows"] if {"problem", "lam", "runs"} <= row.keys()]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise PegasosError(f"{results!s:.100} holds no results of a benchmark: {error}.") from error
+    return rows
 
 
 def _best(runs: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

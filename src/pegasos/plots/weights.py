@@ -66,7 +66,7 @@ class WeightsDisplay:
         if len(self.feature_names) != n_features:
             raise PegasosError(f"feature_names must name the {n_features} features, got {len(known)} names.")
         self.shape = shape
-        if shape is not None and (len(shape) != 2 or int(np.prod(shape)) != n_features):
+        if shape is not None and (np.shape(shape) != (2,) or int(np.prod(shape)) != n_features):
             raise PegasosError(f"shape must be (height, width) of {n_features} pixels, got {shape!r}.")
 
     @classmethod

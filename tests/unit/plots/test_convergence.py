@@ -97,3 +97,9 @@ def test_what_cannot_be_drawn_gets_a_sentence():
         ConvergenceDisplay.from_estimator(fitted(Y)).plot("here")
     with pytest.raises(PegasosError, match="has the columns step, epoch, seconds, primal, dual and gap"):
         ConvergenceDisplay.from_trace({"step": [1]})
+    with pytest.raises(PegasosError, match="has the columns step"):
+        ConvergenceDisplay.from_trace(None)
+    for length in (0, 2):
+        columns = {key: [1.0] * length for key in dict(fitted(Y).trace_)}
+        with pytest.raises(PegasosError, match="vectors of one length above 0"):
+            ConvergenceDisplay.from_trace(columns | {"gap": [1.0] * (length % 2)})

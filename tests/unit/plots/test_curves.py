@@ -66,7 +66,7 @@ def test_the_results_of_the_benchmark_can_be_drawn():
     assert drawn.ax_.get_title() == f"{row['problem']}, lam = {row['lam']:g}"
 
 
-def test_what_cannot_be_drawn_gets_a_sentence():
+def test_what_cannot_be_drawn_gets_a_sentence(tmp_path):
     model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, Y)
     with pytest.raises(PegasosError, match=r"PegasosClassifier\) counts no mistakes; use a learner of pegasos.online"):
         MistakesDisplay.from_estimators(model)
@@ -80,5 +80,10 @@ def test_what_cannot_be_drawn_gets_a_sentence():
         SolversDisplay({"a": ([1.0, 2.0], [1.0])})
     with pytest.raises(PegasosError, match=r"know no 'mnist' with lam=None; they hold a9a \(lam=0.1\)"):
         SolversDisplay.from_results({"rows": [{"problem": "a9a", "lam": 0.1, "runs": {}}]}, "mnist")
+    broken = tmp_path / "results.json"
+    for text in ("{", "[]", "{}", '{"rows": [3]}'):
+        broken.write_text(text)
+        with pytest.raises(PegasosError, match=r"results.json holds no results of a benchmark"):
+            SolversDisplay.from_results(broken, "a9a")
     with pytest.raises(PegasosError, match="by must be one of"):
         SolversDisplay.from_estimators(model, by="hours")

@@ -95,6 +95,8 @@ def test_what_cannot_be_drawn_gets_a_sentence():
         WeightsDisplay.from_estimator(KernelPegasosClassifier(lam=1e-2, random_state=0).fit(X, Y))
     with pytest.raises(PegasosError, match=r"shape must be \(height, width\) of 4 pixels, got \(28, 28\)"):
         WeightsDisplay.from_estimator(linear, shape=(28, 28))
+    with pytest.raises(PegasosError, match="shape must be"):
+        WeightsDisplay.from_estimator(linear, shape=4)
     with pytest.raises(PegasosError, match="feature_names must name the 4 features, got 1 names"):
         WeightsDisplay.from_estimator(linear, feature_names=["a"])
     with pytest.raises(PegasosError, match=r"part must be one of 0\.\.2, got -1"):
