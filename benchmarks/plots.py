@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tables import Row
+from pegasos.plots import SolversDisplay
 
 _folder = Path(__file__).parent / "results"
 _overview = Path(__file__).parents[1] / "docs" / "images" / "benchmark.png"
@@ -18,6 +19,10 @@ _styles = {
     "SGD averaged": ("#5FAE57", "+", 1.0),
     "Vowpal Wabbit": ("#CC79A7", "*", 1.0),
     "skglm": ("#8C6BB1", "P", 1.0),
+}
+_looks = {
+    name: {"color": colour, "marker": marker, "linewidth": width, "linestyle": "-", "markevery": 1}
+    for name, (colour, marker, width) in _styles.items()
 }
 
 
@@ -50,26 +55,9 @@ def draw(rows: list[Row]) -> None:
 
 def _panels(axes: list, rows: list[Row]) -> None:
     for ax, row in zip(axes, rows, strict=False):
-        for name, runs in row.runs.items():
-            seconds, distance = _best(runs)
-            colour, marker, width = _styles[name]
-            ax.loglog(seconds, distance, color=colour, marker=marker, markersize=4, linewidth=width, label=name)
+        SolversDisplay.from_runs(row.runs).plot(ax, looks=_looks, legend=False)
         ax.set_title(f"{row.problem}, lam = {row.lam:g}", fontsize=10)
-        ax.set_xlabel("seconds")
-        ax.set_ylabel("distance from the optimum, relative")
         ax.set_ylim(top=2.0)
-        ax.xaxis.set_minor_formatter("")
-        ax.grid(True, alpha=0.2)
-
-
-def _best(runs: list[tuple[float, float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """The fastest run of each setting, in the order of seconds; what is no better than a faster one is left out."""
-    fastest = {}
-    for setting, seconds, distance in sorted(runs, key=lambda run: -run[1]):
-        fastest[setting] = (seconds, max(distance, 1e-7))
-    points = np.array(sorted(fastest.values()))
-    kept = points[:, 1] <= np.minimum.accumulate(points[:, 1])
-    return points[kept, 0], points[kept, 1]
 
 
 def _handles(axes: np.ndarray) -> tuple[list, list]:

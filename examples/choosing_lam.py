@@ -23,14 +23,14 @@ def main(folder: str = "docs/images") -> None:
     path = lam_path(X, y, random_state=0)
     print(path)
     drawn = LamPathDisplay.from_path(path, feature_names=data.feature_names).plot(title="breast cancer, scaled")
-    drawn.figure_.savefig(Path(folder) / "lam-path.png", dpi=120)
+    drawn.figure_.savefig(Path(folder) / "lam-path.png", dpi=100)
     plt.close(drawn.figure_)
     model = PegasosClassifierCV(20, n_jobs=2, random_state=0).fit(X, y)
     simple = PegasosClassifierCV(20, one_standard_error=True, n_jobs=2, random_state=0).fit(X, y)
     print(f"best mean at lam = {model.lam_:.3g}, within one standard error up to {simple.lam_:.3g}")
     print(model.status_)
     drawn = LamPathDisplay.from_estimator(model).plot(title="breast cancer, five folds")
-    drawn.figure_.savefig(Path(folder) / "lam-scores.png", dpi=120)
+    drawn.figure_.savefig(Path(folder) / "lam-scores.png", dpi=100)
     plt.close(drawn.figure_)
 
 

@@ -17,6 +17,7 @@ import sys
 import numpy as np
 
 from pegasos import PegasosClassifier
+from pegasos.plots import MistakesDisplay
 from pegasos.problem import Rows
 from pegasos.solvers.kernel_online import NormaStep
 from pegasos.solvers.online import Labels, OnlineLearner, PassiveAggressiveStep, PegasosStep, PerceptronStep
@@ -74,17 +75,15 @@ def draw(curves: dict[str, np.ndarray], picture: str) -> None:
         return
     figure = Figure(figsize=(9.5, 4.0), layout="constrained")
     whole, early = figure.subplots(1, 2)
-    for name, curve in curves.items():
-        if name != "averaged perceptron":
-            whole.plot(curve[:, 0], curve[:, 1], label=name)
-            early.plot(curve[:, 0], curve[:, 1] / curve[:, 0])
+    mistakes = MistakesDisplay({name: curve for name, curve in curves.items() if name != "averaged perceptron"})
+    mistakes.plot(whole, legend=False)
+    mistakes.plot(early, share=True, legend=False)
     n_rows = curves["Pegasos"][-1, 0]
     whole.plot([0, n_rows], [0, 0.1 * n_rows], color="0.6", linestyle=":", label="labels that are wrong")
     early.axhline(0.1, color="0.6", linestyle=":")
-    whole.set(xlabel="rows seen", ylabel="cumulative mistakes", ylim=(0, None))
-    early.set(xlabel="rows seen", ylabel="mistakes / rows seen", xscale="log", xlim=(100, None), ylim=(0, 0.5))
+    early.set(xlim=(100, None), ylim=(0, 0.5))
     figure.suptitle("One stream, one loop, four step rules")
-    whole.legend()
+    whole.legend(frameon=False)
     figure.savefig(picture, dpi=120)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.warnings import GapWarning, PriorWarning
     from pegasos.persistence import load
     from pegasos.tuning.auto import AutoPegasos
-    from pegasos.tuning.display import LamPathDisplay
+    from pegasos.plots.lam_path import LamPathDisplay
     from pegasos.tuning.path import LamPath, lam_path
 
 __all__ = [
@@ -38,7 +38,7 @@ _homes = {
     "GapWarning": "estimators.warnings",
     "KernelPegasosClassifier": "estimators.kernel",
     "LamPath": "tuning.path",
-    "LamPathDisplay": "tuning.display",
+    "LamPathDisplay": "plots.lam_path",
     "PegasosClassifier": "estimators.linear",
     "PegasosClassifierCV": "estimators.linear_cv",
     "PegasosError": "errors",
@@ -46,7 +46,7 @@ _homes = {
     "lam_path": "tuning.path",
     "load": "persistence",
 }
-_modules = ("certificate", "data", "export", "kernels", "online", "report", "solution", "theory")
+_modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "theory")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """The main job on data that comes with scikit-learn: train, print what is proved, draw the gap falling, report.
 
-Run as ``python -m pegasos.demo [folder]``; picture and report go to the folder, by default ``demo``.
+Run as ``python -m pegasos.demo [folder]``; pictures and report go to the folder, by default ``demo``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from pegasos import PegasosClassifier, report
+from pegasos import KernelPegasosClassifier, PegasosClassifier, report
+from pegasos.plots import BoundaryDisplay, SolversDisplay
+from pegasos.plots._style import pyplot
 
 _columns = (
     ("data", "{:<26}"),
@@ -68,28 +70,28 @@ def train(name: str, X: Any, y: Any) -> PegasosClassifier:
     return model
 
 
-def draw(models: dict[str, PegasosClassifier], path: Path) -> None:
+def draw_gaps(models: dict[str, PegasosClassifier], path: Path) -> None:
     """The relative gap of each model against epochs; of several classes, that of the slowest."""
-    import matplotlib
+    slowest = {
+        name: max(model.trace_.parts, key=lambda part: float(part["epoch"][-1])) for name, model in models.items()
+    }
+    drawn = SolversDisplay.from_traces(slowest, by="epoch").plot(title="How far from the best possible, at most")
+    drawn.ax_.axhline(1e-4, color="0.5", linestyle="--", linewidth=1)
+    drawn.ax_.annotate("tol", (drawn.ax_.get_xlim()[0], 1e-4), xytext=(4, 4), textcoords="offset points")
+    _save(drawn, path)
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    styles = (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"))
-    for (name, model), (colour, marker) in zip(models.items(), styles, strict=True):
-        trace = max(model.trace_.parts, key=lambda part: float(part["epoch"][-1]))
-        axes.loglog(trace["epoch"], trace["gap"] / trace["primal"], color=colour, marker=marker, label=name)
-    axes.axhline(1e-4, color="0.4", linestyle="--", linewidth=1)
-    axes.annotate("tol", (axes.get_xlim()[0], 1e-4), xytext=(4, 4), textcoords="offset points", color="0.3")
-    axes.set_xlabel("epochs (passes over the rows)")
-    axes.set_ylabel("proved relative duality gap")
-    axes.set_title("How far from the best possible, at most")
-    axes.legend(frameon=False)
-    axes.grid(True, which="major", alpha=0.25)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+def draw_boundary(path: Path) -> None:
+    """A kernel machine on two moons: boundary, margins, support vectors, and where the decision is proved."""
+    X, y = make_moons(200, noise=0.15, random_state=0)
+    model = KernelPegasosClassifier(gamma=2.0, lam=1e-2, tol=3e-3, random_state=0).fit(X, y)
+    drawn = BoundaryDisplay.from_estimator(model, X, y).plot(title="two moons, RBF kernel")
+    _save(drawn, path)
+
+
+def _save(drawn: Any, path: Path) -> None:
+    drawn.figure_.savefig(path, dpi=100)
+    pyplot().close(drawn.figure_)
 
 
 def write_report(model: PegasosClassifier, path: Path) -> None:
@@ -109,14 +111,16 @@ def write_report(model: PegasosClassifier, path: Path) -> None:
 
 
 def main(folder: str = "demo") -> None:
-    """Train on each data set, print the table, write the picture and the report."""
+    """Train on each data set, print the table, write the pictures and the report."""
+    pyplot().switch_backend("Agg")  # and a sentence at once, where there is no matplotlib
     print("  ".join(how.format(name) for name, how in _columns))
     models = {name: train(name, X, y) for name, (X, y) in data_sets().items()}
-    picture = Path(folder) / "gap.png"
-    draw(models, picture)
-    print(f"\nThe gap falling: {picture}")
-    page = Path(folder) / "report.html"
+    gaps, boundary, page = (Path(folder) / name for name in ("gap.png", "boundary.png", "report.html"))
+    gaps.parent.mkdir(parents=True, exist_ok=True)
+    draw_gaps(models, gaps)
+    draw_boundary(boundary)
     write_report(models["breast cancer"], page)
+    print(f"\nThe gap falling: {gaps}\nA boundary, and where it is proved: {boundary}")
     print(f"A report of the first model, to open in a browser: {page}")
 
 

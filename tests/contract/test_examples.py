@@ -56,10 +56,11 @@ def test_the_examples_of_the_pages_run(name):
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
-def test_the_demo_prints_a_table_and_draws_the_gap(tmp_path, capsys):
+def test_the_demo_prints_a_table_and_draws_the_gap_and_a_boundary(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     demo.main(str(tmp_path))
     printed = capsys.readouterr().out
     assert printed.count("certified: ") == 3
-    assert (tmp_path / "gap.png").stat().st_size > 10_000
+    for picture in ("gap.png", "boundary.png"):
+        assert (tmp_path / picture).stat().st_size > 10_000
     assert "Proved within" in (tmp_path / "report.html").read_text(encoding="utf8")

@@ -10,8 +10,8 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where the picture goes."""
-    parser.add_argument("folder", nargs="?", default="demo", help="where the picture goes; default: demo")
+    """Where the pictures go."""
+    parser.add_argument("folder", nargs="?", default="demo", help="where the pictures go; default: demo")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -17,10 +17,10 @@ from pegasos.estimators import _parameters as check
 from pegasos.estimators._path import Labelled, Lams, check_grid, falling, grid, in_threads
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.warnings import GapWarning
+from pegasos.plots.lam_path import LamPathDisplay
 from pegasos.problem import Floats, Problem
 from pegasos.solvers.driver import Watcher
 from pegasos.solvers.path import follow
-from pegasos.tuning.display import LamPathDisplay
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from pegasos.errors import PegasosError
+from pegasos.plots._style import colours, faint, marks, matplotlib_module
 
-_colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_markers = "os^Dv*"
 _widths = ("width", "gamma", "sigma", "k", "h", "degree", "decay")
 _logarithmic = {"lam", "width", "gamma", "sigma", "decay"}
 _words = {"ended_at": "seconds", "width": "width: gamma in units of the median distance"}
@@ -30,10 +28,7 @@ def draw_search(auto: Any) -> Any:
     matplotlib.figure.Figure
         To be saved with ``savefig``, or shown by a notebook.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise PegasosError('pictures need Matplotlib; install it with: pip install "pegasos[plots]".') from error
+    Figure = matplotlib_module("figure").Figure
     rows = auto.leaderboard_
     width = next((name for name in _widths if any(row.get(name) is not None for row in rows)), None)
     panels = ["ended_at", "lam", *([width] if width else [])]
@@ -49,7 +44,7 @@ def draw_search(auto: Any) -> Any:
 
 
 def _draw_family(axes: Any, column: str, rows: list[dict[str, Any]], number: int) -> None:
-    colour, marker = _colours[number % len(_colours)], _markers[number % len(_markers)]
+    colour, marker = colours[number % len(colours)], marks[number % len(marks)]
     for is_whole in (True, False):
         mine = [row for row in rows if row[column] is not None and row["finished"] == is_whole]
         axes.plot(
@@ -68,7 +63,7 @@ def _draw_family(axes: Any, column: str, rows: list[dict[str, Any]], number: int
 def _label(axes: Any, panels: list[str], rows: list[dict[str, Any]], auto: Any) -> None:
     finished = sorted((row for row in rows if row["finished"]), key=lambda row: row["ended_at"])
     seconds, best = [row["ended_at"] for row in finished], list(accumulate((row["score"] for row in finished), max))
-    axes[0].step(seconds, best, where="post", color="0.3", linewidth=1.2, label="best so far")
+    axes[0].step(seconds, best, where="post", color=faint, linewidth=1.2, label="best so far")
     axes[0].set_ylabel("accuracy" if auto.scoring is None else str(auto.scoring))
     # Settings far below would squeeze those that matter into a corner.
     scores = sorted(row["score"] for row in rows)
@@ -82,5 +77,5 @@ def _label(axes: Any, panels: list[str], rows: list[dict[str, Any]], auto: Any) 
             place.set_xscale("log")
             place.set_xlim(min(shown) / 2.0, max(shown) * 2.0)
         if column != "ended_at" and rows[0][column] is not None:
-            place.axvline(rows[0][column], color="0.3", linewidth=1.0, linestyle="--")
+            place.axvline(rows[0][column], color=faint, linewidth=1.0, linestyle="--")
     axes[0].legend(frameon=False, loc="lower right", fontsize=8)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.errors import PegasosError
-
-if TYPE_CHECKING:
-    from pegasos.estimators.linear_cv import PegasosClassifierCV
-    from pegasos.tuning.path import LamPath
+from pegasos.estimators.linear_cv import PegasosClassifierCV
+from pegasos.plots import _style as style
 
 Numbers = npt.NDArray[np.float64]
 
-# Okabe and Ito's colours, which colour-blind people tell apart.
-_colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_faint = "0.75"
+_most_named = 7
 
 
 class LamPathDisplay:
@@ -66,7 +62,7 @@ class LamPathDisplay:
         self.chosen = chosen
 
     @classmethod
-    def from_path(cls, path: LamPath, *, problem: int = 0, feature_names: Any = None) -> Self:
+    def from_path(cls, path: Any, *, problem: int = 0, feature_names: Any = None) -> Self:
         """The coefficients of one problem of a path, one curve a feature.
 
         Parameters
@@ -109,20 +105,15 @@ class LamPathDisplay:
             Curves that get a colour and a name, at most 7: those that reach furthest from 0. The others are grey.
         title : str, optional
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('a picture needs matplotlib: pip install "pegasos[plots]".') from error
-        if not 0 <= n_named <= len(_colours):
-            raise PegasosError(f"n_named must be one of 0..{len(_colours)}, got {n_named!r}.")
-        if ax is None:
-            _, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
+        if not 0 <= n_named <= _most_named:
+            raise PegasosError(f"n_named must be one of 0..{_most_named}, got {n_named!r}.")
+        ax = style.axes_for(ax, (6.4, 4.0))
         self.lines_ = self._draw(ax, n_named)
         ax.set(xscale="log", xlabel="lam", ylabel=self.ylabel, title=title or "")
         if not ax.xaxis_inverted():
             ax.invert_xaxis()
         if any(not line.get_label().startswith("_") for line in self.lines_):
-            ax.legend(frameon=False)
+            ax.legend(framealpha=0.8, edgecolor="none")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -130,12 +121,13 @@ class LamPathDisplay:
         reach = np.abs(self.curves).max(axis=1)
         named = np.argsort(-reach, kind="stable")[:n_named]
         others = np.setdiff1d(np.arange(len(self.curves)), named)
-        lines = [ax.plot(self.lams, self.curves[k], color=_faint, linewidth=0.8)[0] for k in others]
-        for colour, k in zip(_colours, named, strict=False):
-            lines += ax.plot(self.lams, self.curves[k], color=colour, marker="o", markersize=3, label=self.names[k])
+        lines = [ax.plot(self.lams, self.curves[k], color=style.faint, alpha=0.6, linewidth=0.8)[0] for k in others]
+        for number, k in enumerate(named):
+            look = style.curve(number) | {"markevery": style.some_marks(len(self.lams))}
+            lines += ax.plot(self.lams, self.curves[k], label=self.names[k], **look)
         if self.band is not None:
             below, above = self.curves[0] - self.band, self.curves[0] + self.band
-            ax.fill_between(self.lams, below, above, color=_colours[0], alpha=0.2, linewidth=0)
+            ax.fill_between(self.lams, below, above, color=style.colours[0], alpha=0.2, linewidth=0)
         if self.chosen is not None:
-            lines.append(ax.axvline(self.chosen, color="0.4", linestyle="--", linewidth=1, label="chosen lam"))
+            lines.append(ax.axvline(self.chosen, color=style.ink(), linestyle="--", linewidth=1, label="chosen lam"))
         return lines

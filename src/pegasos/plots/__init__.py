@@ -1,0 +1,27 @@
+"""Pictures, as scikit-learn's Display classes: ``from_estimator`` or another ``from_...``, then ``plot(ax=...)``.
+
+They need matplotlib, ``pip install "pegasos[plots]"``, which is imported when something is drawn. Of a pipeline the
+last step is shown, of a search its best estimator. Text and axes have the colours of matplotlib's style.
+"""
+
+from pegasos.plots.boundary import BoundaryDisplay
+from pegasos.plots.convergence import ConvergenceDisplay
+from pegasos.plots.kernel_matrix import KernelMatrixDisplay
+from pegasos.plots.lam_path import LamPathDisplay
+from pegasos.plots.loss import LossDisplay
+from pegasos.plots.margins import MarginDisplay
+from pegasos.plots.mistakes import MistakesDisplay
+from pegasos.plots.solvers import SolversDisplay
+from pegasos.plots.weights import WeightsDisplay
+
+__all__ = [
+    "BoundaryDisplay",
+    "ConvergenceDisplay",
+    "KernelMatrixDisplay",
+    "LamPathDisplay",
+    "LossDisplay",
+    "MarginDisplay",
+    "MistakesDisplay",
+    "SolversDisplay",
+    "WeightsDisplay",
+]

@@ -1,0 +1,9 @@
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def plt():
+    found = pytest.importorskip("matplotlib.pyplot")
+    found.switch_backend("Agg")
+    yield found
+    found.close("all")
