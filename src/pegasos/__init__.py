@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pegasos.estimators.linear_cv import PegasosClassifierCV
     from pegasos.estimators.warnings import GapWarning, PriorWarning
     from pegasos.persistence import load
-    from pegasos.tuning.auto import AutoPegasos
     from pegasos.plots.lam_path import LamPathDisplay
+    from pegasos.tuning.auto import AutoPegasos
     from pegasos.tuning.path import LamPath, lam_path
 
 __all__ = [
