@@ -95,14 +95,24 @@ class Columns:
         return {str(name): column.unpack(each, what, source) for name, each in stored.items()}
 
 
+_above_0 = float(np.finfo(np.float64).smallest_subnormal)
+
+
+def _check_terms(terms: Terms, lengths: Mapping[str, int]) -> None:
+    """What is divided by must not be 0, in any problem."""
+    weights = [each for each in (terms.totals, terms.counts, terms.factors) if each is not None]
+    require(all(bool((each >= 0.0).all()) for each in weights), "the weight of a class", "at least 0")
+    require(bool(terms.totals.any()), "the weight of all classes", "above 0")
+
+
 _terms = Record(
     Terms,
     {
-        "lam": Number(np.finfo(np.float64).smallest_subnormal),
+        "lam": Number(_above_0),
         "bias": Number(0.0),
         "is_free": Flag(),
         "factors": Optional(_of_classes),
-        "total": Number(0.0),
+        "total": Number(_above_0),
         "n_classes": Count(2, dimension="n_classes"),
         "C": Optional(Number(0.0, is_finite=False)),
         "largest_norm": Number(0.0),
@@ -111,6 +121,7 @@ _terms = Record(
         "totals": _of_classes,
         "counts": _of_classes,
     },
+    check=_check_terms,
 )
 _calibration = Record(Calibration, {"slopes": Array("float64", "n_scores"), "shifts": Array("float64", "n_scores")})
 _head: dict[str, Spec] = {"classes_": Classes(), "_terms": _terms}

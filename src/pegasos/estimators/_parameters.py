@@ -45,7 +45,7 @@ def check_flag(name: str, value: Any) -> None:
 
 def check_jobs(value: Any) -> None:
     """None, or a whole number that is not 0."""
-    if value is not None and (not isinstance(value, numbers.Integral) or value == 0 or abs(value) >= 2**31):
+    if value is not None and (not isinstance(value, numbers.Integral) or value == 0 or abs(int(value)) >= 2**31):
         raise PegasosError(
             f"n_jobs must be None or a whole number other than 0 (below 2**31), got {value!r}; -1 means all processors."
         )
