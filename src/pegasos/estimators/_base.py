@@ -445,7 +445,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         self._intercept_reach = np.array([s.intercept_reach for s in solutions])
         alphas = [s.alpha.T for s in solutions]
         if len(alphas) == 1:
-            self.alpha_ = alphas[0]
+            self.alpha_: Any = alphas[0]
         else:
             self.alpha_ = np.stack(alphas) if isinstance(members[0], slice) else alphas
         self.certificate_ = combine([s.certificate for s in solutions])
