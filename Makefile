@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow sanitize sanitize-address sanitize-threads valgrind fuzz lint format stubs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
+.PHONY: help demo test test-slow sanitize fuzz lint format stubs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
 	experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -13,8 +13,7 @@ help:
 	@echo "make demo                 train on bundled data, print the certificates, draw the gap"
 	@echo "make test                 the quick suite"
 	@echo "make test-slow            everything, the slow tests too"
-	@echo "make sanitize             the tests on a core with address, undefined-behaviour and thread sanitizers"
-	@echo "make valgrind             some tests of the loops under memcheck"
+	@echo "make sanitize             the quick suite on a core with address and undefined-behaviour sanitizers"
 	@echo "make fuzz                 broken files before every reader, ten minutes each"
 	@echo "make lint                 ruff, mypy, clang-format, import-linter, stubs"
 	@echo "make format               rewrite the sources in the house style"
@@ -66,37 +65,22 @@ test: $(VENV)/.test
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest
 
-# Each sanitizer has a virtual environment and a build of its own. Python is not built with it, so its library comes
-# first, and that of C++ with it, without which exceptions cannot be followed.
+# Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
+# exceptions cannot be followed. A cluster is many processes that start slowly; limits of addresses are beyond what the
+# sanitizer itself maps.
 SANITIZED := .venv-sanitize
-PRELOAD = $(shell $(CXX) -print-file-name=lib$(1).so) $(shell $(CXX) -print-file-name=libstdc++.so)
-$(SANITIZED)-%/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
-	$(PYTHON) -m venv $(SANITIZED)-$*
-	$(SANITIZED)-$*/bin/python -m pip install --quiet --editable . -Cbuild-dir=build/sanitize-$* \
-		-Ccmake.define.PEGASOS_SANITIZE=$(if $(filter address,$*),address$(COMMA)undefined,$*)
-	$(SANITIZED)-$*/bin/python -m pip install --quiet --group test
+$(SANITIZED)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
+	$(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet . -Cbuild-dir=build/sanitize \
+		-Ccmake.define.PEGASOS_SANITIZE=address,undefined
+	$(SANITIZED)/bin/python -m pip install --quiet --group test
 	@touch $@
-COMMA := ,
 
-sanitize: sanitize-address sanitize-threads
-
-# A cluster is many processes that start slowly; limits of addresses are beyond what the sanitizer itself maps.
-sanitize-address: $(SANITIZED)-address/.installed
-	LD_PRELOAD="$(call PRELOAD,asan)" PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
-		ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
-		$(SANITIZED)-address/bin/python -m pytest -m "not slow" -n 1 \
+sanitize: $(SANITIZED)/.installed
+	LD_PRELOAD="$(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)" \
+		PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+		$(SANITIZED)/bin/python -m pytest -m "not slow" -n 1 \
 		--ignore tests/unit/dask --ignore tests/architecture --ignore tests/faults/test_memory.py
-
-# What is not instrumented, Python and numpy, is not looked at.
-sanitize-threads: $(SANITIZED)-thread/.installed
-	LD_PRELOAD="$(call PRELOAD,tsan)" TSAN_OPTIONS=ignore_noninstrumented_modules=1:exitcode=66 \
-		$(SANITIZED)-thread/bin/python -m pytest -m "not slow" -n 0 tests/faults/test_threads.py tests/unit/kernels \
-		tests/unit/test_views.py tests/unit/solvers/test_newton.py tests/unit/data/test_svmlight.py
-
-valgrind: $(VENV)/.test
-	PYTHONMALLOC=malloc valgrind --quiet --error-exitcode=99 --suppressions=tests/faults/valgrind.supp \
-		$(BIN)/python -m pytest -n 0 -p no:faulthandler $(VALGRIND_TESTS)
-VALGRIND_TESTS ?= tests/unit/solvers/test_sampling.py tests/unit/test_views.py tests/unit/solvers/test_interior_point.py
 
 fuzz: $(VENV)/.test
 	for reader in svmlight csv cache arrays_of_numpy archive checkpoint; do \
@@ -159,4 +143,4 @@ experiments-transfer: $(VENV)/.demo
 	$(BIN)/python -m experiments.transfer
 
 clean:
-	rm -rf $(VENV) $(SANITIZED)-* build dist
+	rm -rf $(VENV) $(SANITIZED) build dist

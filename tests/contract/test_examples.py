@@ -23,6 +23,7 @@ GUIDES = {
     "multiclass.md": 8,
     "out-of-core.md": 15,
     "probabilities.md": 4,
+    "reliability.md": 8,
     "transfer.md": 8,
     "tuning.md": 15,
 }

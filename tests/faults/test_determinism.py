@@ -43,6 +43,7 @@ def test_the_number_of_threads_changes_no_bit_where_whole_problems_are_shared_ou
     assert len({fitted(kinds(n_jobs)[name]) for n_jobs in (None, 2, 3)}) == 1
 
 
+@pytest.mark.slow
 def test_a_new_process_finds_the_same_bits_whatever_it_hashes_strings_by():
     here = {name: fitted(kinds(n_jobs=2)[name]) for name in kinds()}
     assert fitted_elsewhere(here, PYTHONHASHSEED="1") == here

@@ -65,10 +65,12 @@ def test_too_little_memory_is_an_error_and_not_a_crash(kind):
     assert sum(outcomes.values()) > outcomes["done"]
 
 
+@pytest.mark.slow
 def test_where_no_thread_is_to_be_had_the_results_are_the_same():
     assert run("-c", FEW_THREADS, "limited") == run("-c", FEW_THREADS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [

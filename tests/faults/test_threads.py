@@ -85,6 +85,7 @@ def test_fits_at_once_leave_blas_its_threads():
     assert [library["num_threads"] for library in threadpool_info()] == before
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("name", ["many rows", "one against the rest", "kernel"])
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
@@ -99,6 +100,7 @@ def fitted_by_name(name):
     return fitted(kinds(n_jobs=2)[name])
 
 
+@pytest.mark.slow
 def test_workers_of_joblib_fit_what_their_parent_fits():
     X, y = rows()
     models = [PegasosClassifier(random_state=seed, n_jobs=-1) for seed in range(4)]
@@ -112,6 +114,7 @@ def fit_elsewhere(model, X, y):
     return fingerprint(model.fit(X, y), X)
 
 
+@pytest.mark.slow
 def test_kernels_in_workers_of_joblib_take_no_more_threads_than_those_are_given():
     with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
         assert joblib.Parallel()(joblib.delayed(n_threads)() for _ in range(2)) == [1, 1]
