@@ -66,8 +66,7 @@ test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest
 
 # Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
-# exceptions cannot be followed. A cluster is many processes that start slowly; limits of addresses are beyond what the
-# sanitizer itself maps.
+# exceptions cannot be followed. A cluster is many processes that start slowly.
 SANITIZED := .venv-sanitize
 $(SANITIZED)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
 	$(PYTHON) -m venv $(SANITIZED)
@@ -80,7 +79,7 @@ sanitize: $(SANITIZED)/.installed
 	LD_PRELOAD="$(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)" \
 		PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 		$(SANITIZED)/bin/python -m pytest -m "not slow" -n 1 \
-		--ignore tests/unit/dask --ignore tests/architecture --ignore tests/faults/test_memory.py
+		--ignore tests/unit/dask --ignore tests/architecture
 
 fuzz: $(VENV)/.test
 	for reader in svmlight csv cache arrays_of_numpy archive checkpoint; do \
