@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
-.PHONY: help demo test test-slow lint format stubs docs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
+.PHONY: help demo test test-slow sanitize fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
 	experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -13,6 +13,8 @@ help:
 	@echo "make demo                 train on bundled data, print the certificates, draw the gap"
 	@echo "make test                 the quick suite"
 	@echo "make test-slow            everything, the slow tests too"
+	@echo "make sanitize             the quick suite on a core with address and undefined-behaviour sanitizers"
+	@echo "make fuzz                 broken files before every reader, ten minutes each"
 	@echo "make lint                 ruff, mypy, clang-format, import-linter, stubs"
 	@echo "make format               rewrite the sources in the house style"
 	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
@@ -67,6 +69,26 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test $(VENV)/.docs
 	$(BIN)/python -m pytest
+
+# Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
+# exceptions cannot be followed. A cluster is many processes that start slowly.
+SANITIZED := .venv-sanitize
+$(SANITIZED)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
+	$(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet . -Cbuild-dir=build/sanitize \
+		-Ccmake.define.PEGASOS_SANITIZE=address,undefined
+	$(SANITIZED)/bin/python -m pip install --quiet --group test
+	@touch $@
+
+sanitize: $(SANITIZED)/.installed
+	LD_PRELOAD="$(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)" \
+		PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+		$(SANITIZED)/bin/python -m pytest -m "not slow" -n 1 \
+		--ignore tests/unit/dask --ignore tests/architecture
+
+fuzz: $(VENV)/.test
+	for reader in svmlight csv cache arrays_of_numpy archive checkpoint; do \
+		$(BIN)/python -m tests.faults.fuzz $$reader || exit 1; done
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -129,4 +151,4 @@ experiments-transfer: $(VENV)/.demo
 	$(BIN)/python -m experiments.transfer
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) $(SANITIZED) build dist

@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "bindings.h"
+#include "threads.h"
 
 namespace pegasos {
 
@@ -36,27 +35,18 @@ static OwnedSequences sequences_of(ValueArray values, StartArray starts) {
   return {{values.data(), starts.data(), n, Index(values.shape(1))}, longest, values, starts};
 }
 
-// Does work(task, worker) for all tasks, on all processors. The threads end with the call; where none can be started,
-// the caller does the work alone.
+// Does work(task, worker) for all tasks; a worker that has done one takes the next.
 template <class Work>
 static void share(Index n_tasks, Index n_workers, Work&& work) {
   std::atomic<Index> next{0};
-  const auto run = [&](Index worker) {
+  together(n_workers, [&](Index worker) {
     for (Index task = next++; task < n_tasks; task = next++) work(task, worker);
-  };
-  std::vector<std::thread> threads;
-  threads.reserve(std::size_t(n_workers));
-  try {
-    for (Index worker = 1; worker < n_workers; ++worker) threads.emplace_back(run, worker);
-  } catch (const std::system_error&) {
-  }
-  run(0);
-  for (std::thread& thread : threads) thread.join();
+  });
 }
 
-static Index n_processors() { return std::max(Index(1), Index(std::thread::hardware_concurrency())); }
-
-static Index workers_for(Index n_tasks) { return std::clamp(n_tasks, Index(1), n_processors()); }
+static Index workers_for(Index n_tasks, Index n_threads) {
+  return std::clamp(n_tasks, Index(1), std::max(Index(1), n_threads));
+}
 
 // Pairs that a worker takes at once: enough that those of like length meet in a vector, few enough to go round.
 constexpr Index most_pairs = 256, fewest_pairs = 32;
@@ -71,7 +61,7 @@ struct Worker {
 // dimension, the values of each item of a with its counterpart in b.
 template <class Loop>
 static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_states, const WeightArray& out,
-                 Loop&& loop) {
+                 Index n_threads, Loop&& loop) {
   const Index n_a = a.sequences.n, n_b = b.sequences.n, n_channels = a.sequences.n_channels;
   const bool counterparts = out.ndim() == 1;
   if (counterparts ? n_a != n_b || Index(out.shape(0)) != n_a
@@ -81,9 +71,9 @@ static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_state
   const bool same = !counterparts && a.sequences.values == b.sequences.values &&
                     a.sequences.starts == b.sequences.starts;
   const Index n_pairs = counterparts ? n_a : n_a * n_b;
-  const Index pairs_at_once = std::clamp(n_pairs / (4 * n_processors()), fewest_pairs, most_pairs);
+  const Index pairs_at_once = std::clamp(n_pairs / (4 * std::max(Index(1), n_threads)), fewest_pairs, most_pairs);
   const Index n_tasks = (n_pairs + pairs_at_once - 1) / pairs_at_once;
-  std::vector<Worker> workers(std::size_t(workers_for(n_tasks)));
+  std::vector<Worker> workers(std::size_t(workers_for(n_tasks, n_threads)));
   for (Worker& worker : workers)
     worker.room.resize(std::size_t(pairs_room(a.longest, b.longest, n_channels, n_states)));
   double* const values = out.data();
@@ -114,24 +104,26 @@ static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_state
   });
 }
 
-static void subsequences(const OwnedSequences& a, const OwnedSequences& b, Index k, double decay, WeightArray out) {
+static void subsequences(const OwnedSequences& a, const OwnedSequences& b, Index k, double decay, WeightArray out,
+                         Index n_threads) {
   if (k < 1) throw std::invalid_argument("k must be at least 1.");
   if (a.sequences.n_channels != 1) throw std::invalid_argument("letters have one channel.");
   const SubsequenceSettings settings{k, decay};
-  fill(a, b, k, out, [&](const SequencePairs& pairs, double* room, double* values) {
+  fill(a, b, k, out, n_threads, [&](const SequencePairs& pairs, double* room, double* values) {
     loops().subsequences(pairs, settings, room, values);
   });
 }
 
-static void alignments(const OwnedSequences& a, const OwnedSequences& b, double scale, Index band, WeightArray out) {
+static void alignments(const OwnedSequences& a, const OwnedSequences& b, double scale, Index band, WeightArray out,
+                       Index n_threads) {
   const AlignmentSettings settings{scale, band};
-  fill(a, b, 1, out, [&](const SequencePairs& pairs, double* room, double* values) {
+  fill(a, b, 1, out, n_threads, [&](const SequencePairs& pairs, double* room, double* values) {
     loops().alignments(pairs, settings, room, values);
   });
 }
 
-static void warpings(const OwnedSequences& a, const OwnedSequences& b, WeightArray out) {
-  fill(a, b, 1, out,
+static void warpings(const OwnedSequences& a, const OwnedSequences& b, WeightArray out, Index n_threads) {
+  fill(a, b, 1, out, n_threads,
        [&](const SequencePairs& pairs, double* room, double* values) { loops().warpings(pairs, room, values); });
 }
 
@@ -139,7 +131,8 @@ static BitPlanes planes_of(const PlaneArray& array) {
   return {array.data(), Index(array.shape(0)), Index(array.shape(1)), Index(array.shape(2))};
 }
 
-static void weighted_degrees(PlaneArray a, PlaneArray b, Index length, DegreeArray weights, BlockArray out) {
+static void weighted_degrees(PlaneArray a, PlaneArray b, Index length, DegreeArray weights, BlockArray out,
+                             Index n_threads) {
   const BitPlanes mine = planes_of(a), theirs = planes_of(b);
   if (length < 1 || mine.n_words != (length + 63) / 64 || mine.n_words != theirs.n_words ||
       mine.n_planes != theirs.n_planes)
@@ -150,7 +143,7 @@ static void weighted_degrees(PlaneArray a, PlaneArray b, Index length, DegreeArr
   const bool same = mine.words == theirs.words && mine.n == theirs.n;
   const Index rows_at_once = 1 + 8192 / (1 + theirs.n);  // a thread takes as long to start as some thousand pairs
   const Index n_tasks = (mine.n + rows_at_once - 1) / rows_at_once;
-  std::vector<std::vector<std::uint64_t>> rooms(std::size_t(workers_for(n_tasks)),
+  std::vector<std::vector<std::uint64_t>> rooms(std::size_t(workers_for(n_tasks, n_threads)),
                                                 std::vector<std::uint64_t>(std::size_t(mine.n_words)));
   double* const values = out.data();
 
@@ -175,13 +168,14 @@ void bind_sequences(nb::module_& m) {
           nb::arg("values"), nb::arg("starts"),
           "Sequence i is values[starts[i]:starts[i + 1]], of shape (positions, channels).");
   m.def("subsequences", subsequences, nb::arg("a"), nb::arg("b"), nb::arg("k"), nb::arg("decay"), nb::arg("out"),
-        "Writes the gapped subsequence kernel of each pair.");
+        nb::arg("n_threads"), "Writes the gapped subsequence kernel of each pair.");
   m.def("alignments", alignments, nb::arg("a"), nb::arg("b"), nb::arg("scale"), nb::arg("band"), nb::arg("out"),
-        "Writes the logarithm of the global alignment kernel of each pair; a band of 0 is none.");
-  m.def("warpings", warpings, nb::arg("a"), nb::arg("b"), nb::arg("out"),
+        nb::arg("n_threads"), "Writes the logarithm of the global alignment kernel of each pair; a band of 0 is none.");
+  m.def("warpings", warpings, nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("n_threads"),
         "Writes the dynamic time warping cost of each pair, the least sum of squared distances.");
   m.def("weighted_degrees", weighted_degrees, nb::arg("a"), nb::arg("b"), nb::arg("length"), nb::arg("weights"),
-        nb::arg("out"), "Writes the weighted degree kernel of each pair of strings, given as planes of bits.");
+        nb::arg("out"), nb::arg("n_threads"),
+        "Writes the weighted degree kernel of each pair of strings, given as planes of bits.");
 }
 
 }  // namespace pegasos

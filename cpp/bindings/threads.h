@@ -23,21 +23,26 @@ struct Team {
   }
 };
 
-// Calls f(part, begin, end) for each of `parts` ranges of 0..n, all at the same time; f must not throw. Where the
-// system gives no more threads, the ranges are done one after the other: the same results, later.
+// Calls f(k) for each k of 0..n, all at the same time and the first of them here; f must not throw. Where the system
+// gives no more threads, or no memory for one, the rest is done one after the other: the same results, later.
 template <class F>
-void in_parts(Index n, Index parts, F&& f) {
+void together(Index n, F&& f) {
   loops();  // finding them may throw, which a thread must not
-  const auto begin = [&](Index part) { return n / parts * part + (n % parts) * part / parts; };
   Team others;
   Index started = 1;
   try {
-    for (; started < parts; ++started)
-      others.threads.emplace_back([&f, &begin, part = started] { f(part, begin(part), begin(part + 1)); });
+    for (; started < n; ++started) others.threads.emplace_back([&f, k = started] { f(k); });
   } catch (...) {
-    for (Index part = started; part < parts; ++part) f(part, begin(part), begin(part + 1));
+    for (Index k = started; k < n; ++k) f(k);
   }
-  f(Index(0), begin(0), begin(1));
+  f(Index(0));
+}
+
+// Calls f(part, begin, end) for each of `parts` ranges of 0..n.
+template <class F>
+void in_parts(Index n, Index parts, F&& f) {
+  const auto begin = [&](Index part) { return n / parts * part + (n % parts) * part / parts; };
+  together(parts, [&](Index part) { f(part, begin(part), begin(part + 1)); });
 }
 
 // What the parts of a pass add up, each on its own and the first of them in the caller's array.

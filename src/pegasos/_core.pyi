@@ -312,20 +312,20 @@ class Sequences:
         Sequence i is values[starts[i]:starts[i + 1]], of shape (positions, channels).
         """
 
-def subsequences(a: Sequences, b: Sequences, k: int, decay: float, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+def subsequences(a: Sequences, b: Sequences, k: int, decay: float, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
     """Writes the gapped subsequence kernel of each pair."""
 
-def alignments(a: Sequences, b: Sequences, scale: float, band: int, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+def alignments(a: Sequences, b: Sequences, scale: float, band: int, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
     """
     Writes the logarithm of the global alignment kernel of each pair; a band of 0 is none.
     """
 
-def warpings(a: Sequences, b: Sequences, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+def warpings(a: Sequences, b: Sequences, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
     """
     Writes the dynamic time warping cost of each pair, the least sum of squared distances.
     """
 
-def weighted_degrees(a: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], length: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+def weighted_degrees(a: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], length: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
     """
     Writes the weighted degree kernel of each pair of strings, given as planes of bits.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,21 +14,15 @@ from typing import IO
 def atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write to that takes its name when the block ends well; otherwise nothing has happened."""
     goal = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent)
+    part = goal.parent / f".{goal.name}.{secrets.token_hex(8)}.part"
     try:
-        with os.fdopen(handle, "wb") as file:
+        # "x": a name that nobody has. The system gives it the permissions of a new file, which Python could find out
+        # only by changing the umask of all threads.
+        with open(part, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, goal)
+        os.replace(part, goal)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    """What a new file must not allow; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

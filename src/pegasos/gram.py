@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel
-from pegasos.kernels.vector import Vectors, n_threads
+from pegasos.kernels.base import Items, Kernel, n_threads
+from pegasos.kernels.vector import Vectors
 from pegasos.problem import Floats, Losses, Problem, Rows, inner
 
 _columns_at_once = 512

@@ -174,3 +174,12 @@ def test_a_full_disk_leaves_the_file_as_it_was(path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == before
     assert len(list(path.parent.iterdir())) == 1
+
+
+def test_a_header_of_an_array_that_cannot_be_parsed_is_refused(path):
+    def change(members):  # found by fuzzing: numpy lets an error of Python's tokenizer through
+        members["numbers.npy"] = members["numbers.npy"].replace(b"}", b"\0", 1)
+
+    rewritten(path, change)
+    with pytest.raises(PegasosError, match="the header of an array in it makes no sense"):
+        archive.read(path, "test")

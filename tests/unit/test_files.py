@@ -37,3 +37,11 @@ def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
         pass
     (tmp_path / "other").write_bytes(b"")
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_writing_changes_nothing_that_other_threads_see(tmp_path, monkeypatch):
+    # The umask belongs to the process: two threads that set it and set it back could leave it open for good.
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask was changed"))
+    with atomically(tmp_path / "new") as file:
+        file.write(b"x")
+    assert (tmp_path / "new").read_bytes() == b"x"

@@ -18,8 +18,8 @@ from pegasos.data.source import Block, FileBlocks, Matrix, csr_of, even_starts, 
 from pegasos.errors import PegasosError
 
 _csr_parts = ("data", "indices", "indptr", "shape")
-# What numpy raises; the last two where a header tells of more numbers than there can be.
-_unreadable = (OSError, ValueError, EOFError, OverflowError, MemoryError)
+# Of broken files, which numpy and zipfile promise no type for: errors of Python's tokenizer and of zlib are among them.
+_unreadable = Exception
 
 
 class MappedSource(FileBlocks):
@@ -108,7 +108,7 @@ class _Members:
         try:
             with zipfile.ZipFile(origin.path) as archive:
                 self._found = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
-        except (zipfile.BadZipFile, OSError, ValueError) as error:
+        except _unreadable as error:
             raise PegasosError(f"{origin.name} is no whole .npz file: {reason(error)}.") from error
         self.names = set(self._found)
 
@@ -119,7 +119,7 @@ class _Members:
                 return self._map(member)
             with zipfile.ZipFile(self._origin.path) as archive, archive.open(member) as file:
                 return np.lib.format.read_array(file, allow_pickle=False)
-        except (zipfile.BadZipFile, *_unreadable) as error:
+        except _unreadable as error:
             raise PegasosError(f"{self._origin.name}: {name} cannot be read: {reason(error)}.") from error
 
     def _map(self, member: zipfile.ZipInfo) -> npt.NDArray[Any]:

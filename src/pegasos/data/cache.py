@@ -215,7 +215,7 @@ def _entry(n_rows: object, n_entries: object, column: object, begin: object, che
 
 
 def _count(found: object) -> int:
-    if not isinstance(found, int) or not 0 <= found < 1 << 62:
+    if type(found) is not int or not 0 <= found < 1 << 62:  # True is an int to isinstance, and no length to numpy
         raise ValueError(found)
     return found
 

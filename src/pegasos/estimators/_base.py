@@ -20,7 +20,7 @@ from pegasos import theory
 from pegasos.certificate import Certificate, balanced, certify, combine, intercept_reach
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
-from pegasos.estimators._inputs import check_weights, names_kept_on_failure
+from pegasos.estimators._inputs import check_weights, kept_on_failure
 from pegasos.estimators._probability import Calibration, agreeing, cross_fitted, most_folds
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
 from pegasos.estimators._schemes import Members, Scheme, losses_of_zero, schemes, sizes, winners
@@ -73,7 +73,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
-        with names_kept_on_failure(self):
+        with kept_on_failure(self):
             rows, y, weights = self._read_training_rows(X, y, sample_weight)
             classes = find_classes(y, weights)
             codes = encode(y, classes)
@@ -111,8 +111,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
             self._remember(solutions, rows.n_rows, terms, seed)
             onlookers.end()
-            if worst_status(solutions) not in satisfied:
-                warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
+        if worst_status(solutions) not in satisfied:
+            warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -12,7 +13,8 @@ from sklearn.utils.validation import validate_data
 from pegasos.errors import PegasosError
 from pegasos.problem import Matrix, Rows
 
-_names = ("n_features_in_", "feature_names_in_", "_prior")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # Types that float32 holds exactly; everything else that is not a float becomes float64.
 _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
@@ -37,16 +39,25 @@ def read_rows_and_target(
 
 
 @contextmanager
-def names_kept_on_failure(estimator: Any) -> Iterator[None]:
-    """What a failed fit learnt of columns and prior is forgotten, so that the last good model goes on predicting."""
-    kept = {name: getattr(estimator, name) for name in _names if hasattr(estimator, name)}
+def kept_on_failure(estimator: Any) -> Iterator[None]:
+    """A fit that fails, or is interrupted, changes nothing: the last good model goes on predicting."""
+    before = dict(estimator.__dict__)
     try:
         yield
     except BaseException:
-        for name in _names:
-            estimator.__dict__.pop(name, None)
-        estimator.__dict__.update(kept)
+        estimator.__dict__ = before
         raise
+
+
+def keeps_on_failure(method: Callable[P, T]) -> Callable[P, T]:
+    """A method of an estimator that changes all that it is to change, or nothing."""
+
+    @wraps(method)
+    def kept(*args: P.args, **options: P.kwargs) -> T:
+        with kept_on_failure(args[0]):
+            return method(*args, **options)
+
+    return kept
 
 
 def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from pegasos.errors import PegasosError
 
@@ -41,6 +42,11 @@ def check_flag(name: str, value: Any) -> None:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
         raise PegasosError(f"{name} must be True or False, got {value!r}.")
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """A number is taken at its word wherever the fit runs, since bits may depend on it; joblib decides the rest."""
+    return n_jobs if n_jobs is not None and n_jobs > 0 else int(effective_n_jobs(n_jobs))
 
 
 def check_jobs(value: Any) -> None:

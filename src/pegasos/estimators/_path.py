@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Event
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
@@ -128,9 +127,11 @@ def in_threads(tasks: Sequence[Callable[[Watcher], Result]], n_jobs: int | None)
     """The results of the tasks, in order. An interrupt or a failure tells the drivers of all of them to stop."""
     stopped = Event()
     watcher = Watcher(interrupted=stopped.is_set)
-    with ThreadPoolExecutor(min(len(tasks), effective_n_jobs(n_jobs))) as pool:
-        futures = [pool.submit(task, watcher) for task in tasks]
+    with ThreadPoolExecutor(min(len(tasks), check.threads_of(n_jobs))) as pool:
+        futures: list[Future[Result]] = []
         try:
+            for task in tasks:
+                futures.append(pool.submit(task, watcher))
             wait_for(futures)
         finally:
             stopped.set()

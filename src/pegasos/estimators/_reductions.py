@@ -14,8 +14,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
+from pegasos.estimators._parameters import threads_of
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.driver import Solver, Stop, Watcher, run
@@ -36,7 +36,7 @@ def solve_all(
 
     ``settle`` is what is done to a solution while its problem is at hand; a problem may go when it is solved.
     """
-    n_threads = min(len(problems), effective_n_jobs(n_jobs))
+    n_threads = min(len(problems), threads_of(n_jobs))
     begun = perf_counter()
     deadline = None if stop.time_budget is None else begun + stop.time_budget
 
@@ -62,12 +62,14 @@ def _in_threads(
     for watcher in watchers:
         watcher.interrupted = interrupted.is_set
     with ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(solve, k) for k in range(n_problems)]
+        futures: list[Future[Solution]] = []
         try:
+            for k in range(n_problems):
+                futures.append(pool.submit(solve, k))
             wait_for(futures)
         except KeyboardInterrupt:
             interrupted.set()
-            if all(future.result().n_steps == 0 for future in futures):
+            if len(futures) < n_problems or all(future.result().n_steps == 0 for future in futures):
                 raise
         finally:
             interrupted.set()  # one failed: the others need not go on

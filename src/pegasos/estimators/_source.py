@@ -15,7 +15,7 @@ from pegasos.data import BlockSource, open_source
 from pegasos.data.source import digest
 from pegasos.errors import PegasosError
 from pegasos.estimators._checkpoint import Begun, Checkpoint, check_path, stored_seed
-from pegasos.estimators._inputs import names_kept_on_failure
+from pegasos.estimators._inputs import kept_on_failure
 from pegasos.estimators._labels import Labels, read_labels
 from pegasos.estimators._watching import Progress, told
 from pegasos.estimators.warnings import GapWarning
@@ -53,7 +53,7 @@ def fit_source(model: Any, source: Any, plan: Plan) -> None:
     """Train the model on all blocks and write its attributes."""
     _check_supported(model)
     source = _opened(source)
-    with names_kept_on_failure(model):
+    with kept_on_failure(model):
         labels = read_labels(source)
         n_rows = float(source.n_rows)
         terms = model._terms_of(labels.classes, labels.counts, labels.counts, total=n_rows)

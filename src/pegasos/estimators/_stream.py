@@ -9,10 +9,10 @@ from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 
 from pegasos.certificate import Certificate, certify, stretched
 from pegasos.errors import PegasosError
+from pegasos.estimators._parameters import threads_of
 from pegasos.estimators._targets import Terms
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
@@ -87,7 +87,7 @@ class Stream:
                 state = solver.enter(problem, self.weights[k], step=self.steps[k], seed=self.seed)
             return _pass(problem, solver, state, self.traces[k], begun)
 
-        n_threads = min(len(problems), effective_n_jobs(n_jobs))
+        n_threads = min(len(problems), threads_of(n_jobs))
         if n_threads == 1:
             solutions = [pass_over(k) for k in range(len(problems))]
         else:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
-from threadpoolctl import threadpool_limits
 
 from pegasos.certificate import Certificate, certify
 from pegasos.errors import PegasosError
 from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
+from pegasos.estimators._blas import one_thread_of_blas
 from pegasos.estimators._budget import reduced
-from pegasos.estimators._inputs import check_weights
+from pegasos.estimators._inputs import check_weights, keeps_on_failure
 from pegasos.estimators._items import (
     IndefiniteKernelWarning,
     any_kernel,
@@ -336,6 +336,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
             self.__dict__.pop("_training", None)
 
     @available_if(_can_stream)
+    @keeps_on_failure
     def partial_fit(
         self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None
     ) -> KernelPegasosClassifier:
@@ -369,7 +370,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         offsets = self._offsets(given, None)
         n_problems = self._scheme.n_problems(len(known))
         nothing = _safe_indexing(X, np.arange(0))
-        stream = KernelStream.begin(n_problems, len(known), self._seed(), nothing) if first else self._stream
+        stream = KernelStream.begin(n_problems, len(known), self._seed(), nothing) if first else copy(self._stream)
         together = joined(stream.support, X) if stream.n_support else X
         items = kernel.read(together)  # what cannot be read is refused before anything changes
         if first:
@@ -391,7 +392,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         solver = KernelPegasos(self._pegasos(len(y), np.float64, at_most_all=True))
         solutions = stream.learn(problems, solver, self.max_support, together, begun)
         stream.n_rows, stream.totals = stream.n_rows + len(y), running
-        self._terms, self._states = terms, []
+        self._terms, self._states, self._stream = terms, [], stream
         members = self._scheme.members(codes, len(known))
         self._write_pass([of_block(solution, old) for solution in solutions], X, members)
         return self
@@ -495,12 +496,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if not isinstance(rows.kernel, VectorKernel | Precomputed):
             return 1
         largest = max(len(mine) for mine in pairs.members) ** 2 * rows.dtype.itemsize
-        at_once: int = min(effective_n_jobs(self.n_jobs), int(rows.cache_bytes // largest))
+        at_once: int = min(check.threads_of(self.n_jobs), int(rows.cache_bytes // largest))
         return max(1, at_once)
 
     def _threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
         # The products of a pair are small: threads of BLAS would wait for each other longer than they work.
-        return threadpool_limits(1, "blas") if isinstance(problems, Pairs) else super()._threads_within(problems)
+        return one_thread_of_blas() if isinstance(problems, Pairs) else super()._threads_within(problems)
 
     def _warm_states(
         self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from sklearn.utils.metaestimators import available_if
 
 from pegasos import _core
 from pegasos.certificate import Certificate
 from pegasos.estimators import _attributes
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
-from pegasos.estimators._inputs import check_weights, read_rows, read_rows_and_target, read_values
+from pegasos.estimators._inputs import check_weights, keeps_on_failure, read_rows, read_rows_and_target, read_values
+from pegasos.estimators._parameters import threads_of
 from pegasos.estimators._prior import LinearPrior
 from pegasos.estimators._schemes import Members, numbers, sizes
 from pegasos.estimators._source import Plan, fit_source
@@ -221,6 +222,7 @@ class PegasosClassifier(CertifiedClassifier):
         return self._fit(X, y, sample_weight)
 
     @available_if(can_stream)
+    @keeps_on_failure
     def partial_fit(
         self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None
     ) -> PegasosClassifier:
@@ -253,7 +255,7 @@ class PegasosClassifier(CertifiedClassifier):
             if not hasattr(self, "coef_"):
                 self._write_zero(X)
             return self
-        stream = self._stream
+        stream = copy(self._stream)
         running, n_seen = stream.totals + totals, stream.n_rows + rows.n_rows
         mean_weight = float(running.sum()) / n_seen
         so_far = stream.counts + counts
@@ -266,7 +268,7 @@ class PegasosClassifier(CertifiedClassifier):
         ]
         solutions = stream.learn(problems, solvers, self._scheme.is_present(totals), self.n_jobs)
         stream.n_rows, stream.totals, stream.counts = n_seen, running, terms.counts
-        self._terms = terms
+        self._terms, self._stream = terms, stream
         self._write_pass(solutions, X, members)
         return self
 
@@ -315,7 +317,7 @@ class PegasosClassifier(CertifiedClassifier):
     def _read_training_rows(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Rows, Any, npt.NDArray[np.float64] | None]:
-        threads = effective_n_jobs(self.n_jobs)
+        threads = threads_of(self.n_jobs)
         rows, y = read_rows_and_target(self, X, y, self._bias, reset=True, threads=threads)
         if self._is_free:
             rows = rows.with_bias(natural_bias(rows.squared_norms))
@@ -396,7 +398,7 @@ class PegasosClassifier(CertifiedClassifier):
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         weights = np.column_stack([self.coef_, self.intercept_]).astype(np.float64)
-        return scores_of(read_values(self, X), weights, effective_n_jobs(self.n_jobs))
+        return scores_of(read_values(self, X), weights, threads_of(self.n_jobs))
 
     def _scores_of(self, rows: Rows) -> npt.NDArray[np.float64]:
         weights = np.column_stack([self.coef_, self.intercept_ / (rows.bias or 1.0)]).astype(np.float64)

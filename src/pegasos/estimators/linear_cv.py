@@ -16,7 +16,7 @@ from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import default_lam
 from pegasos.estimators._folds import Search, Split, search
-from pegasos.estimators._inputs import names_kept_on_failure
+from pegasos.estimators._inputs import kept_on_failure
 from pegasos.estimators._path import Labelled, Lams, check_grid, falling, grid
 from pegasos.estimators._targets import Terms
 from pegasos.estimators._watching import n_frames, with_callbacks
@@ -157,21 +157,18 @@ class PegasosClassifierCV(PegasosClassifier):
             For a splitter that keeps groups together.
         """
         self._check_parameters()
-        with names_kept_on_failure(self):
+        with kept_on_failure(self):
             data = Labelled.read(self, X, y, sample_weight)
             seed = self._seed()
             splits, lams = self._splits(data, groups, seed), self._lams_of(data)
             found = search(data, splits, lams, self.scoring, seed=seed, n_jobs=self.n_jobs)
             chosen = found.best(one_standard_error=self.one_standard_error)
-        self._warn_of_gaps(found)
-        self._begin = float(lams[chosen]), found.shares.of(chosen)
-        try:
+            self._warn_of_gaps(found)
+            self._begin = float(lams[chosen]), found.shares.of(chosen)
             self._fit(self._collection(X, data.rows), y, sample_weight)
-        finally:
             del self._begin
-        # Last, so that a fit that fails leaves the choice together with the model that was trained with it.
-        self.lam_, self.lams_, self.scores_ = float(lams[chosen]), lams, found.scores
-        self.cv_results_ = found.as_table()
+            self.lam_, self.lams_, self.scores_ = float(lams[chosen]), lams, found.scores
+            self.cv_results_ = found.as_table()
         return self
 
     def _check_parameters(self) -> None:

@@ -7,6 +7,7 @@ class with `tokens`, and has an explicit map into a space of sparse vectors for 
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -254,6 +255,13 @@ def _csr(values: list[float], indices: list[int], starts: list[int], n_columns: 
     )
     matrix.sort_indices()
     return matrix
+
+
+def n_threads() -> int:
+    """The processors that this process may use; OMP_NUM_THREADS, by which joblib limits its workers, may say fewer."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return max(1, min(allowed, int(limit))) if limit.isdecimal() else allowed
 
 
 def check_positive(owner: Kernel, **values: Any) -> None:

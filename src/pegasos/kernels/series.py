@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel, check_count, check_positive, objects_of
+from pegasos.kernels.base import Items, Kernel, check_count, check_positive, n_threads, objects_of
 from pegasos.kernels.sequences import Sequences
 from pegasos.problem import Floats
 
@@ -145,7 +145,7 @@ class GlobalAlignment(Kernel):
     def _fill(self, a: Sequences, b: Sequences, values: Doubles) -> Doubles:
         scale = min(1.0 / (float(self.sigma) * math.sqrt(2.0)), 1e300)
         if values.size:
-            _core.alignments(a.native, b.native, scale, self.triangular or 0, values)
+            _core.alignments(a.native, b.native, scale, self.triangular or 0, values, n_threads())
         return values
 
 
@@ -306,7 +306,7 @@ class DynamicTimeWarping(Kernel):
         _check_channels(a, b)
         costs = np.empty((len(a), len(b)))
         if costs.size:
-            _core.warpings(a.native, b.native, costs)
+            _core.warpings(a.native, b.native, costs, n_threads())
         return np.exp(-self.gamma * costs)
 
     def evaluate_diagonal(self, a: Items) -> Doubles:

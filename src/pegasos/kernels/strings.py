@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive, objects_of
+from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive, n_threads, objects_of
 from pegasos.kernels.sequences import Sequences
 from pegasos.problem import Floats
 
@@ -251,7 +251,7 @@ class Subsequence(Kernel):
         if self.k > min(a.lengths.max(initial=0), b.lengths.max(initial=0)):  # no string has so many letters
             values[...] = 0.0
             return values
-        _core.subsequences(a.native, b.native, self.k, self.decay, values)
+        _core.subsequences(a.native, b.native, self.k, self.decay, values, n_threads())
         if not np.isfinite(values).all():
             raise PegasosError(f"{self} of these strings exceeds every number of 64 bits; use a smaller decay or k.")
         return values
@@ -340,7 +340,8 @@ class WeightedDegree(Kernel):
                 f"WeightedDegree compares strings of one length, got {a.length} and {b.length} letters; cut them to it."
             )
         n_planes = max(a.planes.shape[1], b.planes.shape[1])
-        _core.weighted_degrees(a.with_planes(n_planes), b.with_planes(n_planes), a.length, self.weights, values)
+        mine, theirs = a.with_planes(n_planes), b.with_planes(n_planes)
+        _core.weighted_degrees(mine, theirs, a.length, self.weights, values, n_threads())
         return values
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:

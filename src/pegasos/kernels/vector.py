@@ -6,7 +6,6 @@ threaded loop for sparse rows) and one pass of the function over it. The kernels
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,17 +15,12 @@ import scipy.sparse as sp
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel, check_count, check_positive
+from pegasos.kernels.base import Items, Kernel, check_count, check_positive, n_threads
 from pegasos.problem import Floats, Matrix, Rows
 
 _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
 _largest_norm = 1e30  # squares of more are not for single precision
 _rows_at_once = 2048
-
-
-def n_threads() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_double(items: Items) -> Items:

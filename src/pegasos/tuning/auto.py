@@ -19,7 +19,7 @@ from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
-from pegasos.estimators._inputs import how_to_read
+from pegasos.estimators._inputs import how_to_read, keeps_on_failure
 from pegasos.estimators._items import check_target
 from pegasos.estimators._targets import encode, find_classes
 from pegasos.estimators._watching import CallbackSupportMixin, with_callbacks
@@ -133,6 +133,7 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     @with_callbacks
+    @keeps_on_failure
     def fit(self, X: Any, y: Any) -> AutoPegasos:
         """Search, then fit the winner to all rows.
 

@@ -178,3 +178,20 @@ def test_sparse_arrays_that_point_outside_are_refused(tmp_path, change):
     np.savez(tmp_path / "data.npz", y=np.zeros(2), **{**parts, **change})
     with pytest.raises(PegasosError, match=r"data\.npz: "):
         list(open_source(tmp_path / "data.npz"))
+
+
+def test_a_header_that_cannot_be_parsed_is_refused(tmp_path):
+    np.save(tmp_path / "X.npy", dense())
+    raw = (tmp_path / "X.npy").read_bytes()
+    (tmp_path / "X.npy").write_bytes(raw.replace(b"}", b"\0", 1))  # numpy raises an error of Python's tokenizer
+    with pytest.raises(PegasosError, match=r"X\.npy is no whole \.npy file"):
+        open_source(tmp_path / "X.npy", labels=tmp_path / "X.npy")
+
+
+def test_packed_arrays_that_cannot_be_unpacked_are_refused(tmp_path):
+    np.savez_compressed(tmp_path / "data.npz", X=dense(), y=y)
+    raw = bytearray((tmp_path / "data.npz").read_bytes())
+    raw[60:90] = b"\xff" * 30  # zlib raises an error of its own
+    (tmp_path / "data.npz").write_bytes(raw)
+    with pytest.raises(PegasosError, match=r"data\.npz: X cannot be read"):
+        open_source(tmp_path / "data.npz")

@@ -235,6 +235,7 @@ def forged(path, change):
 @pytest.mark.parametrize(
     "change",
     [
+        lambda found: found["blocks"][0].__setitem__(0, True),  # an int to isinstance, no length to numpy
         lambda found: [1, 2],
         lambda found: found.update(layout="diagonal"),
         lambda found: found.update(dtype="object"),

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
-from pegasos.estimators._inputs import names_kept_on_failure
+from pegasos.estimators._inputs import kept_on_failure
 from pegasos.estimators._schemes import OneVsRest, winners
 from pegasos.estimators._targets import (
     Weights,
@@ -55,7 +55,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
             What it multiplies is said above; a row of weight 0 is left out.
         """
         self._check_parameters()
-        with names_kept_on_failure(self):
+        with kept_on_failure(self):
             rows, y, weights = self._read(X, y, sample_weight, first=True)
             classes = find_classes(y, weights)
             codes = encode(y, classes)
@@ -84,7 +84,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
         """
         self._check_parameters()
         first = not hasattr(self, "_state")
-        with names_kept_on_failure(self):
+        with kept_on_failure(self):
             rows, y, weights = self._read(X, y, sample_weight, first=first)
             known = check_classes(classes, None if first else self.classes_)
             codes = encode_known(y, known, weights)
