@@ -52,15 +52,15 @@ def _claims(results: dict[str, Any]) -> list[dict[str, Any]]:
             pages.slides,
             "with T steps fixed, more rows in each (k = |A_t|) lead nearer to the optimum.",
             by_steps[-1] < by_steps[0] and order < 0.0,
-            f"After {results['fixed']['steps']['at']} steps the objective is {by_steps[0]:.0%} above the optimum with "
-            f"one row a step and {by_steps[-1]:.0%} with {batches[-1]}.",
+            f"After {results['fixed']['steps']['at']} steps the objective is {100 * by_steps[0]:.2g} % above the "
+            f"optimum with one row a step and {100 * by_steps[-1]:.2g} % with {batches[-1]}.",
         ),
         pages.claim(
             pages.slides,
             "with kT rows visited fixed, small batches do as well as single rows, and only large ones do worse.",
             16 in flat and by_visits[-1] > 1.5 * by_visits[0],
-            f"After {results['fixed']['visits']['at']} rows the excess is {by_visits[0]:.0%} with one row a step, "
-            f"within 1.5 times that up to {max(flat)} rows a step, and {by_visits[-1]:.0%} with {batches[-1]}.",
+            f"After {results['fixed']['visits']['at']} rows the excess is {100 * by_visits[0]:.2g} % with one row "
+            f"a step, within 1.5 times that up to {max(flat)}, and {100 * by_visits[-1]:.2g} % with {batches[-1]}.",
         ),
     ]
 

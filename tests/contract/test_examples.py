@@ -15,6 +15,7 @@ README = Path(__file__).parents[2] / "README.md"
 # And how many examples they have at least.
 GUIDES = {
     "choosing-lam.md": 12,
+    "cutting-planes.md": 6,
     "data.md": 20,
     "dask.md": 15,
     "imbalance.md": 8,
