@@ -134,7 +134,8 @@ class CuttingPlane:
     def _descend(self, problem: Problem, state: PlaneState) -> bool:
         """To the lowest point above the planes; False where rounding hides it."""
         unit = 1.0 / (problem.lam * problem.total)
-        beta = highest(state.products * (unit / problem.total), state.constants / problem.total, state.beta)
+        with np.errstate(over="ignore", invalid="ignore"):
+            beta = highest(state.products * (unit / problem.total), state.constants / problem.total, state.beta)
         if beta is None:
             return False
         state.beta = beta

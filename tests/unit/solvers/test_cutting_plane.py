@@ -160,6 +160,12 @@ def test_a_prior_is_followed():
     np.testing.assert_allclose(model.coef_, prior.coef_, atol=0.02)
 
 
+def test_numbers_that_leave_the_range_of_the_machine_end_the_run_with_a_status():
+    random = np.random.default_rng(4)
+    problem = problem_of(1e160 * random.normal(size=(30, 3)), np.where(random.random(30) < 0.5, 1, -1))
+    assert run(problem, CuttingPlane(), Stop(max_iter=20)).status in (Status.ROUNDING, Status.OVERFLOW)
+
+
 def test_what_planes_do_not_offer_is_refused_in_a_sentence(tmp_path):
     X, y = np.eye(3), [0, 1, 2]
     with pytest.raises(PegasosError, match="crammer_singer"):
