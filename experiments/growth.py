@@ -90,7 +90,7 @@ def slope_of(sizes: list[int], values: list[list[float]]) -> dict[str, float]:
 
 def measure(quick: bool) -> dict[str, Any]:
     """All of it: what grows how."""
-    repeats = 2 if quick else 5
+    repeats = 2 if quick else 3
     sizes = {
         ("linear", "rows"): [2000 * 4**k for k in range(3 if quick else 5)],
         ("kernel", "rows"): [1000 * 2**k for k in range(2 if quick else 4)],

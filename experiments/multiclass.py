@@ -157,7 +157,7 @@ def run(quick: bool) -> dict[str, Any]:
     for name, read in tasks.items():
         task = read()
         if quick:
-            task = Task(task.X[:1000], task.y[:1000], task.X_test, task.y_test, task.C)
+            task = Task(task.X[:300], task.y[:300], task.X_test, task.y_test, task.C)
         results = {}
         for label, model in machines(task.C).items():
             results[label] = measure(model, task)

@@ -32,7 +32,7 @@ from pegasos.theory import c_of_lam
 
 enough = 1e-3  # above the optimum
 longest = 120.0  # seconds of the processor, for each
-decomposed = (1000, 2000, 4000)  # rows of Covertype that LIBSVM gets
+decomposed = (4000, 8000, 16_000)  # rows of Covertype that LIBSVM gets
 reported = {
     "reuters21578": {"Pegasos": 2, "SVM-Perf": 77, "SVM-Light": 20_075},
     "covtype": {"Pegasos": 6, "SVM-Perf": 85, "SVM-Light": 25_514},
@@ -170,13 +170,14 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def _claims(found: dict[str, Any]) -> list[dict[str, Any]]:
-    def ratios(name: str, rivals: tuple[str, ...]) -> list[float]:
-        """Of the rivals' seconds to those of Pegasos."""
+    def ratio(name: str, rivals: tuple[str, ...]) -> float:
+        """Of the seconds of the fastest rival to those of Pegasos; one that gave up does not count."""
         each = found[name]["machines"]
-        return [each[rival]["seconds"] / each["Pegasos"]["seconds"] for rival in rivals if rival in each]
+        reached = [each[rival]["seconds"] for rival in rivals if rival in each and each[rival]["reached"]]
+        return min(reached, default=longest) / each["Pegasos"]["seconds"]
 
-    perf = {name: min(ratios(name, ("cutting planes", "svmocas, cutting planes"))) for name in found}
-    light = {name: min(ratios(name, ("LIBSVM",))) for name in found}
+    perf = {name: ratio(name, ("cutting planes", "svmocas, cutting planes")) for name in found}
+    light = {name: ratio(name, ("LIBSVM",)) for name in found}
     return [
         pages.claim(
             pages.slides,

@@ -2,7 +2,7 @@
 
     python -m experiments.transfer [--quick]
 
-Writes docs/experiments/transfer.json, the page made from it and docs/images/transfer.png; ``--quick`` takes few draws
+Writes docs/experiments/transfer.json, the page made from it and docs/images/transfer.png; ``--quick`` takes one draw
 and writes nothing.
 """
 
@@ -289,10 +289,10 @@ def _sentences(found: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Run, and write what was found."""
     parser = argparse.ArgumentParser(description="The spam filter of one user from another's.")
-    parser.add_argument("--quick", action="store_true", help="few draws; nothing is written")
+    parser.add_argument("--quick", action="store_true", help="one draw; nothing is written")
     options = parser.parse_args()
     warnings.simplefilter("error", ConvergenceWarning)
-    found = run(3 if options.quick else 20)
+    found = run(1 if options.quick else 20)
     if not options.quick:
         results = {"sizes": sizes, "lams": lams, "hold_fast": hold_fast, "seed": seed, "found": found}
         results |= {"picture": "../images/transfer.png", "claims": claims(found)}
