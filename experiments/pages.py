@@ -41,15 +41,21 @@ def read(name: str) -> dict[str, Any]:
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+    cells = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells) + "\n"
+
+
+def wrapped(text: str) -> str:
+    """Lines of at most 120 characters, words left whole."""
+    return fill(text, 120, break_on_hyphens=False)
 
 
 def claims(results: dict[str, Any]) -> str:
     """The claims of the sources beside what was found, in a section of their own."""
     parts = [
-        fill(f"{each['source']}: {each['says']}", 120)
+        wrapped(f"{each['source']}: {each['says']}")
         + "\n\n"
-        + fill(f"**{'Held' if each['held'] else 'Did not hold'}.** {each['found']}", 120)
+        + wrapped(f"**{'Held' if each['held'] else 'Did not hold'}.** {each['found']}")
         for each in results["claims"]
     ]
     return "## What the source says, and what was found\n\n" + "\n\n".join(parts) + "\n"

@@ -41,7 +41,7 @@ reported = {
 lams = {"reuters21578": 1e-4, "rcv1_small": 1e-4, "covtype": 1e-6, "movie_reviews": 5e-5}
 stands_for = {
     "reuters21578": "Reuters",
-    "rcv1_small": "Reuters, a small sample of the paper's own",
+    "rcv1_small": "Reuters, a sample of the newer collection",
     "covtype": "Covertype",
     "movie_reviews": "astro-physics, which is not to be had",
 }
@@ -249,7 +249,7 @@ def page(results: dict[str, Any]) -> str:
     star = (
         f"\\* LIBSVM on Covertype is extrapolated: on {', '.join(sizes['measured'])} rows it took "
         f"{', '.join(f'{value:g}' for value in sizes['measured'].values())} seconds, which is the power "
-        f"{sizes['power']:g} of the rows.\n"
+        f"{sizes['power']:g} of the rows."
         if sizes
         else ""
     )
@@ -266,8 +266,10 @@ intercept, but LIBSVM's.
 ![Seconds to train]({results["picture"]})
 
 {ours}
-{star}
-The table of the slides, in seconds of a machine of 2007:
+{pages.wrapped(star)}
+
+In the picture, what is extrapolated is hatched, and what gave up is crossed. The table of the slides, in seconds of a
+machine of 2007:
 
 {theirs}
 "Cutting planes" is `solver="cutting_plane"`, the method of SVM-Perf; `svmocas` is the program of the authors of OCAS,
