@@ -24,7 +24,7 @@ def measure(quick: bool) -> dict[str, Any]:
     """Curves of both, over seeds; NORMA with each of the first steps."""
     problem, (test_X, test_sign) = data.text_problem("movie_reviews", lam)
     best = run(problem, DualAscent(), Stop(tol=1e-6))
-    epochs, seeds = (1, 1) if quick else (3, 2)
+    epochs, seeds = (1, 1) if quick else (8, 1)
     n = problem.rows.n_rows
     goals = np.unique(np.round(np.geomspace(block, epochs * n, 16) / block).astype(int) * block).tolist()
 
@@ -40,6 +40,7 @@ def measure(quick: bool) -> dict[str, Any]:
         "lam": lam,
         "seeds": seeds,
         "rows": goals,
+        "test_rows": len(test_sign),
         "optimum": best.certificate.dual,
         "error_of_optimum": seen(best.weights)[1],
         "curves": {
@@ -84,20 +85,23 @@ def _claims(results: dict[str, Any]) -> list[dict[str, Any]]:
     name = min(list(results["curves"])[1:], key=lambda name: results["curves"][name]["objective"][-1])
     other = results["curves"][name]
     ends = [each["objective"][-1] / results["optimum"] for each in (ours, other)]
+    behind = [row for row, a, b in zip(results["rows"], ours["objective"], other["objective"], strict=True) if a > b]
+    chance = float(np.sqrt(2.0 * ours["error"][-1] * (1.0 - ours["error"][-1]) / results["test_rows"]))
     return [
         pages.claim(
             pages.slides,
             "on text, Pegasos comes down to the optimum of the objective faster than NORMA.",
             ends[0] < ends[1],
             f"After {results['rows'][-1]} rows the objective is {ends[0]:.2f} times the optimum with Pegasos and "
-            f"{ends[1]:.2f} times with the best NORMA (p={name.partition('=')[2]}).",
+            f"{ends[1]:.2f} times with the best NORMA (p={name.partition('=')[2]}), which was ahead up to row "
+            f"{max(behind, default=0)}.",
         ),
         pages.claim(
             pages.slides,
             "Pegasos has the smaller test error, too.",
-            ours["error"][-1] <= other["error"][-1],
-            f"{ours['error'][-1]:.1%} of the test rows against {other['error'][-1]:.1%}; the exact solution has "
-            f"{results['error_of_optimum']:.1%}.",
+            other["error"][-1] - ours["error"][-1] > chance,
+            f"{ours['error'][-1]:.1%} of the test rows against {other['error'][-1]:.1%}, and chance alone "
+            f"makes differences of {chance:.1%} on {results['test_rows']} rows; the exact solution has {results['error_of_optimum']:.1%}.",
         ),
     ]
 
@@ -131,7 +135,7 @@ def page(results: dict[str, Any]) -> str:
 Made by `python -m experiments.norma` from `norma.json`. The slides compare the two on abstracts of astrophysics, which
 are not to be had; review text (`movie_reviews`, tf-idf) stands in, with lam = {results["lam"]:g}, about the same
 C = 1 / (lam N). Both draw rows at random; NORMA's step is p / sqrt(t), with several p, kept for {block} rows at a time.
-Medians over {results["seeds"]} seeds, after {results["rows"][-1]} rows.
+Medians over {results["seeds"]} seed(s), after {results["rows"][-1]} rows.
 
 {pages.claims(results)}
 ![Objective and test error]({results["picture"]})
