@@ -101,7 +101,8 @@ def _claims(results: dict[str, Any]) -> list[dict[str, Any]]:
             "Pegasos has the smaller test error, too.",
             other["error"][-1] - ours["error"][-1] > chance,
             f"{ours['error'][-1]:.1%} of the test rows against {other['error'][-1]:.1%}, and chance alone "
-            f"makes differences of {chance:.1%} on {results['test_rows']} rows; the exact solution has {results['error_of_optimum']:.1%}.",
+            f"makes differences of {chance:.1%} on {results['test_rows']} rows; the exact solution has "
+            f"{results['error_of_optimum']:.1%}.",
         ),
     ]
 
