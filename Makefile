@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
 .PHONY: help demo test test-slow sanitize fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
-	experiments-kernels experiments-fashion \
+	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
 
@@ -25,6 +25,9 @@ help:
 	@echo "make bench-path           a path over lam against its fits one by one, and against a grid search"
 	@echo "make bench-scale          reading files, and what else concerns data that is large"
 	@echo "make bench-tuning         AutoPegasos against a grid, Optuna and halving; needs PEGASOS_DATA"
+	@echo "make experiments          all experiments, and the pages in docs/experiments; needs PEGASOS_DATA"
+	@echo "make experiments-quick    little of each, nothing written; needs PEGASOS_DATA"
+	@echo "make experiments-timing   those that measure time, for a machine with nothing else to do; needs PEGASOS_DATA"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 	@echo "make experiments-imbalance rare classes: costs, and balanced draws; needs PEGASOS_DATA"
@@ -131,6 +134,15 @@ bench-scale: $(VENV)/.bench
 
 bench-tuning: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.tuning
+
+experiments: $(VENV)/.demo
+	$(BIN)/python -m experiments
+
+experiments-quick: $(VENV)/.demo
+	$(BIN)/python -m experiments --quick
+
+experiments-timing: $(VENV)/.demo
+	$(BIN)/python -m experiments training_time growth
 
 experiments-kernels: $(VENV)/.installed
 	$(BIN)/python -m experiments.structured_kernels

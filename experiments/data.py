@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from pegasos.problem import Problem, Rows
+
 
 def read(name: str) -> dict[str, np.ndarray]:
     """The arrays of a data set."""
@@ -50,3 +52,39 @@ def series(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Time series of one length, their labels, and which belong to the training part."""
     arrays = read(name)
     return arrays["X"].astype(np.float64), arrays["y"], arrays["split"] == 0
+
+
+def text(name: str) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+    """Rows of text as tf-idf of length 1, signs, and which rows are to test on: the official ones or every fourth."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    arrays = read(name)
+    X = matrix(arrays)
+    if name != "rcv1_small":  # which is tf-idf already
+        X = sp.csr_matrix(TfidfTransformer(sublinear_tf=True).fit_transform(X), dtype=np.float32)
+    if "split" in arrays:
+        return X, signs(arrays["y"]), arrays["split"] == 1
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    return X[order], signs(arrays["y"])[order], np.arange(X.shape[0]) % 4 == 3
+
+
+def signs(y: np.ndarray) -> np.ndarray:
+    """The larger of two labels as +1."""
+    return np.where(y == y.max(), 1, -1).astype(np.int8)
+
+
+def text_problem(name: str, lam: float) -> tuple[Problem, tuple[sp.csr_matrix, np.ndarray]]:
+    """The problem of the training rows, without intercept as in the paper, and the rows to test on."""
+    X, sign, is_test = text(name)
+    return problem_of(X[~is_test], sign[~is_test], lam), (X[is_test], sign[is_test])
+
+
+def problem_of(X: sp.csr_matrix | np.ndarray, sign: np.ndarray, lam: float) -> Problem:
+    """All costs 1, no intercept."""
+    return Problem.plain(Rows.of(X, 0.0), np.ascontiguousarray(sign), lam)
+
+
+def objective(problem: Problem, weights: np.ndarray) -> float:
+    """P(w)."""
+    losses = problem.losses(weights)
+    return float(losses.total / problem.total + 0.5 * problem.lam * losses.square)

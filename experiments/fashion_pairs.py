@@ -159,7 +159,7 @@ def run(quick: bool) -> dict[str, Any]:
     """All of it."""
     images = Images()
     begun = perf_counter()
-    n_a_class = 2000 if quick else None
+    n_a_class = 200 if quick else None
     pairs = all_pairs(images, n_a_class)
     seconds = perf_counter() - begun
     return {
@@ -167,10 +167,39 @@ def run(quick: bool) -> dict[str, Any]:
         "seconds": round(seconds),
         "pairs": pairs,
         "distances": distances(images, 1000),
-        "readings": reported_parameters(images, 500, 3 if quick else 45),
-        "readings_n_a_class": 500,
-        "curve": curve(images, 300 if quick else 1500),
+        "readings": reported_parameters(images, 100 if quick else 500, 2 if quick else 45),
+        "readings_n_a_class": 100 if quick else 500,
+        "curve": curve(images, 100 if quick else 1500),
     }
+
+
+def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the report says, on average over the pairs."""
+    found = results["pairs"]
+    mean = {
+        name: float(np.mean([each["accuracy"] for each in found if each["model"] == name]))
+        for name in dict.fromkeys(each["model"] for each in found)
+    }
+    linear = {name: value for name, value in mean.items() if name.startswith("linear")}
+    curved = next(value for name, value in mean.items() if name.startswith("RBF"))
+    unscaled = {each["accuracy"] for each in results["readings"] if each["largest_pixel"] == 255.0}
+    return [
+        pages.claim(
+            pages.report,
+            "linear machines reach 97.5 % on average on two classes of Fashion-MNIST, with C=1.",
+            linear["linear, C=1"] >= 0.975,
+            f"{linear['linear, C=1']:.1%} over all 45 pairs with the C of the report, which regularises too little; "
+            f"{linear['linear, C=0.01']:.1%} with C=0.01.",
+        ),
+        pages.claim(
+            pages.report,
+            "an RBF kernel gets no further than 51.2 %, as the classes are so well separated by a plane.",
+            curved < max(linear.values()),
+            f"With a sensible width it reaches {curved:.1%}, more than a plane. With sigma=0.5 and pixels up to 255 "
+            "the kernel matrix is the identity, and the accuracy "
+            f"{', '.join(f'{value:.1%}' for value in sorted(unscaled))} in every reading of the other parameters.",
+        ),
+    ]
 
 
 def draw(results: dict[str, Any]) -> None:
@@ -260,10 +289,9 @@ rows a class, the official test rows (1,000 a class), pixels from 0 to 1, every 
 1e-3. All pairs and machines together took {results["seconds"]} seconds.
 
 {summary}
-A report on Pegasos gives 97.5 % for linear machines with C=1 on pairs of these classes, and 51.2 % for an RBF kernel
-with sigma=0.5 and C=0.005, "since the data is highly linearly separable". A Gaussian kernel of a sensible width does
-better than the linear machine, not worse. [Choosing a kernel](../kernels.md#the-width-of-an-rbf-kernel) says how to
-find it.
+{pages.claims(results)}
+A Gaussian kernel of a sensible width does better than the linear machine, not worse. [Choosing a
+kernel](../kernels.md#the-width-of-an-rbf-kernel) says how to find it.
 
 ## Why 51.2 %: the width
 
@@ -316,6 +344,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("error", GapWarning)
     results = pages.read("fashion_pairs") if options.page else run(options.quick)
+    results |= {"picture": "../images/gamma.png", "claims": claims(results)}
     if options.quick:
         print(page(results))
     else:

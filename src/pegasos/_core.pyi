@@ -304,6 +304,11 @@ def curvature(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,),
     Adds the second derivatives of the sum of smoothed losses, lower triangle.
     """
 
+def cut(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], violated: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], normal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float]:
+    """
+    Writes the plane that touches the sum of the losses at these weights, and which rows are violated; returns its constant and the sum.
+    """
+
 class Sequences:
     """Sequences of unequal length, end to end in one array."""
 

@@ -2,6 +2,7 @@
 #include "loops.h"
 
 #include "crammer_singer.inl"
+#include "cutting_plane.inl"
 #include "decomposition.inl"
 #include "dual_ascent.inl"
 #include "interior_point.inl"
@@ -37,6 +38,7 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   bend,
                   curvature_room,
                   curvature,
+                  cut,
                   chosen_scores,
                   chosen_sum,
                   gram_room,

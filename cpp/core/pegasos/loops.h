@@ -2,6 +2,7 @@
 #pragma once
 
 #include "crammer_singer.h"
+#include "cutting_plane.h"
 #include "decomposition.h"
 #include "dual_ascent.h"
 #include "interior_point.h"
@@ -38,6 +39,7 @@ struct Loops {
   Index (*curvature_room)(const Rows&);
   void (*curvature)(const Problem&, const Buffer& residual, double softness, Index every, double* matrix, double* room,
                     Index begin, Index end);
+  Plane (*cut)(const Problem&, const double* weights, std::uint8_t* violated, double* normal, Index begin, Index end);
   void (*chosen_scores)(const Problem&, const Chosen&, const double* weights, double* out);
   void (*chosen_sum)(const Problem&, const Chosen&, const double* values, double* out);
   Index (*gram_room)(const Rows&);

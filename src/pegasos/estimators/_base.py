@@ -328,6 +328,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
 
     def _check_joint(self) -> None:
         """What the problem of all classes at once does not offer."""
+        if self.solver == "cutting_plane":
+            raise PegasosError("solver='cutting_plane' knows two signs only, not 'crammer_singer'; use 'ovr' or 'ovo'.")
         if self._is_free:
             raise PegasosError("multi_class='crammer_singer' has a regularised intercept; use 'ovr' or 'ovo'.")
         if self.sampling == "balanced":

@@ -209,6 +209,7 @@ def _check_supported(model: Any) -> None:
     """What blocks from a source do not offer, each in a sentence."""
     model._check_parameters()
     refused = {
+        "solver": (model.solver == "cutting_plane", "cuts no planes: give solver='auto', or use fit"),
         "multi_class": (model.multi_class != "ovr", "trains one class against the rest: give multi_class='ovr'"),
         "C": (np.inf == model.C, "knows no hard margin: give a finite C"),
         "regularize_intercept": (model._is_free, "knows no free intercept: give regularize_intercept=True"),

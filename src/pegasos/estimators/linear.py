@@ -26,6 +26,7 @@ from pegasos.problem import Rows, scores_of
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
+from pegasos.solvers.cutting_plane import CuttingPlane
 from pegasos.solvers.driver import Solver
 from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
 from pegasos.solvers.pegasos import Pegasos
@@ -46,11 +47,11 @@ class PegasosClassifier(CertifiedClassifier):
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
         ``inf`` asks for a hard margin: where the classes cannot be separated, the fit proves that and ends.
-    solver : {"auto", "pegasos", "dual"}, default="auto"
-        "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "auto" begins with
-        Pegasos where that is enough, goes on with dual ascent as soon as that closes the gap faster, and helps it with
-        an interior point where it crawls. With many rows and not too many features it takes Newton's method on a
-        smoothed problem.
+    solver : {"auto", "pegasos", "dual", "cutting_plane"}, default="auto"
+        "pegasos" is the paper's algorithm and nothing else; "dual" is dual coordinate ascent; "cutting_plane" is the
+        method of SVM-Perf, one pass over the rows for each plane; "auto" begins with Pegasos where that is enough,
+        goes on with dual ascent as soon as that closes the gap faster, and helps it with an interior point where it
+        crawls. With many rows and not too many features it takes Newton's method on a smoothed problem.
     batch_size : int or "all", default=1
         Rows of a Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform", "balanced"}, default="shuffle"
@@ -144,6 +145,8 @@ class PegasosClassifier(CertifiedClassifier):
     Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM. Mathematical
     Programming 127, 2011.
 
+    Joachims: Training linear SVMs in linear time. KDD 2006 ("cutting_plane").
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -157,7 +160,7 @@ class PegasosClassifier(CertifiedClassifier):
     0.99
     """
 
-    _solvers = ("auto", "pegasos", "dual")
+    _solvers = ("auto", "pegasos", "dual", "cutting_plane")
     _saved = _attributes.linear
     _prior: LinearPrior | None
 
@@ -350,6 +353,8 @@ class PegasosClassifier(CertifiedClassifier):
         ascent = JointAscent(dtype) if is_joint else SplitAscent(dtype)
         if self.solver == "dual":
             solver: Any = ascent
+        elif self.solver == "cutting_plane":
+            solver = CuttingPlane()
         else:
             pegasos = self._pegasos_for(n, dtype, is_joint=is_joint)
             solver = (JointAuto if is_joint else Auto)(pegasos, ascent, self.tol)

@@ -1,0 +1,29 @@
+"""What every experiment does around its measurement."""
+
+import argparse
+from types import ModuleType
+from typing import Any
+
+
+def run(experiment: ModuleType, arguments: list[str] | None = None) -> dict[str, Any]:
+    """Measure, draw and write; ``--quick`` measures little and writes nothing, ``--draw`` measures nothing.
+
+    An experiment has ``measure(quick)``, which returns results with their claims, ``draw(results)`` and
+    ``page(results)``.
+    """
+    from experiments import pages
+
+    name = experiment.__name__ if experiment.__spec__ is None else experiment.__spec__.name
+    name = name.rpartition(".")[2]
+    parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=experiment.__doc__)
+    parser.add_argument("--quick", action="store_true", help="little data; nothing is written")
+    parser.add_argument("--draw", action="store_true", help="page and pictures anew, from the results there are")
+    options = parser.parse_args(arguments)
+    results: dict[str, Any] = pages.read(name) if options.draw else experiment.measure(options.quick)
+    if not options.draw:
+        for each in results["claims"]:
+            print(f"{'held' if each['held'] else 'did not hold'}: {each['says']}\n    {each['found']}", flush=True)
+    if not options.quick:
+        experiment.draw(results)
+        pages.write(name, results, experiment.page(results))
+    return results

@@ -1,0 +1,216 @@
+"""How Pegasos grows with rows and with features, linear and with a kernel: steps to a fixed error, seconds of steps.
+
+python -m experiments.growth [--quick]
+"""
+
+import sys
+from time import process_time
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from experiments import command, data, pages, pictures
+from pegasos.gram import KernelRows
+from pegasos.kernels import RBF
+from pegasos.problem import Problem
+from pegasos.solvers.auto import Auto
+from pegasos.solvers.decomposition import Decomposition
+from pegasos.solvers.driver import Stop, run
+from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.kernel_pegasos import KernelPegasos
+from pegasos.solvers.pegasos import Pegasos
+
+lam = 1e-3
+few_features = 20
+error = {"linear": 0.02, "kernel": 0.1}  # the objective over the optimum, minus 1
+n_steps = {"linear": 100_000, "kernel": 1000}
+
+
+def generated(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of length about 1 on two sides of a plane, one in ten or so on the wrong one."""
+    random = np.random.default_rng(d)
+    plane = random.standard_normal(d, dtype=np.float32)
+    X = random.standard_normal((n, d), dtype=np.float32) / np.float32(np.sqrt(d))
+    noisy = X @ plane + 0.3 * random.standard_normal(n, dtype=np.float32)
+    return X, np.where(noisy > 0, 1, -1).astype(np.int8)
+
+
+def problem_of(kind: str, n: int, d: int, cache_bytes: float = 1e4) -> Problem:
+    """Generated rows, as they are or known by a Gaussian kernel, with next to no room for its columns."""
+    X, sign = generated(n, d)
+    if kind == "linear":
+        return data.problem_of(X, sign, lam)
+    kernel = RBF(gamma=1.0)
+    return Problem.plain(KernelRows.of(kernel, kernel.read(X), 0.0, cache_bytes=cache_bytes, double=False), sign, lam)
+
+
+def solver_of(kind: str) -> Any:
+    """Pegasos as in the paper: rows drawn uniformly, one a step."""
+    pegasos = Pegasos(sampling="uniform")
+    return pegasos if kind == "linear" else KernelPegasos(pegasos)
+
+
+def steps_to_error(kind: str, n: int, seeds: int) -> list[int]:
+    """Steps until the objective is near enough, looked at when there are a tenth more than at the last look."""
+    problem = problem_of(kind, n, few_features, cache_bytes=1e9)
+    exact: Any = Auto(Pegasos(), DualAscent()) if kind == "linear" else Decomposition()
+    best = run(problem, exact, Stop(tol=1e-4)).certificate.dual
+    found = []
+    for seed in range(seeds):
+        solver, steps = solver_of(kind), 500
+        state = solver.start(problem, seed)
+        while True:
+            solver.advance_to(problem, state, steps)
+            if data.objective(problem, solver.point(problem, state)[0]) <= best * (1.0 + error[kind]):
+                break
+            steps = steps * 11 // 10
+        found.append(steps)
+    return found
+
+
+def seconds_of_steps(kind: str, n: int, d: int, repeats: int) -> list[float]:
+    """Seconds of the processor for a fixed number of steps."""
+    solver, found = solver_of(kind), []
+    for seed in range(repeats):
+        problem = problem_of(kind, n, d)  # anew: nothing is kept of the last time
+        state = solver.start(problem, seed)
+        before = process_time()
+        solver.advance_to(problem, state, n_steps[kind])
+        found.append(process_time() - before)
+    return found
+
+
+def slope_of(sizes: list[int], values: list[list[float]]) -> dict[str, float]:
+    """The power with which values grow, by least squares on the logarithms of the medians, with 95 % either way.
+
+    Also how much of the medians a straight line explains: one that does not begin at 0 is linear growth, too.
+    """
+    medians = np.median(values, axis=1)
+    fit, line = stats.linregress(np.log(sizes), np.log(medians)), stats.linregress(sizes, medians)
+    width = float(stats.t.ppf(0.975, max(len(sizes) - 2, 1)) * fit.stderr)
+    explained = float(np.sign(line.slope) * line.rvalue**2)
+    return {"slope": round(float(fit.slope), 3), "either_way": round(width, 3), "line": round(explained, 3)}
+
+
+def measure(quick: bool) -> dict[str, Any]:
+    """All of it: what grows how."""
+    repeats = 2 if quick else 3
+    sizes = {
+        ("linear", "rows"): [2000 * 4**k for k in range(3 if quick else 5)],
+        ("kernel", "rows"): [1000 * 2**k for k in range(2 if quick else 4)],
+        ("linear", "features"): [500 * 2**k for k in range(3 if quick else 5)],
+        ("kernel", "features"): [500 * 2**k for k in range(3 if quick else 5)],
+    }
+    found = []
+    for (kind, what), each in sizes.items():
+        if what == "rows":
+            steps = [steps_to_error(kind, n, repeats) for n in each]
+            found.append(_entry(kind, "steps to a fixed error", what, each, steps))
+            timed = each if kind == "linear" else [8 * n for n in each]  # fewer cost no more than what is around them
+            seconds = [seconds_of_steps(kind, n, few_features, repeats) for n in timed]
+        else:
+            timed, seconds = each, [seconds_of_steps(kind, 1000, d, repeats) for d in each]
+        found.append(_entry(kind, "seconds of fixed steps", what, timed, seconds))
+    results = {"lam": lam, "error": error, "n_steps": n_steps, "features": few_features, "found": found}
+    return results | {"picture": "growth.png", "claims": _claims(found)}
+
+
+def _entry(kind: str, measured: str, against: str, sizes: list[int], values: list[list[float]]) -> dict[str, Any]:
+    rounded = [[float(f"{value:.4g}") for value in each] for each in values]
+    name = {"kind": kind, "measured": measured, "against": against}
+    print(name, slope_of(sizes, values), flush=True)
+    return name | {"sizes": sizes, "values": rounded} | slope_of(sizes, rounded)
+
+
+def _claims(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    by = {(each["kind"], each["measured"].split()[0], each["against"]): each for each in found}
+
+    def says(*key: str) -> str:
+        return f"{by[key]['slope']:.2f} ± {by[key]['either_way']:.2f}"
+
+    steps, seconds = by["linear", "steps", "rows"], by["linear", "seconds", "rows"]
+    linear, kernel = by["linear", "seconds", "features"], by["kernel", "seconds", "features"]
+    rows = by["kernel", "seconds", "rows"]
+    return [
+        pages.claim(
+            pages.slides,
+            "the run time of linear Pegasos to a given accuracy does not depend on the number of rows.",
+            abs(steps["slope"]) <= 0.15,
+            f"Steps to a fixed error grow as the rows to the power {says('linear', 'steps', 'rows')}.",
+        ),
+        pages.claim(
+            pages.report,
+            "the time of linear Pegasos does not vary with the number of rows, as a step takes one of them.",
+            seconds["slope"] <= 0.25,
+            f"Seconds of {n_steps['linear']} steps grow as the rows to the power {says('linear', 'seconds', 'rows')}; "
+            "what growth there is comes of rows that no longer fit into the processor's cache.",
+        ),
+        pages.claim(
+            pages.report,
+            "the time of linear Pegasos grows linearly with the number of features.",
+            0.7 <= linear["slope"] <= 1.3,
+            f"Seconds grow as the features to the power {says('linear', 'seconds', 'features')}.",
+        ),
+        pages.claim(
+            pages.report,
+            "with a kernel, the time of a fixed number of steps grows linearly with the number of rows.",
+            rows["line"] >= 0.95,
+            f"A straight line explains {rows['line']:.1%} of the seconds of {n_steps['kernel']} steps; as it does not "
+            f"begin at 0, the power is {says('kernel', 'seconds', 'rows')}. Steps to a fixed error grow as the rows to "
+            f"the power {says('kernel', 'steps', 'rows')}: not at all.",
+        ),
+        pages.claim(
+            pages.report,
+            "with a kernel, the time grows linearly with the number of features.",
+            kernel["line"] >= 0.95,
+            f"A straight line explains {kernel['line']:.1%} of the seconds; the power is "
+            f"{says('kernel', 'seconds', 'features')}, as the exponential of each entry and the work of a step cost "
+            "the same however many features there are.",
+        ),
+    ]
+
+
+def draw(results: dict[str, Any]) -> None:
+    """One panel for each thing measured."""
+    figure, panels = pictures.panels(3, 2, width=4.2, height=3.2)
+    for axes, each in zip(panels, results["found"], strict=True):
+        look = list(pictures.looks())[0 if each["kind"] == "linear" else 1]
+        values = np.array(each["values"])
+        axes.loglog(each["sizes"], np.median(values, axis=1), **look)
+        axes.fill_between(each["sizes"], values.min(axis=1), values.max(axis=1), color=look["color"], alpha=0.2)
+        middle = float(np.median(values))
+        axes.set(xlabel=each["against"], ylabel=each["measured"], ylim=(middle / 30, middle * 30))
+        axes.set_xticks(each["sizes"], [f"{size:,}" for size in each["sizes"]])
+        axes.minorticks_off()
+        axes.set_title(f"{each['kind']}: power {each['slope']:.2f} ± {each['either_way']:.2f}", fontsize=10)
+    pictures.save(figure, results["picture"])
+
+
+def page(results: dict[str, Any]) -> str:
+    """The page, from the results alone."""
+    rows = [
+        [each["kind"], each["measured"], each["against"], f"{each['sizes'][0]} to {each['sizes'][-1]}",
+         f"{np.median(each['values'][0]):.3g}", f"{np.median(each['values'][-1]):.3g}",
+         f"{each['slope']:.2f} ± {each['either_way']:.2f}", f"{each['line']:.3f}"]
+        for each in results["found"]
+    ]  # fmt: skip
+    header = ["machine", "measured", "against", "from, to", "at the first", "at the last", "power", "line"]
+    return f"""# Growth with rows and features
+
+Made by `python -m experiments.growth` from `growth.json`. Generated rows of length about 1, the same plane and noise
+for every size, lam = {results["lam"]:g}; rows drawn uniformly, one a step; {results["features"]} features where rows
+are varied, 1000 rows where features are. "Steps to a fixed error": until the last iterate has an objective within
+{results["error"]["linear"]:.0%} (kernel: {results["error"]["kernel"]:.0%}) of the optimum. "Seconds of fixed steps": of
+the processor, for {results["n_steps"]["linear"]} steps (kernel: {results["n_steps"]["kernel"]}, its columns not kept).
+Powers are slopes of least squares on the logarithms of medians, ± the half width of a 95 % interval; "line" is how much
+of the medians a straight line explains, negative where it falls.
+
+{pages.claims(results)}
+![Growth]({results["picture"]})
+
+{pages.table(header, rows)}"""
+
+
+if __name__ == "__main__":
+    command.run(sys.modules[__name__])

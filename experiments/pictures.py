@@ -1,0 +1,57 @@
+"""How the pictures of the experiments look: colours that all eyes tell apart, and a line style beside each."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from experiments import pages
+
+# Okabe and Ito.
+colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_lines = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), "-")
+_markers = ("o", "s", "^", "D", "v", "P", "x")
+
+
+def looks() -> Iterator[dict[str, Any]]:
+    """Colour, line and marker of one curve after the other."""
+    for colour, line, marker in zip(colours, _lines, _markers, strict=True):
+        yield {"color": colour, "linestyle": line, "marker": marker, "markersize": 4}
+
+
+def panels(n_columns: int, n_rows: int = 1, width: float = 4.6, height: float = 3.6) -> tuple[Any, Any]:
+    """A figure and its axes, without frames on top and at the right."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=(width * n_columns, height * n_rows), layout="constrained", squeeze=False
+    )
+    for each in axes.flat:
+        each.spines[["top", "right"]].set_visible(False)
+    return figure, axes.ravel()
+
+
+def save(figure: Any, name: str) -> None:
+    """Beside the pages."""
+    import matplotlib.pyplot as plt
+
+    pages.folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(pages.folder / name, dpi=120)
+    plt.close(figure)
+
+
+def boundary(axes: Any, model: Any, X: Any, y: Any) -> None:
+    """Rows in a plane, what a model says of it, and its margin."""
+    import numpy as np
+
+    low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
+    across, along = np.meshgrid(np.linspace(low[0], high[0], 160), np.linspace(low[1], high[1], 160))
+    scores = model.decision_function(np.column_stack([across.ravel(), along.ravel()])).reshape(across.shape)
+    axes.contourf(across, along, scores, levels=[-np.inf, 0, np.inf], colors=("#56B4E9", "#E69F00"), alpha=0.25)
+    axes.contour(across, along, scores, levels=[-1, 0, 1], colors="black", linestyles=("--", "-", "--"), linewidths=1)
+    for label, colour, marker in zip(model.classes_, colours, "os", strict=False):
+        axes.scatter(*X[y == label].T, s=9, color=colour, marker=marker, label=f"class {label}")
+    wrong = model.predict(X) != y
+    axes.scatter(*X[wrong].T, s=40, facecolors="none", edgecolors="black", label="mistaken")
+    axes.legend(loc="best", fontsize=7)
