@@ -45,8 +45,9 @@ def test_the_guides_have_examples():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_examples_of_the_pages_run(name):
-    """Blocks with prompts print what they show; the others run."""
+def test_the_examples_of_the_pages_run(name, tmp_path, monkeypatch):
+    """Blocks with prompts print what they show; the others run. Files go to a folder of their own."""
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGES[name].read_text(encoding="utf8"), re.DOTALL)
     names = {}
     for block in (block for block in blocks if ">>>" not in block):

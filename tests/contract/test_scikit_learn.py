@@ -34,26 +34,37 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         PegasosClassifier(solver="auto", tol=1e-12),
-        PegasosClassifier(solver="dual", tol=1e-12),
-        PegasosClassifier(regularize_intercept=False, tol=1e-10),
         PegasosClassifier(probability=True, tol=1e-10),
         PegasosClassifier(solver="pegasos", batch_size="all"),
         PegasosClassifier(solver="pegasos"),
         PegasosClassifier(multi_class="ovo", tol=1e-12),
-        PegasosClassifier(multi_class="ovo", solver="pegasos", batch_size="all"),
         PegasosClassifier(multi_class="crammer_singer", tol=1e-12),
-        PegasosClassifier(multi_class="crammer_singer", solver="pegasos", batch_size="all"),
         PegasosClassifierCV(4, cv=3, tol=1e-10),
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
-        KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),
-        KernelPegasosClassifier(probability=True, tol=1e-10, max_iter=200),
-        KernelPegasosClassifier(kernel="linear", tol=1e-12, max_iter=100),
-        KernelPegasosClassifier(kernel="poly", tol=1e-10, max_iter=100),
         KernelPegasosClassifier(solver="pegasos", batch_size="all", max_iter=200),
-        KernelPegasosClassifier(multi_class="ovo", tol=1e-12, max_iter=100),
     ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        PegasosClassifier(solver="dual", tol=1e-12),
+        PegasosClassifier(solver="cutting_plane", tol=1e-10),
+        PegasosClassifier(regularize_intercept=False, tol=1e-10),
+        PegasosClassifier(multi_class="ovo", solver="pegasos", batch_size="all"),
+        PegasosClassifier(multi_class="crammer_singer", solver="pegasos", batch_size="all"),
+        KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),
+        KernelPegasosClassifier(probability=True, tol=1e-10, max_iter=200),
+        KernelPegasosClassifier(kernel="linear", tol=1e-12, max_iter=100),
+        KernelPegasosClassifier(kernel="poly", tol=1e-10, max_iter=100),
+        KernelPegasosClassifier(multi_class="ovo", tol=1e-12, max_iter=100),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_check_of_more_settings(estimator, check):
     check(estimator)
