@@ -9,6 +9,7 @@ all of them. Conversions that a rival needs are made before the clock runs.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -169,7 +170,9 @@ def installed(target: float, n_jobs: int | None) -> tuple[list[Rival], list[str]
     missing = []
     for kind, library in ((Liblinear, "liblinear-official"), (SnapMl, "snapml")):
         try:
-            found.append(kind())
+            with warnings.catch_warnings():  # what a rival's import has to say is no news to the user
+                warnings.simplefilter("ignore")
+                found.append(kind())
         except ImportError:
             missing.append(library)
     return found, missing

@@ -1,7 +1,6 @@
 """Looking on: verbose lines, scikit-learn's callbacks, interrupts and budgets."""
 
 import signal
-import threading
 import time
 
 import numpy as np
@@ -81,10 +80,6 @@ def test_verbose_prints_a_line_for_each_certificate(capsys):
     assert all("relative gap" in line for line in lines)
 
 
-def interrupt_soon(seconds):
-    threading.Timer(seconds, signal.raise_signal, [signal.SIGINT]).start()
-
-
 @pytest.fixture
 def interrupts_arrive():
     """A shell that starts a job in the background tells it to ignore interrupts."""
@@ -97,8 +92,14 @@ def interrupts_arrive():
 @pytest.mark.parametrize("labels", [LONG_Y, LONG_Y + 2 * (np.arange(200_000) % 2)])
 def test_an_interrupt_leaves_a_certified_model(labels):
     model = PegasosClassifier(solver="pegasos", tol=0.0, max_iter=10**6, n_jobs=2, random_state=0)
-    interrupt_soon(0.5)
-    with pytest.warns(GapWarning, match="interrupted"):
+    heard = []
+
+    def interrupt_once(*certificate):
+        heard.append(certificate)
+        if len(heard) == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    with listening(interrupt_once), pytest.warns(GapWarning, match="interrupted"):
         model.fit(LONG_X, labels)
     assert model.n_steps_ > 0
     assert model.certify(LONG_X, labels).gap == pytest.approx(model.certificate_.gap)

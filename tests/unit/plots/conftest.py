@@ -5,5 +5,4 @@ import pytest
 def plt():
     found = pytest.importorskip("matplotlib.pyplot")
     found.switch_backend("Agg")
-    yield found
-    found.close("all")
+    return found
