@@ -50,15 +50,15 @@ def page(module: ModuleType) -> str:
     """Markdown of one module."""
     lines = [f".. automodule:: {module.__name__}", "   :no-members:", "", f".. currentmodule:: {module.__name__}", ""]
     for name in names(module):
-        is_class = inspect.isclass(getattr(module, name))
+        offered = getattr(module, name)
         lines += (
-            [f".. autoclass:: {name}", "   :members:", "   :inherited-members:", ""]
-            if is_class
-            else [
-                f".. autofunction:: {name}",
-                "",
-            ]
+            [f".. autoclass:: {name}", "   :members:", "   :inherited-members:"]
+            if inspect.isclass(offered)
+            else [f".. autofunction:: {name}"]
         )
+        if module is not pegasos and offered is getattr(pegasos, name, None):
+            lines.append("   :no-index:")  # links lead to the page of the package, which has it too
+        lines.append("")
     return "\n".join([f"# {module.__name__}", "", "```{eval-rst}", *lines, "```", ""])
 
 

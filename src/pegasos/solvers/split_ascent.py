@@ -143,12 +143,13 @@ class SplitAscent(DualAscent):
 
 
 def _threads(problem: Problem) -> int:
-    """How many are worth it; a kernel's rows are not for threads."""
+    """How many are worth it, each with a row at least; a kernel's rows are not for threads."""
     rows = problem.rows
     if not isinstance(rows, Rows) or rows.threads == 1 or rows.n_stored < _fewest_values:
         return 1
+    n = min(rows.threads, rows.n_rows)
     first_gap = float(rows.squared_norms.mean()) * float(problem.cost.mean()) / (problem.lam * problem.total)
-    return rows.threads if first_gap * (rows.threads - 1) <= _largest_first_gap else 1
+    return n if first_gap * (n - 1) <= _largest_first_gap else 1
 
 
 def _parts(problem: Problem, n: int) -> list[Problem]:

@@ -139,6 +139,13 @@ def test_where_rows_disturb_each_other_one_thread_climbs():
     assert isinstance(SplitAscent().start(sorted_problem(lam=0.1), 0), SplitState)
 
 
+def test_no_thread_is_without_a_row():
+    problem = sorted_problem(threads=8, n_rows=3, lam=100.0)
+    state = SplitAscent().start(problem, 0)
+    assert [len(part.alpha) for part in state.parts] == [1, 1, 1]
+    assert run(problem, SplitAscent(), Stop(1e-9, 1000)).status is Status.CERTIFIED
+
+
 @pytest.mark.parametrize("solver", ["auto", "dual"])
 def test_a_classifier_is_certified_in_threads(solver):
     problem = sorted_problem()
