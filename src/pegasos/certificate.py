@@ -29,7 +29,8 @@ class Certificate:
     relative_gap : float
         ``gap / primal`` (0 when the objective is 0); of several problems the largest.
     weight_radius : float
-        The exact solution lies within this distance of the weights: sqrt(2 gap / lam).
+        The exact solution lies within this distance of the weights: sqrt(gap / lam) where they are those of the dual
+        point, and up to sqrt(2 gap / lam) where they are not.
     least_margin : float
         The least sign_i score_i of a row that costs anything: 1 or more where no row costs anything.
     squared_norm : float
@@ -79,10 +80,17 @@ def _relative(gap: float, primal: float) -> float:
     return gap / primal if primal > 0.0 else 0.0
 
 
-def _radius(gap: float, primal: float, dual: float, lam: float) -> float:
-    """sqrt(2 gap / lam), with room for the rounding of the sums: a gap of 0 is not a distance of 0."""
-    rounding = 16.0 * np.finfo(np.float64).eps * (abs(primal) + abs(dual))
-    return math.sqrt(2.0 * (max(gap, 0.0) + rounding) / lam) if math.isfinite(gap) else math.inf
+def _radius(primal: float, dual: float, lam: float, apart: float) -> float:
+    """A bound of |w - w*|, where |w - w(alpha)|^2 is ``apart``, with room for the rounding of the sums.
+
+    |w - w*|^2 + |w(alpha) - w*|^2 is at most 2 gap / lam: halfway between the two is the centre of a ball around w*.
+    """
+    rounding = 16.0 * np.finfo(np.float64).eps * (abs(primal) + abs(dual))  # a gap of 0 is not a distance of 0
+    square = (max(primal - dual, 0.0) + rounding) / lam
+    if not math.isfinite(square):
+        return math.inf
+    halfway = max(0.0, min(0.5 * square, 0.25 * apart))
+    return math.sqrt(halfway) + math.sqrt(square - halfway)
 
 
 def in_percent(relative_gap: float) -> str:
@@ -101,8 +109,9 @@ def certify(problem: Objective, weights: npt.NDArray[np.float64], alpha: Floats)
     with np.errstate(over="ignore", invalid="ignore"):
         losses = problem.losses(weights)
         own_weights, gain = problem.dual_weights(alpha)
-        own_square = losses.square if np.array_equal(own_weights, weights) else problem.square(own_weights)
-        return certificate_of(problem, losses, gain, own_square)
+        if np.array_equal(own_weights, weights):
+            return certificate_of(problem, losses, gain, losses.square, 0.0)
+        return certificate_of(problem, losses, gain, problem.square(own_weights), problem.square(weights - own_weights))
 
 
 def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
@@ -110,7 +119,7 @@ def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.ND
     with np.errstate(over="ignore", invalid="ignore"):
         weights, gain = problem.dual_weights(alpha)
         losses = problem.losses(weights)
-        return certificate_of(problem, losses, gain, losses.square), weights
+        return certificate_of(problem, losses, gain, losses.square, 0.0), weights
 
 
 def dual_point(problem: Objective, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
@@ -167,7 +176,7 @@ def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDAr
         weights, gain = problem.dual_weights(balanced(problem, alpha))
         best = _one_of(*best_intercepts(problem, problem.rows.scores_of(weights)))
         losses = replace(problem, offset=problem.offset + best).losses(weights)
-        certificate = certificate_of(problem, losses, gain, losses.square)
+        certificate = certificate_of(problem, losses, gain, losses.square, 0.0)
     # What rounding has left to the constant column is a part of the scores above, and so of the intercept.
     return certificate, weights, best + problem.rows.constant_score(weights)
 
@@ -228,8 +237,8 @@ def combine(parts: list[Certificate]) -> Certificate:
     )
 
 
-def certificate_of(problem: Objective, losses: Losses, gain: float, dual_square: float) -> Certificate:
-    """The certificate of sums over all rows: of the losses, of the linear term of the dual, and |w(alpha)|^2."""
+def certificate_of(problem: Objective, losses: Losses, gain: float, dual_square: float, apart: float) -> Certificate:
+    """The certificate of sums: of the losses, of the linear term of the dual, |w(alpha)|^2 and |w - w(alpha)|^2."""
     primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square)
     dual = float(gain / problem.total - 0.5 * problem.lam * dual_square)
     gap = primal - dual
@@ -238,7 +247,7 @@ def certificate_of(problem: Objective, losses: Losses, gain: float, dual_square:
         dual=dual,
         gap=gap,
         relative_gap=_relative(gap, primal),
-        weight_radius=_radius(gap, primal, dual, problem.lam),
+        weight_radius=_radius(primal, dual, problem.lam, apart),
         least_margin=losses.least_margin,
         squared_norm=losses.square,
     )

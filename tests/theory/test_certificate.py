@@ -61,23 +61,36 @@ def test_at_the_optimum_rows_beyond_the_margin_are_at_zero_and_violators_at_thei
     assert (found.x[margin < 0.99] >= plain.cost[margin < 0.99] - 1e-4).all()
 
 
-@given(with_dual_points(small_problems()))
-def test_the_weights_of_the_dual_point_are_nearer_by_the_root_of_two(case):
-    problem, _, alpha = case
-    best = optimum_of(problem)
-    certificate, weights = certify_dual(problem, alpha)
-    distance = np.linalg.norm(weights - best.weights)
+@given(with_dual_points(small_problems()), st.sampled_from((0.0, 1e-6, 0.1, 0.5, 1.0)))
+def test_the_exact_weights_lie_within_a_radius_that_shrinks_with_the_distance_to_the_dual_point(case, share):
+    problem, weights, alpha = case
+    plain, best = PlainProblem.of(problem), optimum_of(problem)
+    own = plain.weights_of(alpha)
+    weights = own + share * (weights - own)
+    certificate = certify(problem, weights, alpha)
+    square, apart = max(certificate.gap, 0.0) / problem.lam, np.linalg.norm(weights - own)
+    expected = 0.5 * apart + math.sqrt(max(square - 0.25 * apart**2, 0.0))
+    rounding = 1e-6 * math.sqrt((abs(certificate.primal) + abs(certificate.dual)) / problem.lam)
+    assert certificate.weight_radius == pytest.approx(expected, abs=rounding)
     slack = math.sqrt(2.0 * max(best.primal - best.dual, 0.0) / problem.lam) + 1e-6
-    assert distance <= math.sqrt(max(certificate.gap, 0.0) / problem.lam) + slack
+    assert np.linalg.norm(weights - best.weights) <= certificate.weight_radius + slack
 
 
-def test_the_smaller_radius_is_reached():
-    """One row, x = 1, cost 1, lam = 1 and a dual point of 1/2: |w - w*|^2 is 1/4 and the gap 1/4."""
+def test_the_radius_around_the_weights_of_a_dual_point_is_reached():
+    """One row, x = 1, cost 1, lam = 1 and a dual point of 1/2: the gap is 1/4, and w* = 1 is 1/2 away."""
     problem = problem_of([[1.0]], [1], lam=1.0)
     certificate, weights = certify_dual(problem, np.array([0.5]))
     assert weights[0] == 0.5
     assert optimum_of(problem).weights[0] == pytest.approx(1.0, abs=1e-6)
-    assert certificate.gap == pytest.approx(0.25)
+    assert certificate.weight_radius == pytest.approx(0.5)
+
+
+def test_the_radius_around_other_weights_is_reached():
+    """One row, x = 1, cost 1, lam = 2 and a dual point of 1, which is exact: w* = 1/2, and any w up to 1."""
+    problem = problem_of([[1.0]], [1], lam=2.0)
+    for w in (-3.0, 0.0, 0.4, 1.0):
+        certificate = certify(problem, np.array([w, 0.0]), np.array([1.0]))
+        assert certificate.weight_radius == pytest.approx(abs(w - 0.5), abs=1e-6)
 
 
 @given(with_dual_points(small_problems()), st.integers(0, 2**32))

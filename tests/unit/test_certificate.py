@@ -44,9 +44,9 @@ def test_the_exact_weights_lie_within_the_radius(case):
     certificate = certify(problem, weights, alpha)
     distance = np.linalg.norm(weights - best.weights)
     assert distance <= certificate.weight_radius * (1 + 1e-9) + uncertainty + 1e-7
-    of_the_gap = math.sqrt(2.0 * max(certificate.gap, 0.0) / problem.lam)
+    of_the_gap = math.sqrt(max(certificate.gap, 0.0) / problem.lam)
     of_rounding = math.sqrt(1e-14 * (abs(certificate.primal) + abs(certificate.dual)) / problem.lam)
-    assert of_the_gap <= certificate.weight_radius <= math.hypot(of_the_gap, of_rounding) * (1 + 1e-12)
+    assert of_the_gap <= certificate.weight_radius <= math.sqrt(2.0) * math.hypot(of_the_gap, of_rounding) * (1 + 1e-12)
 
 
 @given(problems_with_any_point())

@@ -168,5 +168,8 @@ def review_of(problem: SourceProblem, weights: npt.NDArray[np.float64], alpha: F
     """The certificates of all problems, by one pass over all rows; and the sums that they are made of."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = problem.sums(weights, alpha)
-        parts = [certificate_of(problem, s.losses, s.gain, inner(s.own_weights, s.own_weights)) for s in found]
+        parts = []
+        for given, (losses, own, gain) in zip(weights, found, strict=True):
+            away = given - own
+            parts.append(certificate_of(problem, losses, gain, inner(own, own), inner(away, away)))
     return Review(combine(parts), weights, alpha), found

@@ -33,7 +33,7 @@ def test_the_fitted_attributes_are_there_and_fit_together():
     assert proof.gap == proof.primal - proof.dual
     assert proof.relative_gap <= 1e-4
     assert len(proof.parts) == 1
-    assert proof.weight_radius == pytest.approx(np.sqrt(2 * proof.gap / 1e-4))
+    assert 1.0 <= proof.weight_radius / np.sqrt(proof.gap / 1e-4) <= np.sqrt(2.0) * (1 + 1e-9)
     assert "proved" in model.status_
     columns = dict(model.trace_)
     assert set(columns) == {"step", "epoch", "seconds", "primal", "dual", "gap"}

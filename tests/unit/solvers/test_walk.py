@@ -103,6 +103,7 @@ def test_the_certificate_is_that_of_all_rows_in_memory():
     assert solution.certificate.primal == pytest.approx(proof.primal, rel=1e-12)
     assert solution.certificate.dual == pytest.approx(proof.dual, rel=1e-12)
     assert solution.certificate.least_margin == pytest.approx(proof.least_margin, rel=1e-12)
+    assert solution.certificate.weight_radius == pytest.approx(proof.weight_radius, rel=1e-9)
 
 
 def test_problems_side_by_side_are_the_problems_one_by_one():
