@@ -2,7 +2,8 @@
 
 pegasos predict model.pegasos new.svm
 pegasos predict model.pegasos new.svm --scores -o scores.tsv
-pegasos predict model.pegasos new.csv --label species --probabilities
+pegasos predict model.pegasos new.csv --probabilities
+pegasos predict model.pegasos test.csv --label species
 pegasos predict model.pegasos X.npy
 
 Where the labels of the file are classes of the model, the accuracy is printed on stderr.
@@ -41,7 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
     model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), labelled=False)
     predictions = model.predict(X)
     columns = _columns(model, X, arguments)
-    is_known = y is not None and bool(np.isin(y, model.classes_).all())
+    are_numbers = [labels.dtype.kind in "fiub" for labels in (y, model.classes_)]
+    is_known = are_numbers[0] == are_numbers[1] and bool(np.isin(y, model.classes_).all())
     accuracy = float((predictions == y).mean()) if is_known else None
     if arguments.json:
         print_json({"predictions": predictions, **columns, "classes": model.classes_, "accuracy": accuracy})
