@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,8 @@ def read_rows_for(
     return X, y
 
 
-def check_folder(*goals: str | Path | None) -> None:
-    """Files that are to be written need a folder; that is noticed before the work, not after it."""
+def check_goals(*goals: str | Path | None, read: Sequence[str | None]) -> None:
+    """Files that are to be written need a folder, and are none that is read: noticed before the work, not after it."""
     for goal in goals:
         if goal is None:
             continue
@@ -87,6 +88,8 @@ def check_folder(*goals: str | Path | None) -> None:
             raise PegasosError(f"the folder of {goal} does not exist; make it first.")
         if Path(goal).is_dir():
             raise PegasosError(f"{goal} is a folder: name a file in it.")
+        if Path(goal).is_file() and any(one and Path(one).exists() and Path(goal).samefile(one) for one in read):
+            raise PegasosError(f"{goal} is read here, and would be lost: name another file.")
 
 
 def _name_or_number(text: str) -> str | int:

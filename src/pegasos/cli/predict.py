@@ -16,9 +16,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from pegasos.cli._files import add_format_options, check_folder, format_options, kinds
+from pegasos.cli._files import add_format_options, check_goals, format_options, kinds
 from pegasos.cli._models import load_model, models, with_rows
 from pegasos.cli._results import label_text, print_json
+from pegasos.errors import PegasosError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Predict, and write."""
     import numpy as np
 
-    check_folder(arguments.output)
+    check_goals(arguments.output, read=(arguments.model, arguments.data, arguments.labels))
+    if arguments.json and arguments.output is not None:
+        raise PegasosError("--json prints on stdout: give it or -o, not both.")
     model = load_model(arguments.model)
     model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), labelled=False)
     predictions = model.predict(X)
@@ -66,8 +69,6 @@ def _columns(model: Any, X: Any, arguments: argparse.Namespace) -> dict[str, Any
 
 
 def _asked(model: Any, method: str, what: str) -> Any:
-    from pegasos.errors import PegasosError
-
     if not hasattr(model, method):
         raise PegasosError(f"the model has no {what}.")
     return getattr(model, method)

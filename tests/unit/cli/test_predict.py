@@ -134,6 +134,13 @@ def test_rows_of_another_kind_get_a_sentence(model, failing, tmp_path):
 def test_what_the_model_has_not_gets_a_sentence(rows, model, failing, tmp_path):
     assert "has no probabilities; train it with --probability." in failing("predict", model, rows, "--probabilities")
     assert "does not exist" in failing("predict", model, rows, "-o", tmp_path / "none" / "p.txt")
+    assert "give it or -o, not both" in failing("predict", model, rows, "--json", "-o", tmp_path / "p.txt")
+
+
+@pytest.mark.parametrize("command", ["predict", "report"])
+def test_what_is_read_is_not_written_over(rows, model, failing, command):
+    for path in (rows, model):
+        assert "is read here, and would be lost" in failing(command, model, rows, "-o", path)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and then nothing", b"\x00\x01\x02", b"{}", b"[1, 2]", b"{"])
