@@ -45,8 +45,9 @@ def test_the_guides_have_examples():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_examples_of_the_pages_run(name):
+def test_the_examples_of_the_pages_run(name, tmp_path, monkeypatch):
     """Blocks with prompts print what they show; the others run."""
+    monkeypatch.chdir(tmp_path)  # some write files
     blocks = re.findall(r"```python\n(.*?)```", PAGES[name].read_text(encoding="utf8"), re.DOTALL)
     names = {}
     for block in (block for block in blocks if ">>>" not in block):
