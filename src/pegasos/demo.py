@@ -113,10 +113,10 @@ def write_report(model: PegasosClassifier, path: Path) -> None:
 def main(folder: str = "demo") -> None:
     """Train on each data set, print the table, write the pictures and the report."""
     pyplot().switch_backend("Agg")  # and a sentence at once, where there is no matplotlib
+    Path(folder).mkdir(parents=True, exist_ok=True)
     print("  ".join(how.format(name) for name, how in _columns))
     models = {name: train(name, X, y) for name, (X, y) in data_sets().items()}
     gaps, boundary, page = (Path(folder) / name for name in ("gap.png", "boundary.png", "report.html"))
-    gaps.parent.mkdir(parents=True, exist_ok=True)
     draw_gaps(models, gaps)
     draw_boundary(boundary)
     write_report(models["breast cancer"], page)

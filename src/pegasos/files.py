@@ -12,8 +12,16 @@ from typing import IO
 
 @contextmanager
 def atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to that takes its name when the block ends well; otherwise nothing has happened."""
+    """A file to write to that takes its name when the block ends well; otherwise nothing has happened.
+
+    What is there and no file, a device or a pipe, is written to and stays what it is; so does a link.
+    """
     goal = Path(path)
+    if goal.exists() and not goal.is_file() and not goal.is_dir():
+        with goal.open("wb") as file:
+            yield file
+        return
+    goal = goal.resolve()
     part = goal.parent / f".{goal.name}.{secrets.token_hex(8)}.part"
     try:
         # "x": a name that nobody has. The system gives it the permissions of a new file, which Python could find out

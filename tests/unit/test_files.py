@@ -45,3 +45,26 @@ def test_writing_changes_nothing_that_other_threads_see(tmp_path, monkeypatch):
     with atomically(tmp_path / "new") as file:
         file.write(b"x")
     assert (tmp_path / "new").read_bytes() == b"x"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # so that opening it for writing does not wait
+    try:
+        with atomically(path) as file:
+            file.write(b"through")
+        assert os.read(reader, 100) == b"through"
+    finally:
+        os.close(reader)
+    assert path.is_fifo()
+
+
+def test_the_file_behind_a_link_is_written_and_the_link_stays(tmp_path):
+    (tmp_path / "behind").write_bytes(b"old")
+    link = tmp_path / "link"
+    link.symlink_to("behind")
+    with atomically(link) as file:
+        file.write(b"new")
+    assert link.is_symlink()
+    assert (tmp_path / "behind").read_bytes() == b"new"

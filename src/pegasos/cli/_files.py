@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +38,11 @@ def format_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"format": arguments.format, **given}
 
 
-def read_rows(path: str, options: dict[str, Any]) -> tuple[Any, Any]:
+def read_rows(path: str, options: dict[str, Any], *, labelled: bool = True) -> tuple[Any, Any]:
     """All rows of a file and their labels; no rows are an error."""
     from pegasos.data import read
 
-    X, y = read(path, **options)
+    X, y = read(path, labelled=labelled, **options)
     if not X.shape[0]:
         raise PegasosError(f"{path} holds no rows.")
     return X, y
@@ -51,15 +53,25 @@ def read_rows_for(
 ) -> tuple[Any, Any]:
     """The rows of a file for a model with so many features; sparse rows may end before the last of them.
 
-    Where they need not be labelled, the labels of a .npy file may be None.
+    Svmlight text without an index 0 may begin with 0 all the same. Where the last feature does not occur either, that
+    cannot be seen, and is said.
     """
-    import numpy as np
     import scipy.sparse as sp
 
-    is_bare = not labelled and path.endswith(".npy") and "labels" not in options
-    X, y = (np.atleast_2d(np.load(path, mmap_mode="r")), None) if is_bare else read_rows(path, options)
+    is_text = False
+    try:
+        X, y = read_rows(path, {"zero_based": False, **options}, labelled=labelled)
+        is_text = "zero_based" not in options
+    except PegasosError:  # it has an index 0, or is no svmlight text, or cannot be read at all
+        X, y = read_rows(path, options, labelled=labelled)
     if sp.issparse(X) and X.shape[1] < n_features:
         X.resize(X.shape[0], n_features)
+        if is_text:
+            print(
+                f"{path}: neither index 0 nor {n_features} occurs; the first feature is taken to have index 1. "
+                "Say --zero-based no, or yes.",
+                file=sys.stderr,
+            )
     if X.shape[1] < n_features or (X.shape[1] > n_features and not or_more):
         raise PegasosError(
             f"{path} has {X.shape[1]} features, but the model has {n_features}: give it rows of the same kind."
@@ -67,8 +79,8 @@ def read_rows_for(
     return X, y
 
 
-def check_folder(*goals: str | Path | None) -> None:
-    """Files that are to be written need a folder; that is noticed before the work, not after it."""
+def check_goals(*goals: str | Path | None, read: Sequence[str | None]) -> None:
+    """Files that are to be written need a folder, and are none that is read: noticed before the work, not after it."""
     for goal in goals:
         if goal is None:
             continue
@@ -76,6 +88,8 @@ def check_folder(*goals: str | Path | None) -> None:
             raise PegasosError(f"the folder of {goal} does not exist; make it first.")
         if Path(goal).is_dir():
             raise PegasosError(f"{goal} is a folder: name a file in it.")
+        if Path(goal).is_file() and any(one and Path(one).exists() and Path(goal).samefile(one) for one in read):
+            raise PegasosError(f"{goal} is read here, and would be lost: name another file.")
 
 
 def _name_or_number(text: str) -> str | int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,14 +79,15 @@ def _from_zip(path: str) -> Any:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except zipfile.BadZipFile as error:
-        raise PegasosError(f"{path} is damaged: {error}.") from error
-    if "contents.json" in names or "coef.npy" not in names:
-        from pegasos import load
+        if "contents.json" not in names and "coef.npy" in names:
+            with np.load(path, allow_pickle=False) as arrays:
+                parts = {name: arrays[name] for name in ("coef", "intercept", "classes") if name in arrays}
+            return _weights(path, parts)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise PegasosError(f"{path} is damaged: {str(error).rstrip('.')}.") from error
+    from pegasos import load
 
-        return load(path)
-    with np.load(path, allow_pickle=False) as arrays:
-        return _weights(path, {name: arrays[name] for name in ("coef", "intercept", "classes") if name in arrays})
+    return load(path)
 
 
 def _from_json(path: str) -> Any:

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     print_table(
         ("solver", "seconds", "times ours", "above the optimum", "reached"),
         [
-            (o.name, f"{o.seconds:.4f}", f"{o.seconds / ours:.2g}", f"{o.above:.1e}", "yes" if o.reached else "no")
+            (o.name, f"{o.seconds:.4f}", f"{o.seconds / ours:.2f}", f"{o.above:.1e}", "yes" if o.reached else "no")
             for o in outcomes
         ],
     )
@@ -122,6 +122,8 @@ class _Judge:
             begun = perf_counter()
             try:
                 result = rival.fit(prepared, self.data, setting)
+            except PegasosError:  # what was given is wrong, and no race
+                raise
             except (ValueError, ArithmeticError, RuntimeError):  # it gave up
                 return Outcome(rival.name, False, perf_counter() - begun, float("inf"), setting)
             seconds = perf_counter() - begun

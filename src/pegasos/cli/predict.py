@@ -2,7 +2,8 @@
 
 pegasos predict model.pegasos new.svm
 pegasos predict model.pegasos new.svm --scores -o scores.tsv
-pegasos predict model.pegasos new.csv --label species --probabilities
+pegasos predict model.pegasos new.csv --probabilities
+pegasos predict model.pegasos test.csv --label species
 pegasos predict model.pegasos X.npy
 
 Where the labels of the file are classes of the model, the accuracy is printed on stderr.
@@ -15,9 +16,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from pegasos.cli._files import add_format_options, check_folder, format_options, kinds
+from pegasos.cli._files import add_format_options, check_goals, format_options, kinds
 from pegasos.cli._models import load_model, models, with_rows
 from pegasos.cli._results import label_text, print_json
+from pegasos.errors import PegasosError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,12 +38,15 @@ def run(arguments: argparse.Namespace) -> None:
     """Predict, and write."""
     import numpy as np
 
-    check_folder(arguments.output)
+    check_goals(arguments.output, read=(arguments.model, arguments.data, arguments.labels))
+    if arguments.json and arguments.output is not None:
+        raise PegasosError("--json prints on stdout: give it or -o, not both.")
     model = load_model(arguments.model)
     model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), labelled=False)
     predictions = model.predict(X)
     columns = _columns(model, X, arguments)
-    is_known = y is not None and bool(np.isin(y, model.classes_).all())
+    are_numbers = [labels.dtype.kind in "fiub" for labels in (y, model.classes_)]
+    is_known = are_numbers[0] == are_numbers[1] and bool(np.isin(y, model.classes_).all())
     accuracy = float((predictions == y).mean()) if is_known else None
     if arguments.json:
         print_json({"predictions": predictions, **columns, "classes": model.classes_, "accuracy": accuracy})
@@ -64,8 +69,6 @@ def _columns(model: Any, X: Any, arguments: argparse.Namespace) -> dict[str, Any
 
 
 def _asked(model: Any, method: str, what: str) -> Any:
-    from pegasos.errors import PegasosError
-
     if not hasattr(model, method):
         raise PegasosError(f"the model has no {what}.")
     return getattr(model, method)

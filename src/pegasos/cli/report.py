@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pegasos.cli._files import add_format_options, check_folder, format_options, kinds
+from pegasos.cli._files import add_format_options, check_goals, format_options, kinds
 from pegasos.cli._models import load_model, models, with_rows
 
 
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pegasos.report import write
 
     output = arguments.output or Path(arguments.model).with_suffix(".html").name
-    check_folder(output)
+    check_goals(output, read=(arguments.model, arguments.data, arguments.labels))
     model = load_model(arguments.model)
     model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments))
     write(model, X, y, output, title=arguments.title)

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from pegasos.cli._files import add_format_options, check_folder, format_options, kinds, read_rows, read_rows_for
+from pegasos.cli._files import add_format_options, check_goals, format_options, kinds, read_rows, read_rows_for
 from pegasos.cli._parameters import add_parameter_options, model_of, option_of
 from pegasos.cli._progress import shown_progress
 from pegasos.cli._results import accuracy_of, certificate_values, label_text, print_json, print_prose
@@ -127,10 +127,8 @@ class _Training:
 
 def _check(arguments: argparse.Namespace, output: str) -> None:
     """What can be known to fail before the work does."""
-    check_folder(output, arguments.report, arguments.checkpoint)
-    for goal in (output, arguments.report):
-        if goal is not None and Path(goal).exists() and Path(goal).samefile(arguments.data):
-            raise PegasosError(f"{goal} is the file of the rows, which would be lost: name another file.")
+    read = arguments.data, arguments.labels, arguments.test
+    check_goals(output, arguments.report, arguments.checkpoint, read=read)
     if arguments.test is not None and not Path(arguments.test).is_file():
         raise PegasosError(f"{arguments.test} cannot be read: there is no such file.")
     if arguments.hold_out is not None and arguments.test is not None:

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pegasos.cli._files import add_format_options, check_folder, format_options, kinds, read_rows
+from pegasos.cli._files import add_format_options, check_goals, format_options, kinds, read_rows
 from pegasos.cli._results import print_json, table
 from pegasos.errors import PegasosError
 from pegasos.files import atomically
@@ -52,7 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
         random_state=arguments.seed,
         verbose=0 if arguments.quiet or arguments.json else 1,
     )
-    check_folder(arguments.output, arguments.leaderboard, arguments.picture)
+    goals = arguments.output, arguments.leaderboard, arguments.picture
+    check_goals(*goals, read=(arguments.data, arguments.labels))
+    if arguments.picture is not None:
+        _check_kind(arguments.picture)
     auto.fit(*read_rows(arguments.data, format_options(arguments)))
     if arguments.output is not None:
         auto.save(arguments.output)
@@ -66,7 +69,25 @@ def run(arguments: argparse.Namespace) -> None:
         from pegasos.tuning.pictures import draw_search
 
         with atomically(arguments.picture) as file:
-            draw_search(auto).savefig(file, dpi=150, format=arguments.picture.suffix[1:] or "png")
+            draw_search(auto).savefig(file, dpi=150, format=_kind_of(arguments.picture))
+
+
+def _check_kind(picture: Path) -> None:
+    """Whether such a picture can be drawn is known before the search."""
+    from pegasos.plots._style import pyplot
+
+    pyplot()  # a sentence, where there is no matplotlib
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if _kind_of(picture) not in kinds:
+        raise PegasosError(
+            f"--picture must be a file such as search.png, of {', '.join(sorted(kinds))}; got {picture}."
+        )
+
+
+def _kind_of(picture: Path) -> str:
+    return picture.suffix[1:].lower() or "png"
 
 
 def seconds_of(text: str) -> float:

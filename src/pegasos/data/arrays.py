@@ -17,6 +17,7 @@ from pegasos.data.origin import Origin, reason
 from pegasos.data.source import Block, FileBlocks, Matrix, csr_of, even_starts, is_sound, rows_between
 from pegasos.errors import PegasosError
 
+Labels = str | os.PathLike[str] | bool | None  # of the truth values, False alone
 _csr_parts = ("data", "indices", "indptr", "shape")
 # Of broken files, which numpy and zipfile promise no type for: errors of Python's tokenizer and of zlib are among them.
 _unreadable = Exception
@@ -54,25 +55,27 @@ class MappedSource(FileBlocks):
         return Block(X, self._y[begin:end])
 
 
-def open_npy(
-    origin: Origin, *, labels: str | os.PathLike[str] | None = None, block_bytes: int = default_block_bytes
-) -> MappedSource:
-    """X of one file, its labels of another."""
+def open_npy(origin: Origin, *, labels: Labels = None, block_bytes: int = default_block_bytes) -> MappedSource:
+    """X of one file, its labels of another; False: there are none."""
     if labels is None:
         raise PegasosError(f"{origin.name} holds X alone: give the file of the labels, labels='y.npy'.")
-    X, y = (_load(path, name) for path, name in ((origin.path, origin.name), (Path(labels), str(labels))))
-    return MappedSource(origin, X, y, block_bytes)
+    X = _load(origin.path, origin.name)
+    return MappedSource(origin, X, _labels_of(X, labels), block_bytes)
 
 
-def open_npz(
-    origin: Origin, *, labels: str | os.PathLike[str] | None = None, block_bytes: int = default_block_bytes
-) -> MappedSource:
-    """X and y of one file, or y of another; in the place of X may be what scipy's save_npz writes."""
+def open_npz(origin: Origin, *, labels: Labels = None, block_bytes: int = default_block_bytes) -> MappedSource:
+    """X and y of one file, or y of another; False: none but its own. X may be what scipy's save_npz writes."""
     members = _Members(origin)
     if "y" not in members.names and labels is None:
         raise PegasosError(f"{origin.name} holds no y: add it, or give the file of the labels, labels='y.npy'.")
     X = members["X"] if "X" in members.names else _csr_matrix(origin, members)
-    return MappedSource(origin, X, members["y"] if labels is None else _load(Path(labels), str(labels)), block_bytes)
+    y = members["y"] if "y" in members.names and not labels else _labels_of(X, labels)
+    return MappedSource(origin, X, y, block_bytes)
+
+
+def _labels_of(X: Matrix, labels: Any) -> npt.NDArray[Any]:
+    """Those of a file; NaN where there are none."""
+    return np.full(X.shape[:1], np.nan) if labels is False else _load(Path(labels), str(labels))
 
 
 def _csr_matrix(origin: Origin, members: _Members) -> sp.csr_matrix:

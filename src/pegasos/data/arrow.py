@@ -36,7 +36,7 @@ class ParquetSource(TableSource):
         try:
             # A file of its own for each call: readers are not made for several threads.
             with parquet.ParquetFile(self.origin.path, metadata=self._metadata) as file:
-                table = file.read_row_group(self._groups[k], columns=[*self.features, self.label])
+                table = file.read_row_group(self._groups[k], columns=[*self.features, *self.labels])
         except (OSError, ValueError) as error:
             place = f"{self.origin.name}, row group {self._groups[k]}"
             raise PegasosError(f"{place}: it cannot be read: {reason(error)}.") from error

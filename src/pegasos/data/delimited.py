@@ -78,7 +78,7 @@ class CsvSource(TableSource):
         for place, text in self._file.blocks(begin):
             table = self._table(text, starts[-1])
             if table.num_rows:
-                kind = max(kind, _kind_of(table[self.label]))
+                kind = max([kind, *(_kind_of(table[name]) for name in self.labels)])
                 self.block_of(table, starts[-1])
                 self._places.append((place, len(text)))
                 starts.append(starts[-1] + table.num_rows)
@@ -87,15 +87,16 @@ class CsvSource(TableSource):
     def _read(self, k: int) -> Block:
         table = self._table(self._file.read(*self._places[k]), int(self.starts[k]))
         block = self.block_of(table, int(self.starts[k]))
-        labels = table[self.label].cast(self._kind)
-        return block if self._kind == "string" else Block(block.X, labels.to_numpy())
+        if not self.labels or self._kind == "string":
+            return block
+        return Block(block.X, table[self.labels[0]].cast(self._kind).to_numpy())
 
     def _table(self, text: bytes, first_row: int) -> Any:
         import pyarrow as pa
 
         reader = pyarrow("csv", self.origin)
         value = pa.from_numpy_dtype(self.dtype)
-        types = {**{name: value for name in self.features}, self.label: pa.string()}
+        types = dict.fromkeys(self.features, value) | dict.fromkeys(self.labels, pa.string())
         try:
             # One thread: only then does an error say which row it is in.
             table = reader.read_csv(
@@ -106,7 +107,8 @@ class CsvSource(TableSource):
             )
         except pa.ArrowInvalid as error:
             raise PegasosError(self._sentence(reason(error), first_row)) from None
-        self._refuse_odd_labels(table[self.label], first_row)
+        for name in self.labels:
+            self._refuse_odd_labels(table[name], first_row)
         return table
 
     def _refuse_odd_labels(self, column: Any, first_row: int) -> None:

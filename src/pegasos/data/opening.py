@@ -30,6 +30,7 @@ _openers: dict[str, Callable[..., Blocks]] = {
 }
 _formats = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _formats |= {".npy": "npy", ".npz": "npz"}
+_of_labels = {"csv": "label", "parquet": "label", "arrow": "label", "npy": "labels", "npz": "labels"}
 
 
 def open_source(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Blocks:
@@ -52,6 +53,8 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
         npy        labels (the path of the other file), block_bytes
         npz        labels (where it holds no y), block_bytes; it holds X, or what scipy's save_npz writes
         =========  ========================================================================================
+
+        With label=False, or labels=False, there are no labels: y is NaN.
 
     Returns
     -------
@@ -89,13 +92,17 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
     return _openers[kind](Origin(file.absolute(), str(path), stamp, _fingerprint(file, kind, options)), **options)
 
 
-def read(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> tuple[Any, npt.NDArray[Any]]:
+def read(
+    path: str | os.PathLike[str], *, format: str | None = None, labelled: bool = True, **options: Any
+) -> tuple[Any, npt.NDArray[Any]]:
     """All rows of a file and their labels, in memory.
 
     Parameters
     ----------
     path : path of the file
         Of any kind that `open_source` knows; svmlight text may be compressed.
+    labelled : bool
+        Whether the rows must have labels; otherwise a table is read without, unless `label` or `labels` is given.
     format, **options
         As of `open_source`.
 
@@ -103,6 +110,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
     -------
     X : array or CSR matrix of shape (n_rows, n_features)
     y : array of shape (n_rows,)
+        NaN where there are no labels.
 
     Examples
     --------
@@ -116,8 +124,12 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, **options: 
     """
     file = Path(path)
     stamp_of(file)
-    if not _is_cache(file) and _format_of(file, format, options) == "svmlight":
-        return read_svmlight(path, **{name: value for name, value in options.items() if name != "block_bytes"})
+    if not _is_cache(file):
+        kind = _format_of(file, format, options)
+        if kind == "svmlight":
+            return read_svmlight(path, **{name: value for name, value in options.items() if name != "block_bytes"})
+        if not labelled:
+            options = {_of_labels[kind]: False, **options}
     source = open_source(path, format=format, **options)
     blocks = list(source)
     if not blocks:
@@ -212,5 +224,5 @@ def _format_of(file: Path, given: str | None, options: dict[str, Any]) -> str:
 
 def _fingerprint(file: Path, kind: str, options: dict[str, Any]) -> str:
     """What tells the file, the file of its labels, and how they are read from others."""
-    files = [file, *(Path(options[name]) for name in ("labels",) if options.get(name) is not None)]
+    files = [file, *(Path(options[name]) for name in ("labels",) if options.get(name))]
     return digest(kind, *map(stamp_of, files), repr(sorted((name, str(value)) for name, value in options.items())))

@@ -14,7 +14,7 @@ from pegasos.data.origin import Origin
 from pegasos.data.source import Block, FileBlocks
 from pegasos.errors import PegasosError
 
-Label = str | int | None
+Label = str | int | bool | None  # of the truth values, False alone
 
 
 class TableSource(FileBlocks):
@@ -25,8 +25,8 @@ class TableSource(FileBlocks):
     origin : Origin
     names : sequence of str
         The columns of the file.
-    label : str or int
-        The name or the number of the column with the labels; -1 is the last.
+    label : str, int or False
+        The name or the number of the column with the labels; -1 is the last. False: there is none, and y is NaN.
     features : sequence of str, optional
         The columns that X is made of, in this order; default: all but the label.
     """
@@ -38,9 +38,9 @@ class TableSource(FileBlocks):
         name, n_times = Counter(names).most_common(1)[0]
         if n_times > 1:
             raise PegasosError(f"{origin.name}: several columns are called {name!r}: rename them.")
-        self.label = _column(origin.name, names, label)
-        self.features = list(features) if features is not None else [name for name in names if name != self.label]
-        others = {*names} - {self.label}
+        self.labels = [] if label is False else [_column(origin.name, names, label)]  # the columns of labels
+        self.features = list(features) if features is not None else [name for name in names if name not in self.labels]
+        others = {*names} - {*self.labels}
         unknown = [name for name in self.features if name not in others]
         if unknown:
             raise PegasosError(f"{origin.name}: {unknown[0]!r} is no column of features; {_listed(names)}.")
@@ -52,10 +52,13 @@ class TableSource(FileBlocks):
         for j, name in enumerate(self.features):
             self._refuse_nulls(table[name], name, first_row)
             X[:, j] = table[name].to_numpy()
-        self._refuse_nulls(table[self.label], self.label, first_row)
-        return Block(X, self._labels_of(table[self.label]))
+        y: npt.NDArray[Any] = np.full(len(X), np.nan)
+        for name in self.labels:
+            self._refuse_nulls(table[name], name, first_row)
+            y = self._labels_of(table[name], name)
+        return Block(X, y)
 
-    def _labels_of(self, column: Any) -> npt.NDArray[Any]:
+    def _labels_of(self, column: Any, name: str) -> npt.NDArray[Any]:
         import pyarrow as pa
 
         if pa.types.is_dictionary(column.type):
@@ -64,7 +67,7 @@ class TableSource(FileBlocks):
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             return labels.astype(str)
         if labels.dtype.kind not in "fiub":
-            raise PegasosError(f"{self.origin.name}: labels must be numbers or texts; {self.label!r} is {column.type}.")
+            raise PegasosError(f"{self.origin.name}: labels must be numbers or texts; {name!r} is {column.type}.")
         return labels
 
     def _refuse_nulls(self, column: Any, name: str, first_row: int) -> None:

@@ -86,8 +86,11 @@ class SolversDisplay:
             raise PegasosError(f"by must be one of {', '.join(map(repr, _words))}, got {by!r}.")
         curves = {}
         for name, trace in traces.items():
-            primal = style.above_zero(trace["primal"])
-            curves[name] = (np.asarray(trace[by]), np.asarray(trace["gap"]) / primal)
+            try:
+                primal = style.above_zero(trace["primal"])
+                curves[name] = (np.asarray(trace[by]), np.asarray(trace["gap"]) / primal)
+            except (TypeError, KeyError, IndexError, ValueError) as error:
+                raise PegasosError(f"{name}: a trace has the columns {by}, primal and gap; got others.") from error
         return cls(curves, xlabel=_words[by])
 
     @classmethod

@@ -35,7 +35,7 @@ class Report:
         """Write the page to a file, whole or not at all, and return its path."""
         goal = check_path(path)
         with atomically(goal) as file:
-            file.write(self.html.encode("utf-8"))
+            file.write(self.html.encode("utf-8", "replace"))  # names of files may be no text
         return goal
 
     def __repr__(self) -> str:

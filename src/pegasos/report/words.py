@@ -50,8 +50,8 @@ def verdict(subject: Subject) -> Verdict:
     what = f"sum of the objectives of {problems} problems" if problems > 1 else "objective"
     explanation = (
         "Training means to look for the weights with the least objective: the mean loss on the training rows, and a "
-        f"price for large weights. The {what} reached is {number(proof.primal)}. No weights at all can come below "
-        f"{number(proof.dual)}: that bound was computed from the data, by code in which the training has no part. So "
+        f"price for large weights. The {what} reached is {proof.primal:.7g}. No weights at all can come below "
+        f"{proof.dual:.7g}: that bound was computed from the data, by code in which the training has no part. So "
         f"this model is{each} at most {near} above the best one that exists for these data and parameters. Whether the "
         "data and parameters are good is another question, which the results below answer."
     )

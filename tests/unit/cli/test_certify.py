@@ -74,5 +74,17 @@ def test_what_is_missing_or_does_not_fit_gets_a_sentence(rows, weights, failing,
     assert "tol must be None or a number of at least 0" in failing("certify", weights, rows, "--C", "1", "--tol", "-1")
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_damaged_weights_get_a_sentence(rows, failing, tmp_path, save):
+    path = tmp_path / "w.npz"
+    save(path, coef=np.random.default_rng(0).random((1, 6)), intercept=[0.0])
+    sound = path.read_bytes()
+    damaged = bytearray(sound)
+    for place in range(90, 130):
+        damaged[place] ^= 0xFF
+    path.write_bytes(damaged)
+    assert f"{path} is damaged" in failing("certify", path, rows, "--lam", "1")
+
+
 def test_a_tol_of_zero_is_not_the_default(rows, model):
     assert main(["certify", model, rows, "--tol", "0"]) == 1

@@ -87,3 +87,8 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(tmp_path):
     command = f"{sys.executable} {script} | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (141, "line\n", "")
+
+
+def test_a_folder_that_cannot_be_made_is_noticed_before_the_demo(rows, failing):
+    pytest.importorskip("matplotlib")
+    assert "File exists" in failing("demo", rows)

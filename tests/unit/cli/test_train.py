@@ -1,6 +1,10 @@
 """The command ``pegasos train``."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -133,7 +137,7 @@ def test_an_interrupt_before_there_is_a_model_writes_nothing(rows, tmp_path, mon
         (["--prior", "none.pegasos"], "none.pegasos: No such file or directory."),
         (["--report", "none/report.html"], "the folder of none/report.html does not exist; make it first."),
         (["-o", "@rows/m.pegasos"], "rows.svm/m.pegasos does not exist; make it first."),
-        (["-o", "@rows"], "is the file of the rows, which would be lost"),
+        (["-o", "@rows"], "is read here, and would be lost"),
         (["-o", "."], ". is a folder: name a file in it."),
         (["--format", "xml"], "format must be one of svmlight, "),
         (["--label", "x"], "is read as svmlight, whose options are"),
@@ -170,3 +174,16 @@ def test_a_file_that_cannot_be_trained_on_gets_a_sentence(failing, tmp_path, tex
 def test_a_file_that_is_not_there_or_no_file_gets_a_sentence(failing, tmp_path):
     assert "No such file" in failing("train", tmp_path / "none.svm", "-o", tmp_path / "m.pegasos")
     assert "is a folder or a device" in failing("train", tmp_path, "-o", tmp_path / "m.pegasos")
+
+
+def test_a_name_that_is_no_text_is_printed_as_it_is(rows, tmp_path):
+    name = os.fsencode(tmp_path) + b"/rows\xff.svm"
+    try:
+        shutil.copyfile(rows, name)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    command = [sys.executable, "-m", "pegasos", "train", name, "--lam", "0.01", "--quiet", "--report", "page.html"]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"model    rows\xff.svm.pegasos\n" in done.stdout
+    assert "rows?.svm" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -60,3 +60,11 @@ def test_a_file_that_is_not_there_gets_a_sentence(tmp_path, capsys):
 def test_a_folder_that_is_not_there_is_noticed_before_the_search(rows, tmp_path, capsys):
     assert main(["tune", str(rows), "--picture", str(tmp_path / "none" / "search.png")]) == 2
     assert "does not exist" in capsys.readouterr().err
+
+
+def test_a_picture_that_cannot_be_drawn_and_a_file_that_would_be_lost_are_noticed_before_the_search(rows, capsys):
+    pytest.importorskip("matplotlib")
+    assert main(["tune", str(rows), "--picture", "search.doc"]) == 2
+    assert "--picture must be a file such as search.png" in capsys.readouterr().err
+    assert main(["tune", str(rows), "--leaderboard", str(rows)]) == 2
+    assert "would be lost" in capsys.readouterr().err

@@ -87,3 +87,9 @@ def test_what_cannot_be_drawn_gets_a_sentence(tmp_path):
             SolversDisplay.from_results(broken, "a9a")
     with pytest.raises(PegasosError, match="by must be one of"):
         SolversDisplay.from_estimators(model, by="hours")
+
+
+@pytest.mark.parametrize("trace", [3, {"gap": [1.0]}, {"seconds": [1.0], "primal": ["?"], "gap": [1.0]}])
+def test_what_is_no_trace_gets_a_sentence(trace):
+    with pytest.raises(PegasosError, match="mine: a trace has the columns seconds, primal and gap"):
+        SolversDisplay.from_traces({"mine": trace})

@@ -345,3 +345,10 @@ def test_a_file_is_written_whole_or_not_at_all(model, cancer, tmp_path):
         with pytest.raises(PegasosError, match=sentence):
             model.report(*cancer, wrong)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_bound_is_told_from_the_objective_in_words(model, cancer):
+    found = re.search(r"reached is ([\d.e-]+\d)\. .*? come below ([\d.e-]+): ", model.report(*cancer).html)
+    primal, dual = map(float, found.groups())
+    assert primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+    assert dual == pytest.approx(model.certificate_.dual, rel=1e-6)
