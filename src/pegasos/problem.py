@@ -19,7 +19,7 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 
 Floats = npt.NDArray[np.floating[Any]]
-_negligible = 1e-10  # of the objective: rounding below this is not counted
+negligible = 1e-10  # of the objective: rounding below this is not counted
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
 
 
@@ -138,7 +138,7 @@ class Rows:
             return 0.0
         off = float(np.finfo(np.float64).eps) * (4.0 + float(np.sqrt(self.n_rows)))
         length, mu = float(np.sqrt(self.square(weights))), problem.lam * problem.total
-        if off * problem.reach * (length + 0.5 * off * problem.reach / mu) <= _negligible * gain:
+        if off * problem.reach * (length + 0.5 * off * problem.reach / mu) <= negligible * gain:
             return 0.0
         reach = off * inner(np.clip(alpha, 0.0, problem.cost), np.sqrt(self.squared_norms))
         return reach * (length + 0.5 * reach / mu)
@@ -158,7 +158,7 @@ class Rows:
         if square == 0.0:
             return 0.0
         off = self.scores_off * float(np.sqrt(square))
-        if off * problem.reach <= _negligible * (total + 0.5 * problem.lam * problem.total * square):
+        if off * problem.reach <= negligible * (total + 0.5 * problem.lam * problem.total * square):
             return 0.0
         margins = problem.sign * (self.scores_of(weights) + problem.offset)
         farthest = np.maximum(0.0, 1.0 - margins + off * np.sqrt(self.squared_norms))
