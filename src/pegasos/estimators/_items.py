@@ -134,7 +134,7 @@ def _variance(X: Any, weights: npt.NDArray[np.float64] | None) -> float:
         return 0.0
     mean = float(counts @ sums) / total
     mean_square = float(counts @ square_sums) / total
-    if not np.isfinite(mean_square):
+    if np.isinf(mean_square) and np.isfinite(sums).all():  # NaN and infinity are refused by others
         raise PegasosError(
             "gamma='scale' needs the variance of X, which exceeds every number of 64 bits; scale X down."
         )
