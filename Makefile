@@ -4,6 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
 
+# What is run with a wheel: scikit-learn's checks, and the estimators.
+WHEEL_TESTS := tests/contract/test_online.py tests/contract/test_scikit_learn.py
+VERSION_TESTS := tests/contract/test_auto.py $(WHEEL_TESTS) tests/unit/estimators tests/unit/test_certificate.py
+FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib optuna
+
+CLEAN := env PATH=$(CURDIR)/build/clean/bin
+
+.PHONY: sdist wheel test-oldest test-newest audit
 .PHONY: help demo test test-slow sanitize fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
@@ -18,6 +26,10 @@ help:
 	@echo "make lint                 ruff, mypy, clang-format, import-linter, stubs"
 	@echo "make format               rewrite the sources in the house style"
 	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
+	@echo "make sdist                the source archive, built twice: the same bytes"
+	@echo "make wheel                the wheel, tried in an environment without a compiler"
+	@echo "make test-oldest          contract and estimators with the oldest versions allowed; test-newest: with betas"
+	@echo "make audit                known vulnerabilities of what is installed; asks PyPI"
 	@echo "make docs                 the site, into build/docs; no warning, no dead link"
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
@@ -62,6 +74,10 @@ $(VENV)/.bench: $(VENV)/.installed
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+$(VENV)/.supply: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group supply
 	@touch $@
 
 demo: $(VENV)/.demo
@@ -161,6 +177,43 @@ experiments-probabilities: $(VENV)/.installed
 
 experiments-transfer: $(VENV)/.demo
 	$(BIN)/python -m experiments.transfer
+
+# The time in the archive is that of the last commit, so that a second build has the same bytes.
+sdist: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+sdist: $(VENV)/.supply
+	rm -rf build/again dist/*.tar.gz
+	$(BIN)/python -m build --sdist --outdir dist .
+	$(BIN)/python -m build --sdist --outdir build/again .
+	for archive in dist/*.tar.gz; do cmp $$archive build/again/$$(basename $$archive) || exit 1; sha256sum $$archive; done
+
+build/.wheel: $(VENV)/.supply $(CPP) $(shell find src -name '*.py')
+	rm -f dist/*.whl && mkdir -p build
+	$(BIN)/python -m build --wheel --outdir dist .
+	@touch $@
+
+# The wheel is tried where there is no compiler: nothing but the new environment is on the path.
+wheel: build/.wheel
+	$(PYTHON) -m venv --clear build/clean
+	$(CLEAN) python -m pip install --quiet --only-binary :all: dist/*.whl pytest pytest-xdist hypothesis
+	$(CLEAN) python -c "import shutil; assert not any(map(shutil.which, ['cc', 'c++', 'gcc', 'g++', 'clang']))"
+	$(CLEAN) python -c "import pegasos; print(pegasos.PegasosClassifier().fit([[0.0], [1.0]], [0, 1]).status_)"
+	$(CLEAN) python -m pytest -q -m "not slow" $(WHEEL_TESTS)
+
+# The oldest versions that the project file allows, and the newest that there are, betas too.
+test-oldest: build/.wheel
+	$(PYTHON) -m venv --clear build/oldest
+	build/oldest/bin/python -m pip install --quiet --only-binary :all: --constraint tests/oldest.txt dist/*.whl $(FEW_TOOLS)
+	build/oldest/bin/python -m pytest -q -m "not slow" $(VERSION_TESTS)
+
+test-newest: build/.wheel
+	$(PYTHON) -m venv --clear build/newest
+	build/newest/bin/python -m pip install --quiet --only-binary :all: --pre dist/*.whl $(FEW_TOOLS)
+	build/newest/bin/python -m pytest -q -m "not slow" $(VERSION_TESTS)
+
+# Asks the vulnerability service of PyPI, so it is no part of `make lint`.
+audit: $(VENV)/.supply
+	$(BIN)/python -m pip freeze --exclude-editable > build/installed.txt
+	$(BIN)/python -m pip_audit --progress-spinner off --strict --no-deps --disable-pip --requirement build/installed.txt
 
 clean:
 	rm -rf $(VENV) $(SANITIZED) build dist

@@ -35,6 +35,8 @@ class Certificate:
         The least sign_i score_i of a row that costs anything: 1 or more where no row costs anything.
     squared_norm : float
         |w|^2.
+    rounding : float
+        How much of ``primal`` is room for the rounding of scores; 0 where that is less than 1e-10 of it.
     parts : tuple of Certificate
         One for each binary problem when there are several.
 
@@ -52,6 +54,7 @@ class Certificate:
     weight_radius: float
     least_margin: float = math.inf
     squared_norm: float = 0.0
+    rounding: float = 0.0
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
@@ -70,6 +73,7 @@ class Certificate:
         return math.isfinite(self.primal) and math.isfinite(self.dual)
 
 
+_rounded = 1e-10  # of the primal: what sums of doubles may be off by
 _indefinite = 1e-6  # of the primal: more than rounding
 
 
@@ -233,14 +237,18 @@ def combine(parts: list[Certificate]) -> Certificate:
         weight_radius=math.sqrt(math.fsum(part.weight_radius**2 for part in parts)),
         least_margin=min(part.least_margin for part in parts),
         squared_norm=math.fsum(part.squared_norm for part in parts),
+        rounding=math.fsum(part.rounding for part in parts),
         parts=tuple(parts),
     )
 
 
 def certificate_of(problem: Objective, losses: Losses, gain: float, dual_square: float, apart: float) -> Certificate:
     """The certificate of sums: of the losses, of the linear term of the dual, |w(alpha)|^2 and |w - w(alpha)|^2."""
-    primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square)
+    rounding = float(losses.rounding / problem.total)
+    primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square) + rounding
     dual = float(gain / problem.total - 0.5 * problem.lam * dual_square)
+    if 0.0 < dual - primal <= _rounded * primal:
+        dual = primal  # a lower bound less than what rounding makes of it is one, too
     gap = primal - dual
     return Certificate(
         primal=primal,
@@ -250,4 +258,5 @@ def certificate_of(problem: Objective, losses: Losses, gain: float, dual_square:
         weight_radius=_radius(primal, dual, problem.lam, apart),
         least_margin=losses.least_margin,
         squared_norm=losses.square,
+        rounding=rounding,
     )

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.problem import Floats, Losses, Rows, constant, inner
+from pegasos.problem import Floats, Losses, Rows, constant, inner, negligible
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,17 @@ class JointProblem:
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |W|^2."""
-        return Losses(*_core.joint_losses(self.native, self.laid_out(weights)), self.square(weights))
+        total, least = _core.joint_losses(self.native, self.laid_out(weights))
+        square = self.square(weights)
+        return Losses(total, least, square, self._rounding(total, square))
+
+    def _rounding(self, total: float, square: float) -> float:
+        """As of `Rows`; a margin is the difference of two scores, each summed up one value after the other."""
+        squares = float(np.einsum("i,i", self.cost, self.rows.squared_norms))
+        reach = float(np.sqrt(np.sum(self.cost) * squares * square)) if square > 0.0 else 0.0
+        rounding = 8.0 * self.rows.scores_off * reach
+        is_nothing = rounding <= negligible * (total + 0.5 * self.lam * self.total * square)
+        return 0.0 if is_nothing else rounding
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|W|^2."""

@@ -121,6 +121,7 @@ class SourceProblem:
     def sums(self, weights: npt.NDArray[np.float64], alpha: Floats) -> list[Sums]:
         """One pass over all rows: what these weights cost, and what this dual point proves."""
         losses, least = np.zeros(self.n_problems), np.full(self.n_problems, np.inf)
+        rounding = np.zeros(self.n_problems)
         own, gains = np.zeros(self.weights_shape), np.zeros(self.n_problems)
         share = np.empty(self.weights_shape[1])
         everything = range(self.n_blocks)
@@ -128,16 +129,16 @@ class SourceProblem:
         for block in everything:
             piece = self.window.piece(block, whole=True)
             for k in range(self.n_problems):
-                native = self.part(piece.rows, self.span(block), k).native
-                loss, margin = _core.losses(native, weights[k])
-                losses[k] += loss
-                least[k] = min(least[k], margin)
-                gains[k] += _core.dual_weights(native, alpha[k, self.span(block)], share)
+                part = self.part(piece.rows, self.span(block), k)
+                found = part.losses(weights[k])
+                losses[k] += found.total
+                rounding[k] += found.rounding
+                least[k] = min(least[k], found.least_margin)
+                gains[k] += _core.dual_weights(part.native, alpha[k, self.span(block)], share)
                 own[k] += share
-        return [
-            Sums(Losses(float(losses[k]), float(least[k]), inner(weights[k], weights[k])), own[k], float(gains[k]))
-            for k in range(self.n_problems)
-        ]
+        squares = [inner(each, each) for each in weights]
+        each = zip(losses.tolist(), least.tolist(), squares, rounding.tolist(), strict=True)
+        return [Sums(Losses(*found), own[k], float(gains[k])) for k, found in enumerate(each)]
 
     def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
         """The weights w(alpha) of all problems, and the sum of the linear terms, times total."""
@@ -148,7 +149,8 @@ class SourceProblem:
         """The losses and |w|^2 of all problems together, and the least margin."""
         found = [each.losses for each in self.sums(weights, np.zeros(self.alpha_shape, self.window.source.dtype))]
         least = min(each.least_margin for each in found)
-        return Losses(sum(each.total for each in found), least, sum(each.square for each in found))
+        total, square = sum(each.total for each in found), sum(each.square for each in found)
+        return Losses(total, least, square, sum(each.rounding for each in found))
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2 of all problems together."""

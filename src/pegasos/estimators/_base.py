@@ -88,7 +88,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
             del codes  # eight bytes a row that nobody reads any more
             is_joint = self._scheme.n_vectors(len(classes)) > 1
-            solvers = [self._solver(rows, n, is_joint=is_joint) for n in sizes(members, rows.n_rows)]
+            kind = {"is_joint": is_joint, "single": terms.suits_single}
+            solvers = [self._solver(rows, n, **kind) for n in sizes(members, rows.n_rows)]
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
             with self._threads_within(problems):
@@ -445,7 +446,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         self.__dict__.update(self._as_attributes(solutions, members, X))
         self._free_intercepts = np.array([s.intercept for s in solutions])
         self._intercept_reach = np.array([s.intercept_reach for s in solutions])
-        alphas = [s.alpha.T for s in solutions]
+        alphas: list[Any] = [s.alpha.T for s in solutions]
         if len(alphas) == 1:
             self.alpha_: Any = alphas[0]
         else:
@@ -523,8 +524,11 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         return solutions
 
     @abstractmethod
-    def _solver(self, rows: Any, n: int, *, is_joint: bool = False) -> Solver:
-        """The solver of a problem about n of the rows, or of that of all classes at once."""
+    def _solver(self, rows: Any, n: int, *, is_joint: bool = False, single: bool = True) -> Solver:
+        """The solver of a problem about n of the rows, or of that of all classes at once.
+
+        `single`: whether the costs are within the range of single precision.
+        """
 
     @abstractmethod
     def _warm_states(

@@ -125,14 +125,20 @@ def _variance(X: Any, weights: npt.NDArray[np.float64] | None) -> float:
     """Of all entries of X."""
     if sp.issparse(X):
         X = X.astype(np.float64)  # a sparse matrix would add up in its own type
-    squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
     sums, square_sums = (np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in (X, squares))
     counts = np.ones(X.shape[0]) if weights is None else weights
     total = float(counts.sum()) * X.shape[1]
     if total == 0.0:
         return 0.0
     mean = float(counts @ sums) / total
-    variance = float(counts @ square_sums) / total - mean * mean
+    mean_square = float(counts @ square_sums) / total
+    if np.isinf(mean_square) and np.isfinite(sums).all():  # NaN and infinity are refused by others
+        raise PegasosError(
+            "gamma='scale' needs the variance of X, which exceeds every number of 64 bits; scale X down."
+        )
+    variance = mean_square - mean * mean
     return variance if variance > 1e-12 * mean * mean else 0.0
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._reductions import wait_for
-from pegasos.estimators._targets import Weights, class_totals, encode, find_classes
+from pegasos.estimators._targets import Terms, Weights, class_totals, encode, find_classes
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, Watcher
@@ -59,15 +59,21 @@ class Labelled:
         """The sample weight of each class."""
         return class_totals(self.codes, len(self.classes), self.weights)
 
+    @property
+    def terms(self) -> Terms:
+        """With the lam of the model."""
+        counts = class_totals(self.codes, len(self.classes), None)
+        least = 1.0 if self.weights is None else float(self.weights[self.weights > 0.0].min())
+        total = float(self.totals.sum())
+        return self.model._terms_of(self.classes, self.totals, counts, total=total, least_weight=least)
+
     def problems(self) -> list[Problem]:
         """One for each class against the rest, for two classes one; lam is the model's."""
-        counts = class_totals(self.codes, len(self.classes), None)
-        terms = self.model._terms_of(self.classes, self.totals, counts, total=float(self.totals.sum()))
-        return list(self.model._scheme.problems(self.rows, self.codes, self.weights, terms, None))
+        return list(self.model._scheme.problems(self.rows, self.codes, self.weights, self.terms, None))
 
     def solver(self) -> Auto:
         """The model's own, with an ascent that knows that it begins near its end."""
-        own = self.model._solver(self.rows, self.rows.n_rows)
+        own = self.model._solver(self.rows, self.rows.n_rows, single=self.terms.suits_single)
         assert isinstance(own, Auto)
         return replace(own, ascent=NearbyAscent(**vars(own.ascent)))
 

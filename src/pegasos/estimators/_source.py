@@ -58,7 +58,7 @@ def fit_source(model: Any, source: Any, plan: Plan) -> None:
         n_rows = float(source.n_rows)
         terms = model._terms_of(labels.classes, labels.counts, labels.counts, total=n_rows)
         positive = (1,) if len(labels.classes) == 2 else tuple(range(len(labels.classes)))
-        solver = _solver(model, source)
+        solver = _solver(model, source, single=terms.suits_single)
         seed = _seed(model, plan)
         room = _room(plan.memory, source, labels, solver, len(positive))
         fits, sizes = labels.n_bytes <= room, labels.block_bytes
@@ -146,9 +146,9 @@ def _parts(problem: SourceProblem, solution: Solution) -> list[Solution]:
     ]
 
 
-def _solver(model: Any, source: BlockSource) -> BlockSolver:
+def _solver(model: Any, source: BlockSource, *, single: bool) -> BlockSolver:
     # Single precision carries a gap of 1e-5, as in `fit`.
-    narrow = source.dtype == np.float32 and (model.tol is None or model.tol >= 1e-5)
+    narrow = single and source.dtype == np.float32 and (model.tol is None or model.tol >= 1e-5)
     dtype = np.float32 if narrow else np.float64
     if model.solver == "pegasos":
         return BlockPegasos(model.average)

@@ -40,6 +40,13 @@ class Terms:
         """Whether the classes must be separated."""
         return math.inf == self.C
 
+    @property
+    def suits_single(self) -> bool:
+        """Whether costs, and what they move the weights by, stay well within the range of single precision."""
+        largest_cost = self.total * (1.0 if self.factors is None else float(self.factors.max()))
+        numbers = self.least_cost, largest_cost, self.lam * self.total
+        return all(1e-20 < number < 1e20 for number in numbers)
+
     def of_classes(self, classes: Sequence[int], n_rows: int) -> tuple[float, float]:
         """The lam and the total of so many rows of some of the classes, as if these were all there are."""
         chosen = list(classes)

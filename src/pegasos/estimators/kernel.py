@@ -472,7 +472,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         fine = double or (self.tol is not None and self.tol < 1e-5)
         return KernelRows.of(kernel, items, bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
 
-    def _solver(self, rows: KernelRows | Rows, n: int, *, is_joint: bool = False) -> Solver:
+    def _solver(self, rows: KernelRows | Rows, n: int, *, is_joint: bool = False, single: bool = True) -> Solver:
         if isinstance(rows, Rows):
             linear = self._pegasos(n, np.float64), DualAscent(np.float64), self.tol
             return FreeMapped(Auto(*linear), self.tol) if self._is_free else Mapped(*linear)
@@ -688,15 +688,23 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if self.kernel_.has_features:
             mine, theirs = self.kernel_.map(items, support)
             return np.asarray(mine @ (theirs.T @ self.dual_coef_.T) + self.intercept_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._sums_of(items, support, self.kernel_.result_type(items, support))
+            if not np.isfinite(scores).all():  # values beyond the range of single precision
+                scores = self._sums_of(items, support, np.dtype(np.float64))
+        return np.asarray(scores + self.intercept_)
+
+    def _sums_of(self, items: Items, support: Items, dtype: np.dtype[Any]) -> npt.NDArray[np.float64]:
+        """The sums over the support vectors, from kernel values of this type."""
         scores = np.empty((len(items), len(self.dual_coef_)))
-        coefficients = self.dual_coef_.T.astype(self.kernel_.result_type(items, support))
+        coefficients = self.dual_coef_.T.astype(dtype)
         n_at_once = max(1, min(len(items), _block_bytes // (coefficients.itemsize * len(support))))
         block = np.empty((n_at_once, len(support)), coefficients.dtype)
         for begin in range(0, len(items), n_at_once):
             part = items.take(np.arange(begin, min(begin + n_at_once, len(items))))
             self.kernel_.fill(part, support, block[: len(part)], 0.0)
             scores[begin : begin + len(part)] = block[: len(part)] @ coefficients
-        return np.asarray(scores + self.intercept_)
+        return scores
 
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
         if isinstance(self.kernel_, Precomputed):

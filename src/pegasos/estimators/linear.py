@@ -342,11 +342,11 @@ class PegasosClassifier(CertifiedClassifier):
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
         return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
 
-    def _solver(self, rows: Rows, n: int, *, is_joint: bool = False) -> Solver:
+    def _solver(self, rows: Rows, n: int, *, is_joint: bool = False, single: bool = True) -> Solver:
         # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
         # Next to a good prior the losses can be smaller than what single precision leaves of a score.
         fine = self._prior is not None or (self.tol is not None and self.tol < 1e-5)
-        narrow = rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
+        narrow = single and rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":
             return self._pegasos_for(n, np.float64, is_joint=is_joint)

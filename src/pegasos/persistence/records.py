@@ -38,6 +38,7 @@ _proof = {
     "weight_radius": _loose,
     "least_margin": _loose,
     "squared_norm": _loose,
+    "rounding": _loose,
 }
 one_certificate = Record(Certificate, {**_proof, "parts": Many(Number(), 0, tuple)})
 certificate = Record(Certificate, {**_proof, "parts": Many(one_certificate, "n_problems", tuple)})

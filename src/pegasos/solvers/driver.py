@@ -178,8 +178,12 @@ class _Run:
         if self.stop.is_hard and review.certificate.dual > self.largest_hard_optimum():
             return Status.INSEPARABLE
         gap = review.certificate.relative_gap
-        if self.stop.tol is None or gap > max(self.stop.tol, _rounding):
+        if self.stop.tol is None:
             return None
+        if gap > max(self.stop.tol, _rounding):
+            # What rounding may hide, no step can close.
+            is_hidden = review.certificate.rounding > 0.5 * review.certificate.gap
+            return Status.ROUNDING if is_hidden else None
         return Status.CERTIFIED if self.stop.tol >= _rounding else Status.ROUNDING
 
     def largest_hard_optimum(self) -> float:
@@ -248,9 +252,16 @@ def run(
     if begun is not None:
         whole.traced_from = begun
     whole.chunk = max(1, 500_000 // (problem.rows.n_features + 1))
+    # What overflows is found by the certificate, and is a status; not a warning of numpy's.
+    with np.errstate(all="ignore"):
+        return _solved(whole, seed)
+
+
+def _solved(whole: _Run, seed: int) -> Solution:
+    stop, solver = whole.stop, whole.solver
     try:
-        if state is None:
-            whole.state = solver.start(problem, seed)
+        if whole.state is None:
+            whole.state = solver.start(whole.problem, seed)
         status = whole.until_the_end()
     except ExhaustedError:
         status = Status.COMPLETED if stop.tol is None else Status.ROUNDING

@@ -152,7 +152,8 @@ def _step(problem: Problem, alpha: Floats) -> float:
 
 def natural_bias(squared_norms: npt.NDArray[np.float64]) -> float:
     """A constant column about as long as a usual row: it neither outweighs them nor lags behind."""
-    return float(np.sqrt(np.median(squared_norms) or squared_norms.mean())) or 1.0
+    bias = float(np.sqrt(np.median(squared_norms) or squared_norms.mean()))
+    return bias if 0.0 < bias < np.inf else 1.0
 
 
 def _around(problem: Problem, centre: float) -> Problem:
