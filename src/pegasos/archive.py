@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -156,7 +157,10 @@ def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     reader = readers.get(np.lib.format.read_magic(member))
     if reader is None:
         raise _BrokenError("an array in it has a format that pegasos does not write")
-    shape, is_fortran, dtype = reader(member)
+    try:
+        shape, is_fortran, dtype = reader(member)
+    except (MemoryError, SyntaxError, TypeError, tokenize.TokenError) as error:  # numpy parses it as Python
+        raise _BrokenError("an array in it has a header that says neither its type nor its shape") from error
     if is_fortran or not _is_plain(dtype) or any(length < 0 for length in shape):
         raise _BrokenError(f"an array in it has a type that pegasos does not write, {dtype}")
     return shape, dtype
