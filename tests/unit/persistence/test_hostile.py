@@ -139,6 +139,35 @@ def test_a_short_file_takes_little_memory(tmp_path):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"is": "texts", "bytes": True, "letters": "letters", "starts": "starts"},
+        {"is": "series", "values": "data", "starts": "many"},
+        {"is": "records", "fields": [["a", {"is": "array", "array": "wide"}]]},
+        {"is": "frame", "library": "polars", "columns": [["a", {"is": "array", "array": "wide"}]]},
+        {"is": "column", "library": "pandas", "values": {"is": "array", "array": "wide"}},
+        {"is": "csr", "shape": [1, 20_000], "matrix": True, "data": "data", "indices": "indices", "indptr": "indptr"},
+    ],
+    ids=lambda value: value["is"],
+)
+def test_an_array_that_is_named_again_and_again_takes_no_more_memory_than_the_file(path, value):
+    arrays = {
+        "letters": np.full(200_000, 65, np.uint8),
+        "starts": np.array([0, 200_000]),
+        "many": np.append(np.zeros(25_000, np.int64), 20_000),
+        "wide": np.zeros(25_000),
+        "data": np.zeros(20_000),
+        "indices": np.arange(20_000),
+        "indptr": np.array([0, 20_000]),
+    }
+    values, own = stored(path)
+    values["model"]["parameters"]["class_weight"] = [value] * 1000
+    archive.write(path, "model", values, own | arrays)
+    with pytest.raises(PegasosError, match="not made of as much as the file holds"):
+        pegasos.load(path)
+
+
 def test_lists_within_lists_are_refused_not_followed_to_the_bottom(path):
     values, _ = stored(path)
     text = json.dumps({**values["model"]["parameters"], "n_jobs": 0}).replace('"n_jobs": 0', '"n_jobs": ' + "[" * 10**5)
