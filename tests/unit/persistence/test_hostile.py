@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pegasos
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError, archive
 from pegasos.kernels import Spectrum, WeisfeilerLehman
-from tests.unit.persistence.mutations import X, packed_models, tampered, two, use, words
+from tests.unit.persistence.mutations import X, packed_models, tampered, three, two, use, words
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +109,16 @@ def test_an_order_beyond_the_rows_never_reaches_a_loop(path):
     archive.write(path, "model", values, arrays)
     with pytest.raises(PegasosError, match="order is not numbers of rows"):
         pegasos.load(path)
+
+
+def test_pairs_of_classes_without_a_weight_are_not_certified(tmp_path):
+    path = tmp_path / "model.pegasos"
+    PegasosClassifier(lam=1e-2, multi_class="ovo", random_state=0).fit(X, three).save(path)
+    values, arrays = stored(path)
+    arrays[values["model"]["fitted"]["_terms"]["totals"]][:2] = 0.0
+    archive.write(path, "model", values, arrays)
+    with pytest.raises(PegasosError, match="has seen no row of class 0"):
+        pegasos.load(path).certify(X, three)
 
 
 def test_columns_beyond_the_shape_of_a_sparse_matrix_are_refused(tmp_path):
