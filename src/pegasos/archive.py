@@ -159,7 +159,7 @@ def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     try:
         shape, is_fortran, dtype = reader(member)
     except Exception as error:  # numpy reads it as Python, and raises what Python's own reader does
-        raise _BrokenError("the header of an array in it makes no sense") from error
+        raise _BrokenError("an array in it has a header that says neither its type nor its shape") from error
     if is_fortran or not _is_plain(dtype) or any(length < 0 for length in shape):
         raise _BrokenError(f"an array in it has a type that pegasos does not write, {dtype}")
     return shape, dtype

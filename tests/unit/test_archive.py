@@ -148,6 +148,21 @@ def test_nothing_is_ever_unpickled(path):
         archive.read(path, "test")
 
 
+HEADERS = ["{'descr': '<f8', 'shape': (", "-" * 9000 + "1", "  x\n y", '"""', "{[]: 1}", "{1: 2, 'a': 3}", "x" * 60000]
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
+def test_an_array_whose_header_is_no_header_is_refused(path, header):
+    text = header.encode() + b"\n"
+
+    def change(members):
+        members["numbers.npy"] = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+    rewritten(path, change)
+    with pytest.raises(PegasosError):
+        archive.read(path, "test")
+
+
 def test_names_that_lead_elsewhere_are_refused(path):
     def change(members):
         members["../../outside.npy"] = members.pop("numbers.npy")
@@ -181,5 +196,5 @@ def test_a_header_of_an_array_that_cannot_be_parsed_is_refused(path):
         members["numbers.npy"] = members["numbers.npy"].replace(b"}", b"\0", 1)
 
     rewritten(path, change)
-    with pytest.raises(PegasosError, match="the header of an array in it makes no sense"):
+    with pytest.raises(PegasosError, match="an array in it has a header that says neither its type nor its shape"):
         archive.read(path, "test")

@@ -176,6 +176,11 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         weights = check_weights(sample_weight, rows.n_rows)
         codes = encode_known(y, self.classes_, weights)
         members = self._fitted_scheme.members(codes, len(self.classes_))
+        present = class_totals(codes, len(self.classes_), weights)
+        strange = (present > 0.0) & (self._terms.totals <= 0.0)
+        if strange.any():
+            label = self.classes_.tolist()[strange.argmax()]
+            raise PegasosError(f"the model has seen no row of class {label!r}; certify needs the rows of its fit.")
         alphas = self._alphas()
         if not alphas:
             raise PegasosError("the model has no dual point, which stayed on the cluster of its fit; see certificate_.")
@@ -188,7 +193,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 "certify needs the same rows in the same order."
             )
         problems = self._fitted_scheme.problems(rows, codes, weights, self._terms, self._offsets(X, rows))
-        is_present = self._fitted_scheme.is_present(class_totals(codes, len(self.classes_), weights))
+        is_present = self._fitted_scheme.is_present(present)
         points = zip(self._points(problems, members, alphas, X), is_present, self.certificate_.parts, strict=True)
         with self._threads_within(problems):
             parts = [

@@ -147,7 +147,11 @@ def _aim(model: Any, classes: npt.NDArray[Any]) -> Aim:
         if not isinstance(model, PegasosClassifier | KernelPegasosClassifier):
             return Aim(intercept="regularised" if model.fit_intercept else "none")  # online, nothing is minimised
         kind = "free" if model._is_free else "regularised" if model.fit_intercept else "none"
-        return Aim(model.lam if model.C is None else None, model.C, kind, float(model.intercept_scaling))
+        lam = model.lam if model.C is None else None
+        factors = model.class_weight
+        if isinstance(factors, Mapping):
+            factors = {label: float(factors.get(label, 1.0)) for label in classes.tolist()}
+        return Aim(lam, model.C, kind, float(model.intercept_scaling), factors)
     kind = "free" if terms.is_free else "regularised" if terms.bias else "none"
     factors = None if terms.factors is None else dict(zip(classes.tolist(), terms.factors.tolist(), strict=True))
     lam = terms.lam if terms.C is None else None

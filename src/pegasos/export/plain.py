@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -116,8 +115,9 @@ def _aim_keys(formula: Formula) -> dict[str, Any]:
     aim = formula.aim
     keys: dict[str, Any] = {"intercept": aim.intercept, "intercept_scaling": aim.intercept_scaling}
     keys |= {name: value for name, value in (("lam", aim.lam), ("C", aim.C)) if value is not None and value < math.inf}
-    if isinstance(aim.class_weight, Mapping):
-        keys["class_weight"] = list(aim.class_weight.values())
+    if aim.class_weight is not None:
+        weight = aim.class_weight
+        keys["class_weight"] = weight if isinstance(weight, str) else list(weight.values())
     return keys
 
 
@@ -264,8 +264,10 @@ class _Keys:
             raise self.fault(str(error).rstrip(".")) from error
         if numbers["lam"] is not None and numbers["C"] is not None:
             raise self.fault("problem must have lam or C, not both")
-        weight = None
-        if described.get("class_weight") is not None:
+        weight: Any = None
+        if described.get("class_weight") == "balanced":
+            weight = "balanced"
+        elif described.get("class_weight") is not None:
             factors = self.numbers(described, "class_weight", len(classes)).tolist()
             if min(factors) < 0.0:
                 raise self.fault("class_weight must not be negative")

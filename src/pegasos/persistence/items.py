@@ -72,6 +72,7 @@ def _pack_texts(value: list[Any], what: str, out: Writer) -> dict[str, Any]:
 def _texts_of(stored: Mapping[str, Any], what: str, source: Reader) -> list[Any]:
     letters, starts = source.array(stored.get("letters"), what), source.array(stored.get("starts"), what)
     require(letters.dtype == np.uint8 and letters.ndim == 1, what, "a text")
+    source.spend(what, letters.nbytes + starts.nbytes)
     raw = letters.tobytes()
     found = [raw[begin:end] for begin, end in _ranges(starts, len(raw), what)]
     return found if stored.get("bytes") is True else [each.decode("utf-8", "surrogatepass") for each in found]
@@ -85,6 +86,7 @@ def _pack_series(value: list[npt.NDArray[Any]], what: str, out: Writer) -> dict[
 def _series_of(stored: Mapping[str, Any], what: str, source: Reader) -> list[npt.NDArray[Any]]:
     values, starts = source.array(stored.get("values"), what), source.array(stored.get("starts"), what)
     require(values.ndim >= 1, what, "a list of series")
+    source.spend(what, starts.nbytes)
     return [values[begin:end] for begin, end in _ranges(starts, len(values), what)]
 
 
@@ -163,12 +165,14 @@ def _frame_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
     require(isinstance(columns, list), what, "a list of columns")
     require(all(isinstance(column, list) and len(column) == 2 for column in columns), what, "a list of columns")
     require(len({len(values) for _, values in columns}) <= 1, what, "a frame with columns of one length")
+    source.spend(what, sum(getattr(values, "nbytes", 0) for _, values in columns))
     return _library(stored.get("library"), what, ("pandas", "polars")).DataFrame(dict(columns))
 
 
 def _column_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
     values = anything.unpack(stored.get("values"), what, source)
     require(isinstance(values, list | np.ndarray), what, "a column")
+    source.spend(what, getattr(values, "nbytes", 0))
     return _library(stored.get("library"), what, ("pandas", "polars")).Series(values)
 
 

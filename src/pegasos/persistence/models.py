@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
@@ -74,14 +74,19 @@ class Fitted:
         """The attributes that the model has."""
         specs = {**self.head, **self.rest(model)}
         has = vars(model)
+        missing = self._missing_in(has)
+        if missing is not None:
+            raise PegasosError(
+                f"a model file holds what a fit leaves, and this {type(model).__name__} has no {missing}, as a model "
+                "that others have trained; keep it with pegasos.export.to_json or joblib."
+            )
         return {name: spec.pack(has[name], name, out) for name, spec in specs.items() if name in has}
 
     def unpack_into(self, model: Any, stored: Mapping[str, Any], source: Reader) -> None:
         """Give the model its attributes; they fit together, or PegasosError."""
-        missing = [name for name in self.needed if name not in stored]
-        has = [name for name in self.together if name in stored]
-        if missing or (has and len(has) < len(self.together)):
-            raise PegasosError(f"it lacks {(missing or sorted(set(self.together) - set(has)))[0]}")
+        missing = self._missing_in(stored)
+        if missing is not None:
+            raise PegasosError(f"it lacks {missing}")
         _unpack(model, self.head, stored, source)
         for name, length in self.lengths(model).items():
             source.settle(name, name, length)
@@ -91,6 +96,12 @@ class Fitted:
             raise PegasosError(f"{type(model).__name__} of this version of pegasos has no attribute {strange[0]!r}")
         _unpack(model, rest, stored, source)
         self.check(model)
+
+    def _missing_in(self, names: Collection[str]) -> str | None:
+        missing = [name for name in self.needed if name not in names]
+        if not missing and any(name in names for name in self.together):
+            missing = [name for name in self.together if name not in names]
+        return min(missing, default=None)
 
 
 def _unpack(model: Any, specs: Mapping[str, Spec], stored: Mapping[str, Any], source: Reader) -> None:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pegasos.errors import PegasosError
 
 _largest_count = 2**53
+_free_bytes = 1 << 24  # that may be made of arrays again and again
 _transposed = ".T"
 
 Dimension = str | int | None  # a name, a name and "+1", a number; None: any length
@@ -62,12 +63,18 @@ class Reader:
         self.lengths: dict[str, int] = {}
         self.seen: list[Any] = []  # by the numbers that the writer gave
         self._arrays = {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
+        self._bytes_left = _free_bytes + 4 * sum(array.nbytes for array in arrays.values())
 
     def array(self, stored: Any, what: str) -> npt.NDArray[Any]:
         """The array of this name."""
         name = stored.removesuffix(_transposed) if isinstance(stored, str) else stored
         require(isinstance(name, str) and name in self._arrays, what, "an array")
         return self._arrays[name] if name == stored else self._arrays[name].T
+
+    def spend(self, what: str, n_bytes: int) -> None:
+        """Count what is made of arrays anew: named often enough, a short one would fill any memory."""
+        self._bytes_left -= n_bytes
+        require(self._bytes_left >= 0, what, "made of as much as the file holds")
 
     def settle(self, what: str, dimension: Dimension, length: int) -> None:
         """Settle a length, or compare it with what it must be."""

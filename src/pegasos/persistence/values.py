@@ -138,6 +138,7 @@ def _scalar_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
 def _array_of(stored: Mapping[str, Any], what: str, source: Reader) -> npt.NDArray[Any]:
     array = source.array(stored.get("array"), what)
     if array.dtype.kind == "U":
+        source.spend(what, array.nbytes)
         array.tolist()  # ValueError where a letter is none
     return array
 
@@ -163,6 +164,7 @@ def _structured_of(stored: Mapping[str, Any], what: str, source: Reader) -> npt.
     fields = stored.get("fields")
     require(isinstance(fields, list) and len(fields) > 0, what, "a list of fields")
     columns = [(str(name), np.asarray(anything.unpack(values, what, source))) for name, values in fields or []]
+    source.spend(what, sum(column.nbytes for _, column in columns))
     array = np.empty(len(columns[0][1]), [(name, column.dtype, column.shape[1:]) for name, column in columns])
     for name, column in columns:
         require(len(column) == len(array), what, "fields of one length")
@@ -189,7 +191,9 @@ def _sparse_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
     within = not len(indices) or (indices.min() >= 0 and indices.max() < n_columns)
     require(bool(within), what, "a matrix whose indices lie within its shape")
     kind = sp.csr_matrix if stored.get("matrix") is True else sp.csr_array
-    return kind((data, indices, indptr), shape=(n_rows, n_columns))
+    matrix = kind((data, indices, indptr), shape=(n_rows, n_columns))
+    source.spend(what, 0 if np.may_share_memory(matrix.indptr, indptr) else indices.nbytes + indptr.nbytes)
+    return matrix
 
 
 def _pack_random(value: np.random.RandomState, what: str, out: Writer) -> dict[str, Any]:

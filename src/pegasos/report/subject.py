@@ -51,7 +51,9 @@ class Subject:
                 "a report is about a PegasosClassifier, a KernelPegasosClassifier, an AutoPegasos or a Pipeline that "
                 f"ends in one, got {type(model).__name__}."
             )
-        check_is_fitted(model, ("classes_", "certificate_"))
+        check_is_fitted(model, "classes_")
+        if not hasattr(model, "certificate_"):
+            raise PegasosError("a report is about a certificate, and this model has none; fit one, or ask certify.")
         inner, names = _transformed(chain, X)
         if feature_names is not None:
             names = _checked_names(feature_names, model)

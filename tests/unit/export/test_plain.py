@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.svm import SVC
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError
-from pegasos.export import from_json, read_model, to_json
+from pegasos.export import from_json, from_sklearn, read_model, to_json
 from pegasos.kernels import Spectrum
 from tests.unit.export.models import CODES, MODELS, NEW, NUMBERS, PAIR, X, model_of
 
@@ -30,6 +31,14 @@ def test_a_model_read_back_is_the_same(name, tmp_path):
         if name.startswith("probability"):
             np.testing.assert_allclose(again.predict_proba(NEW), model.predict_proba(NEW), atol=1e-12)
     assert to_json(again).split('"problem"')[0] == text.split('"problem"')[0]
+
+
+@pytest.mark.parametrize("weights", ["balanced", {2: 5.0, 0: 0.5}], ids=str)
+def test_the_class_weights_of_a_model_that_was_read_are_handed_on(weights):
+    read = from_sklearn(SVC(class_weight=weights).fit(X, CODES))
+    again = from_json(to_json(read))
+    assert again.certify(X, CODES) == read.certify(X, CODES)
+    assert again.class_weight == ("balanced" if weights == "balanced" else {0: 0.5, 1: 1.0, 2: 5.0})
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError
 from pegasos.export import from_sklearn, to_sklearn
 from pegasos.kernels import RBF, Spectrum
-from tests.unit.export.models import MODELS, NAMES, NEW, NUMBERS, PAIR, X, model_of
+from tests.unit.export.models import CODES, MODELS, NAMES, NEW, NUMBERS, PAIR, X, model_of
 
 SCIKIT = [name for name in MODELS if not name.startswith("kernel on")]
 
@@ -118,6 +118,16 @@ def test_sparse_and_nu_machines_are_read():
     nu = from_sklearn(NuSVC(nu=0.2).fit(X, PAIR))
     with pytest.raises(PegasosError, match="read from a NuSVC of scikit-learn, which does not say"):
         nu.certify(X, PAIR)
+
+
+@pytest.mark.parametrize("theirs", [LinearSVC(loss="hinge"), SVC()], ids=str)
+def test_what_was_read_is_not_saved_as_if_it_had_been_fitted(theirs, tmp_path):
+    model = from_sklearn(theirs.fit(X, CODES))
+    with pytest.raises(PegasosError, match="others have trained; keep it with pegasos"):
+        model.save(tmp_path / "model.pegasos")
+    assert not (tmp_path / "model.pegasos").exists()
+    with pytest.raises(PegasosError, match="a report is about a certificate"):
+        model.report(X, CODES)
 
 
 def test_what_cannot_be_read_is_refused_in_a_sentence():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pegasos
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError, archive
 from pegasos.kernels import Spectrum, WeisfeilerLehman
-from tests.unit.persistence.mutations import X, packed_models, tampered, two, use, words
+from tests.unit.persistence.mutations import X, packed_models, tampered, three, two, use, words
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +111,16 @@ def test_an_order_beyond_the_rows_never_reaches_a_loop(path):
         pegasos.load(path)
 
 
+def test_pairs_of_classes_without_a_weight_are_not_certified(tmp_path):
+    path = tmp_path / "model.pegasos"
+    PegasosClassifier(lam=1e-2, multi_class="ovo", random_state=0).fit(X, three).save(path)
+    values, arrays = stored(path)
+    arrays[values["model"]["fitted"]["_terms"]["totals"]][:2] = 0.0
+    archive.write(path, "model", values, arrays)
+    with pytest.raises(PegasosError, match="has seen no row of class 0"):
+        pegasos.load(path).certify(X, three)
+
+
 def test_columns_beyond_the_shape_of_a_sparse_matrix_are_refused(tmp_path):
     path = tmp_path / "model.pegasos"
     KernelPegasosClassifier(lam=1e-2, random_state=0).fit(sp.csr_array(X), two).save(path)
@@ -137,6 +147,35 @@ def test_a_short_file_takes_little_memory(tmp_path):
             pegasos.load(path)
         assert tracemalloc.get_traced_memory()[1] < 20e6
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"is": "texts", "bytes": True, "letters": "letters", "starts": "starts"},
+        {"is": "series", "values": "data", "starts": "many"},
+        {"is": "records", "fields": [["a", {"is": "array", "array": "wide"}]]},
+        {"is": "frame", "library": "polars", "columns": [["a", {"is": "array", "array": "wide"}]]},
+        {"is": "column", "library": "pandas", "values": {"is": "array", "array": "wide"}},
+        {"is": "csr", "shape": [1, 20_000], "matrix": True, "data": "data", "indices": "indices", "indptr": "indptr"},
+    ],
+    ids=lambda value: value["is"],
+)
+def test_an_array_that_is_named_again_and_again_takes_no_more_memory_than_the_file(path, value):
+    arrays = {
+        "letters": np.full(200_000, 65, np.uint8),
+        "starts": np.array([0, 200_000]),
+        "many": np.append(np.zeros(25_000, np.int64), 20_000),
+        "wide": np.zeros(25_000),
+        "data": np.zeros(20_000),
+        "indices": np.arange(20_000),
+        "indptr": np.array([0, 20_000]),
+    }
+    values, own = stored(path)
+    values["model"]["parameters"]["class_weight"] = [value] * 1000
+    archive.write(path, "model", values, own | arrays)
+    with pytest.raises(PegasosError, match="not made of as much as the file holds"):
+        pegasos.load(path)
 
 
 def test_lists_within_lists_are_refused_not_followed_to_the_bottom(path):
