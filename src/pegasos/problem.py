@@ -167,10 +167,10 @@ class Rows:
 
     @property
     def scores_off(self) -> float:
-        """The rounding of a score where weights and row have length 1: four sums at least run side by side."""
+        """The rounding of a margin where weights and row have length 1; of long rows, four sums run side by side."""
         values = self.values
         longest = int(np.diff(values.indptr).max(initial=0)) if sp.issparse(values) else self.n_features
-        return float(np.finfo(np.float64).eps) * (longest / 8.0 + 4.0)
+        return 0.5 * float(np.finfo(np.float64).eps) * min(longest + 3.0, longest / 4.0 + 8.0)
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""

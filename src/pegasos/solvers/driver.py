@@ -181,8 +181,9 @@ class _Run:
         if self.stop.tol is None:
             return None
         if gap > max(self.stop.tol, _rounding):
-            # What rounding may hide, no step can close.
-            is_hidden = review.certificate.rounding > 0.5 * review.certificate.gap
+            # What rounding may hide, no step can close; it is the most of the gap, and more than tol.
+            primal, rounding = review.certificate.primal, review.certificate.rounding
+            is_hidden = rounding > max(0.5 * review.certificate.gap, self.stop.tol * primal)
             return Status.ROUNDING if is_hidden else None
         return Status.CERTIFIED if self.stop.tol >= _rounding else Status.ROUNDING
 
