@@ -19,6 +19,7 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 
 Floats = npt.NDArray[np.floating[Any]]
+_long_rows = 1024  # whose scores are computed at a time in long doubles
 negligible = 1e-10  # of the objective: rounding below this is not counted
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
 
@@ -160,17 +161,34 @@ class Rows:
         off = self.scores_off * float(np.sqrt(square))
         if off * problem.reach <= negligible * (total + 0.5 * problem.lam * problem.total * square):
             return 0.0
-        margins = problem.sign * (self.scores_of(weights) + problem.offset)
+        margins = problem.sign * (self._long_scores(weights) + problem.offset)
+        off *= float(np.finfo(np.longdouble).eps / np.finfo(np.float64).eps)
         farthest = np.maximum(0.0, 1.0 - margins + off * np.sqrt(self.squared_norms))
         counts = problem.cost > 0.0
         return max(0.0, float(np.sum(problem.cost[counts] * farthest[counts])) - total)
 
+    def _long_scores(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.longdouble]:
+        """The scores, with all the digits that the machine has; slowly."""
+        long = weights.astype(np.longdouble)
+        scores = np.empty(self.n_rows, np.longdouble)
+        numbers = np.arange(self.n_rows) if self.numbers is None else self.numbers
+        for begin in range(0, self.n_rows, _long_rows):
+            mine = slice(begin, begin + _long_rows)
+            block = self.values[numbers[mine]]
+            if sp.issparse(block):
+                products = np.append(block.data * long[block.indices], np.longdouble(0.0))
+                sums = np.add.reduceat(products, block.indptr[:-1])
+                scores[mine] = np.where(np.diff(block.indptr) > 0, sums, 0.0)
+            else:
+                scores[mine] = (block * long[:-1]).sum(axis=1)
+        return np.asarray(scores + self.bias * long[-1], np.longdouble)
+
     @cached_property
     def scores_off(self) -> float:
-        """The rounding of a score where weights and row have length 1: four sums at least run side by side."""
+        """The rounding of a margin where weights and row have length 1; of long rows, four sums run side by side."""
         values = self.values
         longest = int(np.diff(values.indptr).max(initial=0)) if sp.issparse(values) else self.n_features
-        return float(np.finfo(np.float64).eps) * (longest / 8.0 + 4.0)
+        return 0.5 * float(np.finfo(np.float64).eps) * min(longest + 3.0, longest / 4.0 + 8.0)
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""

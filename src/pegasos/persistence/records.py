@@ -40,8 +40,9 @@ _proof = {
     "squared_norm": _loose,
     "rounding": _loose,
 }
-one_certificate = Record(Certificate, {**_proof, "parts": Many(Number(), 0, tuple)})
-certificate = Record(Certificate, {**_proof, "parts": Many(one_certificate, "n_problems", tuple)})
+_added = frozenset({"rounding"})
+one_certificate = Record(Certificate, {**_proof, "parts": Many(Number(), 0, tuple)}, added=_added)
+certificate = Record(Certificate, {**_proof, "parts": Many(one_certificate, "n_problems", tuple)}, added=_added)
 
 
 _look = Row((Count(), *(_loose,) * (len(TraceRow._fields) - 1)), lambda parts: TraceRow(*parts))

@@ -315,11 +315,13 @@ class Record:
     """An object of one class, by its fields.
 
     ``own`` are lengths that each record has for itself; ``check`` raises PegasosError when fields do not fit together.
+    ``added`` are fields that the first files did not have: the class has a default for them.
     """
 
     make: Callable[..., Any]
     fields: Mapping[str, Spec]
     own: tuple[str, ...] = ()
+    added: frozenset[str] = frozenset()
     check: Callable[[Any, Mapping[str, int]], None] = field(default=_holds)
 
     def pack(self, value: Any, what: str, out: Writer) -> dict[str, Any]:
@@ -328,9 +330,11 @@ class Record:
 
     def unpack(self, stored: Any, what: str, source: Reader) -> Any:
         """Made of its fields."""
-        require(isinstance(stored, dict) and stored.keys() == self.fields.keys(), what, "a record of its kind")
+        is_whole = isinstance(stored, dict) and stored.keys() | self.added == self.fields.keys()
+        require(is_whole, what, "a record of its kind")
+        fields = {name: spec for name, spec in self.fields.items() if name in stored}
         with source.scope(*self.own):
-            parts = {name: spec.unpack(stored[name], f"{what}_{name}", source) for name, spec in self.fields.items()}
+            parts = {name: spec.unpack(stored[name], f"{what}_{name}", source) for name, spec in fields.items()}
             made = self.make(**parts)
             self.check(made, source.lengths)
         return made

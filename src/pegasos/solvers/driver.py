@@ -137,7 +137,15 @@ class _Run:
             if ended is not None:
                 return ended
         ended = self.review()
-        return ended or (Status.COMPLETED if self.stop.tol is None else Status.EPOCHS)
+        return ended or self.after_all_epochs()
+
+    def after_all_epochs(self) -> Status:
+        """Why the gap is open: where most of it is room for rounding, more epochs would not close it."""
+        if self.stop.tol is None:
+            return Status.COMPLETED
+        assert self.last is not None
+        certificate = self.last.certificate
+        return Status.ROUNDING if certificate.rounding > 0.5 * certificate.gap else Status.EPOCHS
 
     def is_due(self, completed: int | None) -> bool:
         """Whether to look: when the solver thinks so, or when an epoch has shown that a hard margin is impossible."""
@@ -178,12 +186,8 @@ class _Run:
         if self.stop.is_hard and review.certificate.dual > self.largest_hard_optimum():
             return Status.INSEPARABLE
         gap = review.certificate.relative_gap
-        if self.stop.tol is None:
+        if self.stop.tol is None or gap > max(self.stop.tol, _rounding):
             return None
-        if gap > max(self.stop.tol, _rounding):
-            # What rounding may hide, no step can close.
-            is_hidden = review.certificate.rounding > 0.5 * review.certificate.gap
-            return Status.ROUNDING if is_hidden else None
         return Status.CERTIFIED if self.stop.tol >= _rounding else Status.ROUNDING
 
     def largest_hard_optimum(self) -> float:
