@@ -84,6 +84,7 @@ def test_rows_of_one_class_get_a_sentence(failing, tmp_path):
     assert "has rows of one class only, 1: two are needed." in failing("bench", path)
 
 
+@pytest.mark.slow  # no rival can be told to stop
 def test_a_rival_that_gives_up_is_in_the_table_all_the_same(tmp_path, capsys):
     path = tmp_path / "huge.svm"
     path.write_text("1 1:1e38\n-1 1:-3e38\n1 1:3e38\n-1 2:1\n")
