@@ -125,6 +125,7 @@ def fitted_within_a_task(blocks, labels):
     return PegasosClassifier(**SETTINGS).fit(blocks, labels).coef_
 
 
+@pytest.mark.slow
 def test_a_fit_within_a_task_waits_for_nobody(cluster):
     X, y = (list(np.split(column.compute(), 4)) for column in data())
     coef = Client.current().submit(fitted_within_a_task, X, y).result(timeout=60)
