@@ -214,8 +214,8 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
             pages.slides,
             "the drawback of one against one is its time: K (K - 1) / 2 machines where one against the rest has K.",
             mean > 1.5,
-            f"It takes {mean:.2g} times as long, from {min(times):.2g} to {max(times):.2g}: each of its machines sees "
-            "the rows of two classes only, and these are easier to separate.",
+            f"It takes {mean:.2g} times as long, from {min(times):.2g} to {max(times):.2g}: more machines, but each "
+            "sees the rows of two classes only, and these are easier to separate.",
         ),
         pages.claim(
             pages.notes,
