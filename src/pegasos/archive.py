@@ -124,7 +124,7 @@ def _checked_members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile
 
 def _checked_contents(text: bytes, kind: str) -> dict[str, Any]:
     contents = json.loads(text)
-    if not isinstance(contents, dict) or not isinstance(contents.get("format"), int):
+    if not isinstance(contents, dict) or type(contents.get("format")) is not int:
         raise _BrokenError("it is no archive of pegasos")
     if contents["format"] != format_number:
         raise _BrokenError(f"it has format {contents['format']}, and this version of pegasos reads {format_number}")
