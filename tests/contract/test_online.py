@@ -16,17 +16,17 @@ ROW_BY_ROW = {
 
 
 @parametrize_with_checks(
-    [
-        Perceptron(),
-        Perceptron("voted"),
-        PassiveAggressive(),
-        ConfidenceWeighted(),
-        Norma(),
-        Norma(nu=0.2),
-        KernelPerceptron(),
-        KernelPerceptron("linear", budget=30, removal="random"),
-    ],
+    [Perceptron(), PassiveAggressive(), ConfidenceWeighted(), Norma(), KernelPerceptron()],
     expected_failed_checks=lambda estimator: ROW_BY_ROW,
 )
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [Perceptron("voted"), Norma(nu=0.2), KernelPerceptron("linear", budget=30, removal="random")],
+    expected_failed_checks=lambda estimator: ROW_BY_ROW,
+)
+def test_scikit_learn_check_of_more_settings(estimator, check):
     check(estimator)

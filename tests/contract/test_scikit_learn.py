@@ -34,7 +34,6 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         PegasosClassifier(solver="auto", tol=1e-12),
-        PegasosClassifier(probability=True, tol=1e-10),
         PegasosClassifier(solver="pegasos", batch_size="all"),
         PegasosClassifier(solver="pegasos"),
         PegasosClassifier(multi_class="ovo", tol=1e-12),
@@ -52,6 +51,7 @@ def test_scikit_learn_check(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
+        PegasosClassifier(probability=True, tol=1e-10),
         PegasosClassifier(solver="dual", tol=1e-12),
         PegasosClassifier(solver="cutting_plane", tol=1e-10),
         PegasosClassifier(regularize_intercept=False, tol=1e-10),
