@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.problem import Floats, Losses, Rows, constant, inner, negligible
+from pegasos.problem import Floats, Losses, Rows, constant, inner, negligible, reach_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +103,13 @@ class JointProblem:
         square = self.square(weights)
         return Losses(total, least, square, self._rounding(total, square))
 
+    @cached_property
+    def _reach(self) -> float:
+        return reach_of(self.cost, self.rows.squared_norms)
+
     def _rounding(self, total: float, square: float) -> float:
         """As of `Rows`; a margin is the difference of two scores, each summed up one value after the other."""
-        squares = float(np.einsum("i,i", self.cost, self.rows.squared_norms))
-        reach = float(np.sqrt(np.sum(self.cost) * squares * square)) if square > 0.0 else 0.0
-        rounding = 8.0 * self.rows.scores_off * reach
+        rounding = 8.0 * self.rows.scores_off * self._reach * float(np.sqrt(square)) if square > 0.0 else 0.0
         is_nothing = rounding <= negligible * (total + 0.5 * self.lam * self.total * square)
         return 0.0 if is_nothing else rounding
 

@@ -418,9 +418,8 @@ class Problem:
 
     @cached_property
     def reach(self) -> float:
-        """At least sum_i cost_i |x_i|, without an array of that size."""
-        squares = float(np.einsum("i,i", self.cost, self.rows.squared_norms))
-        return float(np.sqrt(np.sum(self.cost) * squares))
+        """At least sum_i cost_i |x_i|."""
+        return reach_of(self.cost, self.rows.squared_norms)
 
     @property
     def weights_shape(self) -> tuple[int, ...]:
@@ -453,6 +452,12 @@ def inner(a: Floats, b: Floats) -> float:
     """<a, b> in double, in one fixed order: a threaded BLAS would wait for its threads and sum as they come."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.sum(np.multiply(a, b, dtype=np.float64)))
+
+
+def reach_of(cost: npt.NDArray[np.float64], squared_norms: npt.NDArray[np.float64]) -> float:
+    """At least sum_i cost_i |x_i|, without an array of that size."""
+    squares = float(np.einsum("i,i", cost, squared_norms))
+    return float(np.sqrt(np.sum(cost) * squares))
 
 
 def constant(value: float, n: int) -> npt.NDArray[np.float64]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pegasos.certificate import better_within_bounds, certify, stretched
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import Review
-from pegasos.solvers.dual_ascent import Climbing, DualAscent
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, first_gap
 from pegasos.solvers.interior_point import InteriorPoint, InteriorState
 from pegasos.solvers.newton import Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
@@ -61,11 +61,10 @@ class Auto:
 
     def start(self, problem: Problem, seed: int) -> AutoState:
         """Pegasos, where its first epoch is expected to reach the gap: it leaves about |x|^2 / (lam total)."""
-        mean = float(problem.rows.squared_norms.mean()) * float(problem.cost.mean())
-        first_gap = mean / (problem.lam * problem.total)
-        if first_gap <= (_first_gap_worth_having if self.tol is None else self.tol):
+        gap = first_gap(problem)
+        if gap <= (_first_gap_worth_having if self.tol is None else self.tol):
             return AutoState(seed, pegasos=self.pegasos.start(problem, seed))
-        if self._is_for_newton(problem, first_gap):
+        if self._is_for_newton(problem, gap):
             return AutoState(seed, newton=self._newton.start(problem))
         return AutoState(seed, dual=self.ascent.start(problem, seed))
 
@@ -159,11 +158,11 @@ class Auto:
     def _newton(self) -> Newton:
         return Newton(self.ascent.dtype)
 
-    def _is_for_newton(self, problem: Problem, first_gap: float) -> bool:
+    def _is_for_newton(self, problem: Problem, gap: float) -> bool:
         """Whether Newton's method is going to need less work than dual ascent; the same for any number of threads."""
-        if self.tol is None or self.tol < _least_newton or not first_gap > 0.0:
+        if self.tol is None or self.tol < _least_newton or not gap > 0.0:
             return False
-        epochs = (4.0 + 3.0 * first_gap) * max(1.0, -math.log10(self.tol)) / 3.0
+        epochs = (4.0 + 3.0 * gap) * max(1.0, -math.log10(self.tol)) / 3.0
         assert isinstance(problem.rows, Rows)
         stored = problem.rows.n_stored / problem.rows.n_rows
         return Newton.price(problem) < epochs * problem.rows.n_rows * (30.0 + 0.5 * stored)

@@ -86,7 +86,7 @@ class JointAscent(DualAscent):
 class JointAuto(Auto):
     """Pegasos and dual ascent, each where it is faster; there is no second order for this problem."""
 
-    def _is_for_newton(self, problem: Any, first_gap: float) -> bool:
+    def _is_for_newton(self, problem: Any, gap: float) -> bool:
         return False
 
     def _consider_interior(self, problem: Any, state: AutoState) -> None:

@@ -21,6 +21,12 @@ from pegasos.solvers.driver import Review
 _small = 1_000_000  # values: below, a certificate costs nothing worth saving
 
 
+def first_gap(problem: Problem) -> float:
+    """|x|^2 / (lam total), with mean costs: how much rows disturb each other, and what an epoch of Pegasos leaves."""
+    mean = float(problem.rows.squared_norms.mean()) * float(problem.cost.mean())
+    return mean / (problem.lam * problem.total)
+
+
 class Climbing(Protocol):
     """What is asked of a state, whoever does the climbing."""
 

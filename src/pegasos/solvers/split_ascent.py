@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from pegasos.certificate import dual_point
 from pegasos.problem import Floats, Problem, Rows
-from pegasos.solvers.dual_ascent import DualAscent, DualState
+from pegasos.solvers.dual_ascent import DualAscent, DualState, first_gap
 
 _largest_first_gap = 0.06  # |x|^2 / (lam total) up to which the threads do not disturb each other, times K - 1
 _fewest_values = 2_000_000  # stored: below, a round is too short for its threads
@@ -149,8 +149,7 @@ def _threads(problem: Problem) -> int:
     if not isinstance(rows, Rows) or rows.threads == 1 or rows.n_stored < _fewest_values:
         return 1
     n = min(rows.threads, rows.n_rows)
-    first_gap = float(rows.squared_norms.mean()) * float(problem.cost.mean()) / (problem.lam * problem.total)
-    return n if first_gap * (n - 1) <= _largest_first_gap else 1
+    return n if first_gap(problem) * (n - 1) <= _largest_first_gap else 1
 
 
 def _parts(problem: Problem, n: int) -> list[Problem]:
