@@ -6,7 +6,7 @@ Writes docs/experiments/fashion_pairs.json, the page made from it and docs/image
 rows and writes nothing.
 """
 
-import argparse
+import sys
 import warnings
 from collections.abc import Iterator
 from itertools import combinations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments import data, pages
+from experiments import command, data, pages, pictures
 from pegasos import GapWarning, KernelPegasosClassifier, PegasosClassifier
 
 names = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
@@ -155,14 +155,15 @@ def curve(images: Images, n_a_class: int) -> dict[str, Any]:
     }
 
 
-def run(quick: bool) -> dict[str, Any]:
+def measure(quick: bool) -> dict[str, Any]:
     """All of it."""
+    warnings.simplefilter("error", GapWarning)
     images = Images()
     begun = perf_counter()
     n_a_class = 200 if quick else None
     pairs = all_pairs(images, n_a_class)
     seconds = perf_counter() - begun
-    return {
+    results = {
         "n_a_class": n_a_class or 6000,
         "seconds": round(seconds),
         "pairs": pairs,
@@ -171,6 +172,7 @@ def run(quick: bool) -> dict[str, Any]:
         "readings_n_a_class": 100 if quick else 500,
         "curve": curve(images, 100 if quick else 1500),
     }
+    return results | {"picture": "../images/gamma.png", "claims": claims(results)}
 
 
 def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
@@ -204,15 +206,11 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
 
 def draw(results: dict[str, Any]) -> None:
     """The accuracy against gamma, with the widths that matter."""
-    import matplotlib.pyplot as plt
-
     found = results["curve"]
     near, far = results["distances"][1], results["distances"][0]
-    figure, axes = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
-    for (name, accuracies), colour, marker in zip(
-        found["accuracy"].items(), ("#0072B2", "#D55E00"), ("o", "s"), strict=True
-    ):
-        axes.semilogx(found["gamma"], accuracies, color=colour, marker=marker, markersize=4, label=f"RBF, {name}")
+    figure, (axes,) = pictures.panels(1, width=7.5, height=4.2)
+    for (name, accuracies), look in zip(found["accuracy"].items(), pictures.looks(), strict=False):
+        axes.semilogx(found["gamma"], accuracies, **look, label=f"RBF, {name}")
     axes.axhline(found["linear"], color="black", linestyle="--", linewidth=1, label="linear")
     typical = 1.0 / near["median_distance"] ** 2
     unscaled = 0.5 / reported_sigma**2 * (far["median_distance"] / near["median_distance"]) ** 2
@@ -232,8 +230,7 @@ def draw(results: dict[str, Any]) -> None:
         ylim=(0.48, 1.0),
     )
     axes.legend(loc="lower left", frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(pages.folder.parent / "images" / "gamma.png", dpi=150)
+    pictures.save(figure, results["picture"])
 
 
 def page(results: dict[str, Any]) -> str:
@@ -311,7 +308,7 @@ but not 0: with a small C and no intercept every row has the same weight, the si
 training rows, and that is a passable classifier. With C of 1 or more and an intercept it is not: the picture, where
 sigma=0.5 is near chance on either scale.
 
-![Accuracy against gamma](../images/gamma.png)
+![Accuracy against gamma]({results["picture"]})
 
 ## All pairs
 
@@ -336,21 +333,5 @@ def _names(classes: tuple[int, int]) -> str:
     return " / ".join(names[label] for label in classes)
 
 
-def main() -> None:
-    """Run, and write what was found."""
-    parser = argparse.ArgumentParser(description="All pairs of classes of Fashion-MNIST.")
-    parser.add_argument("--quick", action="store_true", help="fewer rows; nothing is written")
-    parser.add_argument("--page", action="store_true", help="only make the page and the picture anew, from the file")
-    options = parser.parse_args()
-    warnings.simplefilter("error", GapWarning)
-    results = pages.read("fashion_pairs") if options.page else run(options.quick)
-    results |= {"picture": "../images/gamma.png", "claims": claims(results)}
-    if options.quick:
-        print(page(results))
-    else:
-        pages.write("fashion_pairs", results, page(results))
-        draw(results)
-
-
 if __name__ == "__main__":
-    main()
+    command.run(sys.modules[__name__])

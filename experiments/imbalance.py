@@ -5,7 +5,7 @@
 Writes docs/experiments/imbalance.json and the page made from it; ``--quick`` takes one split and writes nothing.
 """
 
-import argparse
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from textwrap import fill
@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
-from experiments import data, pages
+from experiments import command, data, pages, pictures
 from pegasos import PegasosClassifier
 
 seed = 0
@@ -93,8 +93,14 @@ def measured(model: Any, split: Split, best: float) -> dict[str, float]:
     return found | {"seconds": seconds}
 
 
-def run(n_splits: int) -> list[dict[str, Any]]:
-    """Each machine on each split."""
+def measure(quick: bool) -> dict[str, Any]:
+    """Each machine on each split, and copies against costs."""
+    warnings.simplefilter("error", ConvergenceWarning)  # of which ours is one
+    results: dict[str, Any] = {"found": _of_splits(1 if quick else 5), "seed": seed, "copies": copies()}
+    return results | {"picture": "imbalance.png", "claims": claims(results)}
+
+
+def _of_splits(n_splits: int) -> list[dict[str, Any]]:
     found = []
     for name, C in costs.items():
         values: dict[str, list[dict[str, float]]] = {}
@@ -155,6 +161,22 @@ def _mean_and_spread(values: list[float]) -> tuple[float, float]:
     return round(float(np.mean(values)), 4), round(float(np.std(values)), 4)
 
 
+def draw(results: dict[str, Any]) -> None:
+    """What each machine reaches, a panel for each data set."""
+    names = list(dict.fromkeys(each["data"] for each in results["found"]))
+    figure, panels = pictures.panels(len(names), width=4.2, height=4.0)
+    for axes, name in zip(panels, names, strict=True):
+        mine = [each for each in results["found"] if each["data"] == name]
+        columns = {key: [each[key][0] for each in mine] for key in measures}
+        spreads = {key: [each[key][1] for each in mine] for key in measures}
+        pictures.dots(axes, [each["machine"] for each in mine], columns, **spreads)
+        axes.set(title=name, xlabel="on the test rows")
+        if axes is not panels[0]:
+            axes.set_yticklabels([])
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    pictures.save(figure, results["picture"])
+
+
 def page(results: dict[str, Any]) -> str:
     """The page, from the results alone."""
     found = results["found"]
@@ -182,6 +204,10 @@ w8a and sms_spam (tf-idf) are split at random, three quarters to train. kddcup99
 else: {kdd_rows} rows drawn from the official training part, and the whole official test part.
 
 {pages.claims(results)}
+![Balanced accuracy, average precision and AUC of each machine]({results["picture"]})
+
+Means over the splits; the bars are the standard deviation.
+
 {tables}
 ## What it says
 
@@ -233,18 +259,5 @@ def _times(ratio: float) -> str:
     return f"{ratio:.3f}" if ratio < 10.0 else f"{ratio:.0f}"
 
 
-def main() -> None:
-    """Run, and write what was found."""
-    parser = argparse.ArgumentParser(description="Rare classes: costs and draws that balance them.")
-    parser.add_argument("--quick", action="store_true", help="one split; nothing is written")
-    options = parser.parse_args()
-    warnings.simplefilter("error", ConvergenceWarning)  # of which ours is one
-    found = run(1 if options.quick else 5)
-    if not options.quick:
-        results: dict[str, Any] = {"found": found, "seed": seed, "copies": copies()}
-        results["claims"] = claims(results)
-        pages.write("imbalance", results, page(results))
-
-
 if __name__ == "__main__":
-    main()
+    command.run(sys.modules[__name__])

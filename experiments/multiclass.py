@@ -5,8 +5,8 @@
 Writes docs/experiments/multiclass.json and the page made from it; ``--quick`` takes few rows and writes nothing.
 """
 
-import argparse
 import math
+import sys
 import textwrap
 import warnings
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import LinearSVC
 
-from experiments import data, pages
+from experiments import command, data, pages, pictures
 from pegasos import GapWarning, PegasosClassifier
 from pegasos.estimators._schemes import schemes
 
@@ -124,7 +124,7 @@ def machines(C: float) -> dict[str, Any]:
     return ours | theirs
 
 
-def measure(model: Any, task: Task) -> dict[str, Any]:
+def measured(model: Any, task: Task) -> dict[str, Any]:
     """Test accuracy, and seconds of the fit: the best of three, unless it takes long.
 
     All machines use one thread. Its own time says more on a machine with other work than the time of the clock.
@@ -150,7 +150,7 @@ def measure(model: Any, task: Task) -> dict[str, Any]:
     }
 
 
-def run(quick: bool) -> dict[str, Any]:
+def measure(quick: bool) -> dict[str, Any]:
     """Every machine on every task."""
     found = {}
     begun = perf_counter()
@@ -160,7 +160,7 @@ def run(quick: bool) -> dict[str, Any]:
             task = Task(task.X[:300], task.y[:300], task.X_test, task.y_test, task.C)
         results = {}
         for label, model in machines(task.C).items():
-            results[label] = measure(model, task)
+            results[label] = measured(model, task)
             print(name, label, results[label], flush=True)
         found[name] = {
             "n_rows": len(task.y),
@@ -169,7 +169,8 @@ def run(quick: bool) -> dict[str, Any]:
             "C": task.C,
             "machines": results,
         }
-    return {"tol": tol, "seconds": round(perf_counter() - begun), "tasks": found}
+    results_of_all = {"tol": tol, "seconds": round(perf_counter() - begun), "tasks": found}
+    return results_of_all | {"picture": "multiclass.png", "claims": claims(results_of_all)}
 
 
 def _cell(result: dict[str, Any], key: str) -> str:
@@ -227,6 +228,20 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def draw(results: dict[str, Any]) -> None:
+    """Accuracy and seconds of the machines on each data set."""
+    found = results["tasks"]
+    figure, panels = pictures.panels(2, width=5.2, height=4.2)
+    for axes, key in zip(panels, ("accuracy", "seconds"), strict=True):
+        labels = next(iter(found.values()))["machines"]
+        columns = {label: [task["machines"][label][key] for task in found.values()] for label in labels}
+        pictures.dots(axes, list(found), columns)
+    panels[0].set(title="Accuracy on the test rows", xlabel="share of test rows that are right")
+    panels[1].set(title="Time of a fit", xlabel="seconds of the processor", xscale="log", yticklabels=[])
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
+    pictures.save(figure, results["picture"])
+
+
 def page(results: dict[str, Any]) -> str:
     """The page, from the results alone."""
     found = results["tasks"].items()
@@ -255,6 +270,8 @@ Made by `make experiments-multiclass` from `multiclass.json`.
 {textwrap.fill(outcome(results), 120)}
 
 {pages.claims(results)}
+![Accuracy and time of each machine on each data set]({results["picture"]})
+
 {sizes}
 Linear machines on float32 rows: letter by 15, pixels by 255, text as tf-idf. C is one number a data set, not tuned, and
 the same for all machines; the intercept is the weight of a constant feature of 1, regularised; one thread. Ours end
@@ -274,19 +291,5 @@ if its rows were all there are (see [which one](../multiclass.md#which-one)). Th
 {certified}"""
 
 
-def main() -> None:
-    """Run, and write what was found."""
-    parser = argparse.ArgumentParser(description="Ways to deal with many classes.")
-    parser.add_argument("--quick", action="store_true", help="few rows; nothing is written")
-    parser.add_argument("--page", action="store_true", help="only make the page anew, from the file")
-    options = parser.parse_args()
-    results = pages.read("multiclass") if options.page else run(options.quick)
-    results["claims"] = claims(results)
-    if options.quick:
-        print(page(results))
-    else:
-        pages.write("multiclass", results, page(results))
-
-
 if __name__ == "__main__":
-    main()
+    command.run(sys.modules[__name__])

@@ -1,6 +1,6 @@
 """How the pictures of the experiments look: colours that all eyes tell apart, and a line style beside each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from experiments import pages
@@ -30,6 +30,20 @@ def panels(n_columns: int, n_rows: int = 1, width: float = 4.6, height: float = 
     for each in axes.flat:
         each.spines[["top", "right"]].set_visible(False)
     return figure, axes.ravel()
+
+
+def dots(axes: Any, rows: Sequence[str], columns: dict[str, Sequence[float | None]], **errors: Sequence[float]) -> None:
+    """A line for each row, from above, and on it a mark for each column that has a value there."""
+    for (name, values), look in zip(columns.items(), looks(), strict=False):
+        there = [k for k, value in enumerate(values) if value is not None]
+        spread = [errors[name][k] for k in there] if name in errors else None
+        axes.errorbar(
+            [values[k] for k in there], there, xerr=spread, **{**look, "linestyle": "none", "markersize": 6}, label=name
+        )
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.grid(axis="y", color="0.9")
+    axes.set_axisbelow(True)
 
 
 def save(figure: Any, name: str) -> None:

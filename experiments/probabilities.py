@@ -6,7 +6,7 @@ Writes docs/experiments/probabilities.json and the page made from it; ``--quick`
 writes nothing.
 """
 
-import argparse
+import sys
 import warnings
 from time import perf_counter
 from typing import Any
@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
-from experiments import data, pages
+from experiments import command, data, pages, pictures
 from pegasos import PegasosClassifier
 
 cost = 1.0
@@ -62,8 +62,9 @@ def scores_of(model: Any, rows: Any, y: np.ndarray, train: np.ndarray, test: np.
     }
 
 
-def run(quick: bool) -> dict[str, Any]:
+def measure(quick: bool) -> dict[str, Any]:
     """All problems, all splits, both methods: means and the standard error of the difference."""
+    warnings.simplefilter("ignore")
     rows_of = {}
     for name, (rows, y) in problems().items():
         sizes = {"train_size": min(n_train, len(y) // 2), "test_size": min(n_test, len(y) // 2)}
@@ -76,7 +77,8 @@ def run(quick: bool) -> dict[str, Any]:
         classes = len(np.unique(y))
         rows_of[name] = {"n_classes": classes, "copies": _copies(rows), **sizes, "methods": _summary(found)}
         print(name, rows_of[name]["methods"], flush=True)
-    return {"cost": cost, "n_splits": n_splits, "problems": rows_of}
+    results = {"cost": cost, "n_splits": n_splits, "problems": rows_of}
+    return results | {"picture": "probabilities.png", "claims": claims(results)}
 
 
 def _copies(rows: Any) -> int:
@@ -123,6 +125,22 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def draw(results: dict[str, Any]) -> None:
+    """Brier scores, and how far ours is from theirs."""
+    found = {name: one["methods"] for name, one in results["problems"].items()}
+    figure, (left, right) = pictures.panels(2, width=4.8)
+    pictures.dots(left, list(found), {method: [one[method]["brier"] for one in found.values()] for method in methods})
+    left.set(title="Brier score: the less, the better", xlabel="mean over the splits")
+    left.legend(loc="best", fontsize=7)
+    difference = {"ours - theirs": [one["difference"] for one in found.values()]}
+    spread = {"ours - theirs": [2 * one["standard_error"] for one in found.values()]}
+    pictures.dots(right, list(found), difference, **spread)
+    right.axvline(0.0, color="0.4", linewidth=1, linestyle="--")
+    right.set(title="Ours less theirs, ± two standard errors", xlabel="difference of Brier scores", yticklabels=[])
+    right.locator_params(axis="x", nbins=5)
+    pictures.save(figure, results["picture"])
+
+
 def page(results: dict[str, Any]) -> str:
     """The page."""
     lines = []
@@ -154,7 +172,8 @@ def page(results: dict[str, Any]) -> str:
         f"method on five folds;\n{results['n_splits']} random splits, mean of the test parts. The Brier score is half "
         "the squared distance of the probabilities from the\ntruth. Contradictions are test rows where the likeliest "
         "class is not the one predicted. Two numbers: ours / theirs.\n\n"
-        f"{pages.claims(results)}\n{pages.table(header, lines)}\n"
+        f"{pages.claims(results)}\n![Brier scores of both methods, and their difference]({results['picture']})\n\n"
+        f"{pages.table(header, lines)}\n"
         f"Our probabilities are {verdict}, and never contradict the prediction.\n\n"
         "Some rows occur more than once. Here all copies of a row share a fold; there they are dealt over several, so "
         "that a model\nhas seen rows it is to judge, and as random splits of the data do the same, that pays in this "
@@ -164,19 +183,5 @@ def page(results: dict[str, Any]) -> str:
     )
 
 
-def main() -> None:
-    """Run, and write what was found."""
-    parser = argparse.ArgumentParser(description="Probabilities against scikit-learn's calibration.")
-    parser.add_argument("--quick", action="store_true", help="fewer rows; nothing is written")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    results = run(options.quick)
-    results["claims"] = claims(results)
-    if options.quick:
-        print(page(results))
-    else:
-        pages.write("probabilities", results, page(results))
-
-
 if __name__ == "__main__":
-    main()
+    command.run(sys.modules[__name__])

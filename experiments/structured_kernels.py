@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
-from experiments import data, pages
+from experiments import data, pages, pictures
 from experiments.selection import Matrices, choose, costs, cross_validate, fit, seed
 from pegasos import GapWarning
 from pegasos.kernels import (
@@ -274,6 +274,26 @@ def _names(found: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(each["data"] for each in found))
 
 
+def draw(results: dict[str, Any]) -> None:
+    """Accuracy of each kernel, a panel for strings, graphs and series."""
+    parts = {
+        "Strings": results["strings"] + results["splice"],
+        "Graphs": results["graphs"] + results["nci1"],
+        "Time series": results["series"],
+    }
+    figure, panels = pictures.panels(len(parts), width=5.2, height=4.4)
+    for axes, (title, found) in zip(panels, parts.items(), strict=True):
+        accuracy = {(each["data"], each["kernel"]): each["accuracy"] for each in found}
+        names, kernels = _names(found), list(dict.fromkeys(each["kernel"] for each in found))
+        pictures.dots(axes, names, {kernel: [accuracy.get((name, kernel)) for name in names] for kernel in kernels})
+        guess, word = ("neighbour", "nearest neighbour") if "neighbour" in found[0] else ("largest_class",) * 2
+        known = {each["data"]: each[guess] for each in found}
+        axes.scatter(known.values(), range(len(names)), marker="|", s=260, color="0.4", label=word.replace("_", " "))
+        axes.set(title=title, xlabel="accuracy on test rows")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, fontsize=7, frameon=False)
+    pictures.save(figure, results["picture"])
+
+
 def page(results: dict[str, Any]) -> str:
     """The page, from the results alone."""
     seconds = sum(each["seconds"] for part in all_parts for each in results[part])
@@ -287,6 +307,8 @@ the kernel and C (of {", ".join(f"{C:g}" for C in results["C"])}) are chosen ins
 {results["n_inner"]} inner folds, so no figure has seen its test fold. "Chosen" is what most folds chose.
 
 {pages.claims(results)}
+![Accuracy of each kernel on each data set]({results["picture"]})
+
 ## Strings
 
 {_validated_table(results["strings"])}
@@ -431,7 +453,8 @@ def main() -> None:
         return
     if set(options.parts) < set(all_parts):
         results = pages.read("structured_kernels") | results
-    results["claims"] = claims(results)
+    results |= {"picture": "structured_kernels.png", "claims": claims(results)}
+    draw(results)
     pages.write("structured_kernels", results, page(results))
 
 

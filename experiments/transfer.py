@@ -6,7 +6,7 @@ Writes docs/experiments/transfer.json, the page made from it and docs/images/tra
 and writes nothing.
 """
 
-import argparse
+import sys
 import warnings
 from collections.abc import Iterator
 from textwrap import fill
@@ -22,13 +22,14 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from experiments import data, pages
+from experiments import command, data, pages, pictures
 from pegasos import PegasosClassifier
 
 seed = 0
 sizes = (5, 10, 20, 50, 100, 200, 500)
 lams = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4)  # from strong to weak
 hold_fast = 1e3  # beside them where there is a prior: the prior itself
+picture = "../images/transfer.png"
 methods = ("target only", "source only", "transfer")
 
 Rows = Any  # dense or CSR
@@ -125,8 +126,15 @@ def one_setting(name: str, component: int, n_draws: int) -> dict[str, Any]:
     }
 
 
-def run(n_draws: int) -> list[dict[str, Any]]:
+def measure(quick: bool) -> dict[str, Any]:
     """All settings."""
+    warnings.simplefilter("error", ConvergenceWarning)
+    found = _of_settings(1 if quick else 20)
+    setting = {"sizes": sizes, "lams": lams, "hold_fast": hold_fast, "seed": seed}
+    return {**setting, "found": found, "picture": picture, "claims": claims(found)}
+
+
+def _of_settings(n_draws: int) -> list[dict[str, Any]]:
     found = []
     for name in ("sms_spam", "spambase"):
         for component in (0, 1):
@@ -139,38 +147,22 @@ def run(n_draws: int) -> list[dict[str, Any]]:
 
 def draw(results: dict[str, Any]) -> None:
     """Balanced accuracy against the number of labelled mails, a panel for each setting."""
-    import matplotlib.pyplot as plt
-
-    figure, panels = plt.subplots(2, 2, figsize=(9, 6.5), sharex=True, layout="constrained")
-    looks = {
-        "target only": ("#0072B2", "o", "-"),
-        "source only": ("0.4", None, "--"),
-        "transfer": ("#D55E00", "s", "-"),
-    }
-    for axes, each in zip(panels.flat, results["found"], strict=True):
-        for method, (colour, marker, line) in looks.items():
+    figure, panels = pictures.panels(2, 2)
+    for axes, each in zip(panels, results["found"], strict=True):
+        for method, look in zip(methods, pictures.looks(), strict=False):
             values = np.array(each["accuracy"][method])
             error = values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
-            axes.errorbar(
-                sizes,
-                values.mean(axis=1),
-                error,
-                color=colour,
-                marker=marker,
-                linestyle=line,
-                markersize=4,
-                label=method,
-            )
-        axes.set(xscale="log", title=_title(each))
+            axes.errorbar(sizes, values.mean(axis=1), error, **look, label=method)
+        axes.set(
+            xscale="log",
+            title=_title(each),
+            xlabel="labelled mails of the target user",
+            ylabel="balanced accuracy on the target user",
+        )
         axes.set_xticks(sizes, [str(n) for n in sizes])
         axes.minorticks_off()
-        axes.spines[["top", "right"]].set_visible(False)
-    for axes in panels[1]:
-        axes.set_xlabel("labelled mails of the target user")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("balanced accuracy on the target user")
-    panels[0, 0].legend(loc="lower right", frameon=False)
-    figure.savefig(pages.folder.parent / "images" / "transfer.png", dpi=150)
+    panels[0].legend(loc="lower right", frameon=False)
+    pictures.save(figure, results["picture"])
 
 
 def claims(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -225,7 +217,7 @@ is the prior itself) the one of the best balanced accuracy in cross-validation o
 of equals the largest. Features are scaled once over all mails, without labels.
 
 {pages.claims(results)}
-![Balanced accuracy against labelled mails](../images/transfer.png)
+![Balanced accuracy against labelled mails]({results["picture"]})
 
 Balanced accuracies, means over the draws ± the standard error. "Gain" is of transfer over the better of the two others
 at that size, draw by draw; in bold where it is more than two standard errors from 0.
@@ -286,19 +278,5 @@ def _sentences(found: list[dict[str, Any]]) -> str:
     return "\n".join(fill(line, 120, subsequent_indent="  ") for line in lines) + "\n"
 
 
-def main() -> None:
-    """Run, and write what was found."""
-    parser = argparse.ArgumentParser(description="The spam filter of one user from another's.")
-    parser.add_argument("--quick", action="store_true", help="one draw; nothing is written")
-    options = parser.parse_args()
-    warnings.simplefilter("error", ConvergenceWarning)
-    found = run(1 if options.quick else 20)
-    if not options.quick:
-        results = {"sizes": sizes, "lams": lams, "hold_fast": hold_fast, "seed": seed, "found": found}
-        results |= {"picture": "../images/transfer.png", "claims": claims(found)}
-        draw(results)
-        pages.write("transfer", results, page(results))
-
-
 if __name__ == "__main__":
-    main()
+    command.run(sys.modules[__name__])

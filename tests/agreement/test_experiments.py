@@ -20,7 +20,8 @@ def test_every_page_is_made_of_its_results(name):
     page = importlib.import_module(f"experiments.{name}").page(results)
     assert (pages.folder / f"{name.replace('_', '-')}.md").read_text(encoding="utf8") == page
     assert results["claims"], "what does the source say?"
-    assert "picture" not in results or (pages.folder / results["picture"]).exists()
+    assert (pages.folder / results["picture"]).exists()
+    assert f"]({results['picture']})" in page
 
 
 def test_the_index_is_made_of_all_results():
