@@ -67,7 +67,7 @@ def index() -> str:
     for path in sorted(folder.glob("*.json")):
         results, page = json.loads(path.read_text(encoding="utf8")), _page_of(path.stem)
         title = page.read_text(encoding="utf8").splitlines()[0].removeprefix("# ")
-        picture = f"[figure]({results['picture']})" if "picture" in results else ""
+        picture = f"[figure]({results['picture']})"
         for each in results.get("claims", ()):
             held = "held" if each["held"] else "**did not hold**"
             lines.append([f"[{title}]({page.name})", each["says"], held, each["found"], picture])

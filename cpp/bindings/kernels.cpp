@@ -24,9 +24,15 @@ static Block block_of(const Array& array) {
           Index(array.shape(0)), Index(array.shape(1)), array.stride(0)};
 }
 
-// Calls f(begin, end) on n_threads equal stretches of 0..n, each a multiple of 16 long but the last.
+// What a thread must have to do, in simple operations, to be worth its start.
+constexpr double least_work = 1 << 17;
+
+// Calls f(begin, end) on equal stretches of 0..n, at most n_threads, each a multiple of 16 long but the last. ``each``
+// is the work of one index.
 template <class F>
-static void in_stretches(Index n, Index n_threads, F&& f) {
+static void in_stretches(Index n, double each, Index n_threads, F&& f) {
+  const double worthwhile = 1.0 + double(n) * each / least_work;
+  if (double(n_threads) > worthwhile) n_threads = Index(worthwhile);
   const Index length = (n / (n_threads > 0 ? n_threads : 1) + 16) / 16 * 16;
   together((n + length - 1) / length,
            [&](Index k) { f(k * length, k * length + length < n ? k * length + length : n); });
@@ -48,7 +54,7 @@ static void apply_kernel(std::string_view shape, double gamma, double coef0, Ind
   require(scalar_of(right.dtype(), "squared norms") == block.scalar, "squared norms must have the type of the block.");
   const KernelFunction f{shape == "radial" ? Shape::radial : Shape::polynomial, gamma, coef0, degree, plus};
   nb::gil_scoped_release release;
-  in_stretches(block.n_rows, n_threads, [&](Index begin, Index end) {
+  in_stretches(block.n_rows, 8.0 * double(block.n_columns), n_threads, [&](Index begin, Index end) {
     loops().apply_kernel(f, rows_of(block, begin, end), left.data() + begin, right.data());
   });
 }
@@ -69,7 +75,7 @@ static void csr_products(const OwnedRows& owned, MatrixArray transposed, MatrixA
           "the vectors must be given as (features, products_width).");
   require(block.n_rows <= width && block.n_columns == rows.n_rows, "the products must be (vectors, rows).");
   nb::gil_scoped_release release;
-  in_stretches(rows.n_rows, n_threads,
+  in_stretches(rows.n_rows, 16.0 * double(width), n_threads,
                [&](Index begin, Index end) { loops().csr_products(rows, begin, end, vectors.data, block); });
 }
 
@@ -87,7 +93,7 @@ static void pair_sums(std::string_view term, GivenMatrix left, GivenMatrix right
   require(x.scalar == sums.scalar && z.scalar == sums.scalar, "the sums must have the type of the rows.");
   const PairTerm which = term_of(term);
   nb::gil_scoped_release release;
-  in_stretches(sums.n_rows, n_threads, [&](Index begin, Index end) {
+  in_stretches(sums.n_rows, double(z.n_rows) * double(z.n_columns), n_threads, [&](Index begin, Index end) {
     loops().pair_sums(which, rows_of(x, begin, end), z, rows_of(sums, begin, end));
   });
 }
@@ -99,7 +105,7 @@ static void swap_columns(MatrixArray table, GivenIndices first, GivenIndices sec
   check_places(first, block.n_columns);
   check_places(second, block.n_columns);
   nb::gil_scoped_release release;
-  in_stretches(block.n_rows, n_threads, [&](Index begin, Index end) {
+  in_stretches(block.n_rows, double(n), n_threads, [&](Index begin, Index end) {
     loops().swap_columns(block, first.data(), second.data(), n, begin, end);
   });
 }
@@ -108,7 +114,8 @@ static void mirror(MatrixArray table, Index old, Index n_threads) {
   const Block block = block_of(table);
   require(old >= 0 && old <= block.n_rows && block.n_rows <= block.n_columns, "a table has a column for each row.");
   nb::gil_scoped_release release;
-  in_stretches(old, n_threads, [&](Index begin, Index end) { loops().mirror(block, old, begin, end); });
+  in_stretches(old, double(block.n_rows - old), n_threads,
+               [&](Index begin, Index end) { loops().mirror(block, old, begin, end); });
 }
 
 static void extend_square(MatrixArray table, GivenIndices slots, GivenIndices members, Index old, MatrixArray square,
@@ -121,7 +128,7 @@ static void extend_square(MatrixArray table, GivenIndices slots, GivenIndices me
   check_places(slots, from.n_rows);
   check_places(members, from.n_columns);
   nb::gil_scoped_release release;
-  in_stretches(n - old, n_threads, [&](Index begin, Index end) {
+  in_stretches(n - old, double(n), n_threads, [&](Index begin, Index end) {
     loops().extend_square(from, slots.data(), members.data(), old, old + begin, old + end, to);
   });
 }
@@ -135,7 +142,7 @@ static void add_columns(MatrixArray table, GivenIndices slots, GivenWeights fact
           "one factor a slot and one score a column.");
   check_places(slots, from.n_rows);
   nb::gil_scoped_release release;
-  in_stretches(from.n_columns, n_threads, [&](Index begin, Index end) {
+  in_stretches(from.n_columns, double(n), n_threads, [&](Index begin, Index end) {
     loops().add_columns(from, slots.data(), factors.data(), n, begin, end, scores.data());
   });
 }

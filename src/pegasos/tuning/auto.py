@@ -23,6 +23,7 @@ from pegasos.estimators._inputs import how_to_read, keeps_on_failure
 from pegasos.estimators._items import check_target
 from pegasos.estimators._targets import encode, find_classes
 from pegasos.estimators._watching import CallbackSupportMixin, with_callbacks
+from pegasos.kernels.graph_reading import read_graphs
 from pegasos.persistence import Saved
 from pegasos.tuning.account import account, leaderboard
 from pegasos.tuning.kinds import kind_of, kinds
@@ -230,7 +231,8 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return rows, labels
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-        return list(X), check_target(X, y)
+        items = read_graphs(X, "label") if kind == "graphs" else list(X)  # graphs once, and not for every kernel
+        return items, check_target(X, y)
 
     def _folds(self, X: Any, y: Any, codes: npt.NDArray[np.intp], seed: int) -> list[Fold]:
         """The folds, each in an order in which every beginning is a fair sample."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -84,6 +84,7 @@ class Search:
     seed: int
     on_trial: Callable[[Trial], bool]
     reason: str = ""  # why it ended
+    enqueued: list[dict[str, Any]] = field(default_factory=list)
     threads: ThreadpoolController = field(default_factory=ThreadpoolController)  # to look for them takes a while
 
     def run(self) -> None:
@@ -103,8 +104,7 @@ class Search:
         first: the others are then soon given up.
         """
         study, first = _study(self.seed), self.examiner.space.first()[: self.n_trials]
-        for start in first:
-            study.enqueue_trial(start)
+        self._enqueue(study, first)
         opened = [self._ask(study) for _ in first]
         for trial in opened:
             self._guarded(self._begin, trial)
@@ -116,6 +116,13 @@ class Search:
             self._guarded(self._begin, trial)
             self._guarded(self._go_on, trial)
             self._tell(study, trial)
+
+    def _enqueue(self, study: Any, starts: Sequence[dict[str, Any]]) -> None:
+        """Settings to be asked for next, each once. (Optuna's own check for that reports to the user's log.)"""
+        for start in starts:
+            if start not in self.enqueued:
+                self.enqueued.append(start)
+                study.enqueue_trial(start)
 
     def _ask(self, study: Any) -> Trial:
         """The next setting."""
@@ -220,8 +227,7 @@ class Search:
         if trial.climbed:
             study.tell(trial.number, self.race.estimate(trial))
             if trial is self.race.best:
-                for start in self.examiner.space.near(trial.setting):
-                    study.enqueue_trial(start, skip_if_exists=True)
+                self._enqueue(study, self.examiner.space.near(trial.setting))
             if self.on_trial(trial):
                 self.reason = "a callback asked to stop"
 

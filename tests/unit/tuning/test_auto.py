@@ -199,6 +199,12 @@ def test_of_a_sparse_layout_without_rows_to_pick_some_rows_can_be_fitted_as_well
     assert auto.predict(sp.coo_matrix(MOONS)).shape == (150,)
 
 
+def test_without_verbose_nothing_is_printed_not_even_by_optuna(capfd):
+    words = ["abab", "baba", "abba", "cdcd", "dcdc", "cddc"] * 5
+    AutoPegasos(None, n_trials=14, random_state=0).fit(words, [0, 0, 0, 1, 1, 1] * 5)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_verbose_prints_a_line_for_each_setting(capsys):
     quick(verbose=1).fit(MOONS, SIDES)
     lines = capsys.readouterr().out.splitlines()
