@@ -118,7 +118,7 @@ class Search:
             self._tell(study, trial)
 
     def _enqueue(self, study: Any, starts: Sequence[dict[str, Any]]) -> None:
-        """Settings to be asked for next, each once. (Optuna's own check for that reports to the user's log.)"""
+        """Settings to be asked for next, each once: Optuna's own check for that writes to the user's log."""
         for start in starts:
             if start not in self.enqueued:
                 self.enqueued.append(start)
