@@ -2,6 +2,8 @@
 
     python -m benchmarks.run [--problems a9a,w8a] [--lams 1e-4,1e-5] [--repeat 5] [--limit 20]
 
+The rows of other problems that were measured before are kept.
+
 A solver is not asked for its own idea of convergence: it gets the seconds of the loosest of its settings whose
 *measured* objective is within the target. `rivals` says how each was matched, `objective.py` how it is judged.
 """
@@ -21,19 +23,24 @@ def main() -> None:
     arguments = _arguments()
     rule = Rule(arguments.repeat, arguments.limit, arguments.patience)
     solvers = installed()
-    rows: dict[float, list[tables.Row]] = {target: [] for target in _targets}
     for name in arguments.problems or problems.names():
         problem = problems.load(name)
         for lam in arguments.lams:
             found, runs = compare(solvers, problem, lam, _targets, rule)
             for target, outcomes in found.items():
                 usage = usage_of(problem, lam, target, outcomes["pegasos"].seconds)
-                rows[target].append(tables.Row(name, lam, outcomes, runs, usage))
-                _announce(target, rows[target][-1])
-                tables.write(target, rows[target], rule)
+                row = tables.Row(name, lam, outcomes, runs, usage)
+                _announce(target, row)
+                tables.write(target, row, rule)
     for target in _targets:
-        print("\n" + tables.render(target, rows[target], rule))
-    plots.draw(rows[_targets[-1]])
+        print("\n" + tables.render(target, _in_order(tables.read(target)), rule))
+    plots.draw(_in_order(tables.read(_targets[-1])))
+
+
+def _in_order(rows: list[tables.Row]) -> list[tables.Row]:
+    """As the panel has the problems."""
+    panel = {name: place for place, name in enumerate(problems.names())}
+    return sorted(rows, key=lambda row: (panel.get(row.problem, len(panel)), -row.lam))
 
 
 def _announce(target: float, row: tables.Row) -> None:

@@ -75,18 +75,35 @@ def geometric_mean(ratios: list[float]) -> float | None:
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
 
 
-def write(target: float, rows: list[Row], rule: Rule) -> None:
-    """Keep the results of a target in `results/<target>.json`."""
+def write(target: float, row: Row, rule: Rule) -> None:
+    """Keep a row in `results/<target>.json`, in the place of an earlier one of the same problem and lam."""
     _results.mkdir(exist_ok=True)
+    rows = [*(old for old in read(target) if (old.problem, old.lam) != (row.problem, row.lam)), row]
     content = {
         "target": target,
         **asdict(rule),
         "versions": versions(_packages),
         "machine": machine(),
-        "geometric_mean": geometric_mean([row.ratio for row in rows if row.ratio is not None]),
-        "rows": [{**asdict(row), "ratio": row.ratio} for row in rows],
+        "geometric_mean": geometric_mean([each.ratio for each in rows if each.ratio is not None]),
+        "rows": [{**asdict(each), "ratio": each.ratio} for each in rows],
     }
     (_results / f"{target:g}.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def read(target: float) -> list[Row]:
+    """The rows of `results/<target>.json`; none where there is no such file."""
+    path = _results / f"{target:g}.json"
+    found = json.loads(path.read_text())["rows"] if path.exists() else []
+    return [
+        Row(
+            each["problem"],
+            each["lam"],
+            {name: Outcome(**one) for name, one in each["outcomes"].items()},
+            each["runs"],
+            Usage(**each["usage"]),
+        )
+        for each in found
+    ]
 
 
 def versions(packages: tuple[str, ...]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,14 @@ from pegasos.estimators._source import Plan, fit_source
 from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import Terms, check_classes, class_totals, encode_known
 from pegasos.estimators._watching import with_callbacks
-from pegasos.problem import Rows, scores_of
+from pegasos.problem import Problem, Rows, scores_of
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
 from pegasos.solvers.cutting_plane import CuttingPlane
 from pegasos.solvers.driver import Solver
 from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
-from pegasos.solvers.pegasos import Pegasos
+from pegasos.solvers.pegasos import Pegasos, PegasosState
 from pegasos.solvers.split_ascent import SplitAscent
 
 
@@ -381,6 +382,11 @@ class PegasosClassifier(CertifiedClassifier):
             elif fits:
                 states[k] = solver.enter(problems[k], alphas[k], seed)
         return states
+
+    def _settle(self, problem: Problem, solution: Solution) -> Solution:
+        """Only a state of Pegasos goes on, with the next block of a stream; others have arrays as long as the rows."""
+        solution = super()._settle(problem, solution)
+        return solution if isinstance(solution.state, PegasosState) else replace(solution, state=None)
 
     def _remember(self, solutions: list[Solution], n_rows: int, terms: Terms, seed: int) -> None:
         self._stream = Stream.after(solutions, n_rows, terms, seed)

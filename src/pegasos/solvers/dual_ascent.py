@@ -120,25 +120,27 @@ class DualAscent:
 
     def start(self, problem: Problem, seed: int) -> Any:
         """The zero dual point."""
-        return self.enter(problem, np.zeros(problem.alpha_shape, self.dtype), seed)
+        return self.enter(problem, np.broadcast_to(0.0, problem.alpha_shape), seed)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> Any:
         """A dual point of these rows, brought within its bounds."""
-        alpha = problem.within_bounds(alpha).astype(self.dtype, copy=False)
-        largest = np.finfo(np.dtype(self.dtype)).max
-        with np.errstate(divide="ignore", over="ignore"):
-            step = problem.lam * problem.total / problem.rows.squared_norms
+        is_zero = not alpha.any()
+        alpha = np.zeros(problem.alpha_shape, self.dtype) if is_zero else problem.within_bounds(alpha)
+        n = problem.rows.n_rows
         state = DualState(
             self._counters(),
             self._zero_weights(problem),
-            alpha,
-            # A row of zeros takes the longest step there is: it goes straight to its bound.
-            np.minimum(step, largest).astype(self.dtype, copy=False),
-            np.empty(problem.rows.n_rows, np.uint32),
+            alpha.astype(self.dtype, copy=False),
+            np.empty(n, self.dtype),
+            np.empty(n, np.uint32),
         )
+        with np.errstate(divide="ignore", over="ignore"):
+            np.divide(problem.lam * problem.total, problem.rows.squared_norms, out=state.step)
+        # A row of zeros takes the longest step there is: it goes straight to its bound.
+        np.minimum(state.step, np.finfo(state.step.dtype).max, out=state.step)
         state.counters.random = seed
-        if alpha.any():
-            self._settle(problem, state, *dual_point(problem, alpha))
+        if not is_zero:
+            self._settle(problem, state, *dual_point(problem, state.alpha))
         return state
 
     def steps(self, state: Climbing) -> int:
@@ -170,7 +172,12 @@ class DualAscent:
         is_small = problem.rows.n_rows * problem.rows.n_features <= _small
         if epoch is not None and (epoch & (epoch - 1)) == 0 and (epoch >= 16 or is_small):
             return True
-        return tol is not None and not self.estimate(problem, state) > min(tol, state.target)
+        if tol is None:
+            return False
+        target = min(tol, state.target)
+        # While even without |w|^2, which takes time to add up, the gap is too large, it is not asked for.
+        gap = state.sweep_gap
+        return not gap > target * (state.alpha_sum + gap) and not self.estimate(problem, state) > target
 
     def review(self, problem: Problem, state: Climbing, tol: float | None) -> Review:
         """The certificate of the dual point; what rounding has done to the weights is undone."""
