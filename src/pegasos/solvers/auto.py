@@ -29,6 +29,7 @@ _first_gap_worth_having = 0.01  # when there is none to reach
 _patience = 100  # epochs of dual ascent after which a cheap interior point is always worth it
 _cheap = 1e9  # multiply-adds
 _least_newton = 1e-5  # relative gap that Newton's method is good for
+_near = float(1 << 24)  # values that are quickly at hand
 _newton_margin = 0.8  # of the gap asked for is what it should reach by its own account
 
 
@@ -164,8 +165,10 @@ class Auto:
             return False
         epochs = (4.0 + 3.0 * gap) * max(1.0, -math.log10(self.tol)) / 3.0
         assert isinstance(problem.rows, Rows)
-        stored = problem.rows.n_stored / problem.rows.n_rows
-        return Newton.price(problem) < epochs * problem.rows.n_rows * (30.0 + 0.5 * stored)
+        stored = problem.rows.n_stored
+        # Rows here and there in more memory than caches hold take longer to come.
+        visit = 30.0 + 0.5 * stored / problem.rows.n_rows + 20.0 * max(0.0, math.log2(stored / _near))
+        return Newton.price(problem) < epochs * problem.rows.n_rows * visit
 
     def _newton_goal(self, newton: NewtonState) -> float:
         """The gap at which Newton's method asks for a certificate: less after each in vain."""
