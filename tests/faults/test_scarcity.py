@@ -71,13 +71,14 @@ def counts_of(*arguments):
 
 
 @can_refuse
-def test_where_threads_are_refused_the_loops_do_without_to_the_same_bits():
-    counts = counts_of("--job", "newton", "--job", "subsequences", "--means", "thread", "--most", "6")
-    assert counts["newton", "thread"] == (0, 0, 6)
-    assert counts["subsequences", "thread"][0] == 0
+def test_without_threads_the_loops_give_the_same_bits_and_without_memory_an_exception():
+    counts = counts_of("--job", "newton", "--job", "read npz", "--means", "thread", "--means", "request", "--most", "4")
+    assert counts["newton", "thread"] == (0, 0, 4)
+    assert counts["newton", "request"][0] == counts["read npz", "request"][0] == 4
 
 
 @can_refuse
+@pytest.mark.slow
 def test_a_request_for_memory_that_is_refused_is_an_exception_and_changes_nothing():
     names = ["newton", "kernel", "predict", "read svmlight", "read npz", "save", "load"]
     chosen = [word for name in names for word in ("--job", name)]
