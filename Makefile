@@ -11,7 +11,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
-.PHONY: sdist wheel test-oldest test-newest audit
+.PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
 .PHONY: help demo test test-slow sanitize fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
@@ -22,6 +22,8 @@ help:
 	@echo "make test                 the quick suite"
 	@echo "make test-slow            everything, the slow tests too"
 	@echo "make sanitize             the quick suite on a core with address and undefined-behaviour sanitizers"
+	@echo "make tsan                 what runs in threads, on a core with the sanitizer of threads"
+	@echo "make valgrind             every function of the core under valgrind, which must be there"
 	@echo "make fuzz                 broken files before every reader, ten minutes each"
 	@echo "make lint                 ruff, mypy, clang-format, import-linter, stubs"
 	@echo "make format               rewrite the sources in the house style"
@@ -90,7 +92,8 @@ test-slow: $(VENV)/.test $(VENV)/.docs
 	$(BIN)/python -m pytest
 
 # Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
-# exceptions cannot be followed. A cluster is many processes that start slowly.
+# exceptions cannot be followed. A cluster is many processes that start slowly. What refuses memory is preloaded in the
+# sanitizer's place.
 SANITIZED := .venv-sanitize
 $(SANITIZED)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
 	$(PYTHON) -m venv $(SANITIZED)
@@ -103,7 +106,28 @@ sanitize: $(SANITIZED)/.installed
 	LD_PRELOAD="$(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)" \
 		PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 		$(SANITIZED)/bin/python -m pytest -m "not slow" -n 1 \
-		--ignore tests/unit/dask --ignore tests/architecture
+		--ignore tests/unit/dask --ignore tests/architecture --ignore tests/faults/test_scarcity.py
+
+# Python is not built with the sanitizer, which sees its locks all the same. Without random addresses, since older
+# versions of its library know only some of them.
+TSAN := .venv-tsan
+THREADED := tests/faults/test_threads.py tests/faults/test_native_threads.py tests/unit/solvers/test_split_ascent.py \
+	tests/unit/solvers/test_newton.py tests/unit/kernels/test_vector.py tests/unit/kernels/test_strings.py
+$(TSAN)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
+	$(PYTHON) -m venv $(TSAN)
+	$(TSAN)/bin/python -m pip install --quiet . -Cbuild-dir=build/tsan -Ccmake.define.PEGASOS_SANITIZE=thread
+	$(TSAN)/bin/python -m pip install --quiet $(FEW_TOOLS)
+	@touch $@
+
+tsan: $(TSAN)/.installed
+	LD_PRELOAD="$(shell $(CXX) -print-file-name=libtsan.so) $(shell $(CXX) -print-file-name=libstdc++.so)" \
+		TSAN_OPTIONS=halt_on_error=1 OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1 \
+		setarch -R $(TSAN)/bin/python -m pytest -m "not slow" -n 0 $(THREADED)
+
+# One thread of BLAS: it is not what is tried.
+valgrind: $(VENV)/.test
+	PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 valgrind --error-exitcode=9 --num-callers=30 \
+		--suppressions=tests/faults/valgrind.txt $(BIN)/python -m tests.faults.verbs
 
 fuzz: $(VENV)/.test
 	for reader in svmlight csv cache arrays_of_numpy archive checkpoint; do \
@@ -216,4 +240,4 @@ audit: $(VENV)/.supply
 	$(BIN)/python -m pip_audit --progress-spinner off --strict --no-deps --disable-pip --requirement build/installed.txt
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) build dist
+	rm -rf $(VENV) $(SANITIZED) $(TSAN) build dist

@@ -158,6 +158,8 @@ def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
         raise _BrokenError("an array in it has a format that pegasos does not write")
     try:
         shape, is_fortran, dtype = reader(member)
+    except (MemoryError, SystemError) as error:  # of Python's reader, of a header that is too deep, too
+        raise _BrokenError("an array in it has a header for which there is not enough memory") from error
     except Exception as error:  # numpy reads it as Python, and raises what Python's own reader does
         raise _BrokenError("an array in it has a header that says neither its type nor its shape") from error
     if is_fortran or not _is_plain(dtype) or any(length < 0 for length in shape):

@@ -360,7 +360,10 @@ def _untouched(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
     n_bytes = n_rows * n_columns * dtype.itemsize
     if n_bytes == 0 or not hasattr(mmap, "MAP_ANONYMOUS"):
         return np.empty((n_rows, n_columns), dtype)
-    memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"No room for {n_bytes} bytes of kernel columns; set a smaller cache_size.") from error
     return np.frombuffer(memory, dtype).reshape(n_rows, n_columns)
 
 

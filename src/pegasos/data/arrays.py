@@ -111,6 +111,8 @@ class _Members:
         try:
             with zipfile.ZipFile(origin.path) as archive:
                 self._found = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
+        except MemoryError:  # says nothing of the file
+            raise
         except _unreadable as error:
             raise PegasosError(f"{origin.name} is no whole .npz file: {reason(error)}.") from error
         self.names = set(self._found)
@@ -148,6 +150,8 @@ def _load(path: Path, name: str) -> npt.NDArray[Any]:
     try:
         with np.errstate(over="ignore"):  # of lengths that a header tells of; the sentence is enough
             found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except MemoryError as error:  # of Python's reader, of a header that is too deep, too
+        raise PegasosError(f"{name} has a header for which there is not enough memory.") from error
     except _unreadable as error:
         raise PegasosError(f"{name} is no whole .npy file: {reason(error)}.") from error
     if not isinstance(found, np.ndarray):

@@ -128,6 +128,8 @@ class FunctionKernel(Kernel):
     def _call(self, left: Any, right: Any) -> Any:
         try:
             return _dense(self.function(left, right))
+        except MemoryError:
+            raise
         except Exception as error:
             raise PegasosError(
                 f"{self._name} failed on arguments of types {type(left).__name__} and {type(right).__name__} with "
