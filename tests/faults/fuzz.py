@@ -30,6 +30,10 @@ from tests.reference import svmlight as slow
 
 _odd = [-1, 0, 1, 3, 255, 2**31 - 1, 2**31, 2**32, 2**62, 2**63, 2**64, 10**30, -(2**63), 1e308, float("nan"), 0.5]
 _odd += ["", "x", "<f8", "float16", "csr", None, True, [], {}, [1], {"a": 1}]
+_words = {  # of texts, so that they are nearly right
+    "svmlight": b"1 1:2\n|-1 |+1 |qid:3 | 2:0.5|3:-1e300 |1e-400|nan|inf|#|\r\n|\n|0:1 |4294967297:1|:| |7".split(b"|"),
+    "csv": b'a,b,c\n1,2,3\n|"|,|;|\n|1|2.5|,-3|nan|\t|1e999|\xef\xbb\xbf|\x00|x|-|a,b'.split(b"|"),
+}
 
 
 class Draw:
@@ -49,9 +53,10 @@ class Draw:
         """One of them."""
         return choices[self.number(len(choices))]
 
-    def rest(self):
-        """What is left."""
-        return self._data[self._at :]
+    def text(self, words):
+        """Of what is left: as it is, or a word for most of the bytes."""
+        is_raw, rest = self.number(4) == 0, self._data[self._at :]
+        return rest if is_raw else b"".join(words[byte % len(words)] if byte < 224 else bytes([byte]) for byte in rest)
 
 
 def broken_bytes(draw, whole):
@@ -166,7 +171,7 @@ class Targets:
         """Text, against the slow reading."""
         draw = Draw(data)
         options = {"n_features": draw.one_of([None, 3]), "allow_nan": bool(draw.number(2))}
-        text = draw.rest()
+        text = draw.text(_words["svmlight"])
         reading = parsing.Reading("auto", options["n_features"], np.dtype(np.float32), options["allow_nan"], 1)
         try:
             found = parsing.known_base(reading, lambda each: parsing.parse(text, each))
@@ -188,7 +193,7 @@ class Targets:
         options = {"header": draw.one_of([None, True, False]), "delimiter": draw.one_of([",", ";", "\t"])}
         options["label"] = draw.one_of([None, 0, -1, "a"])
         given = {name: value for name, value in options.items() if value is not None}
-        self._read("table.csv", draw.rest(), **given)
+        self._read("table.csv", draw.text(_words["csv"]), **given)
 
     def cache(self, data):
         """The binary cache, with checksums that are right."""
@@ -303,31 +308,10 @@ class Targets:
 
 
 _targets = ["svmlight", "csv", "cache", "arrays_of_numpy", "archive", "checkpoint"]
-_words = {
-    "svmlight": [
-        b"1 1:2\n",
-        b"-1 ",
-        b"qid:3 ",
-        b"1e-400",
-        b"nan",
-        b"inf",
-        b"#",
-        b"\r\n",
-        b"0:1 ",
-        b"4294967297:1",
-        b":",
-    ],
-    "csv": [b"a,b,c\n1,2,3\n", b'"', b"\n", b"nan", b";", b"\t", b"1e999", b"\xef\xbb\xbf", b"\x00", b"x", b"-"],
-}
 
 
-def random_input(dice, name):
+def random_input(dice):
     """Bytes for a target where nobody leads."""
-    if name in _words:
-        pieces = [
-            dice.choice(_words[name]) if dice.random() < 0.8 else dice.randbytes(2) for _ in range(dice.randint(0, 20))
-        ]
-        return dice.randbytes(3) + b"".join(pieces)
     return dice.randbytes(dice.randint(4, 60))
 
 
@@ -335,7 +319,7 @@ def at_random(target, name, seconds, seed):
     """Random inputs for so long; their number. The input that fails is kept in a file."""
     dice, n_inputs, begun = random.Random(seed), 0, time.monotonic()
     while time.monotonic() - begun < seconds:
-        data = random_input(dice, name)
+        data = random_input(dice)
         try:
             target(data)
         except BaseException:
@@ -371,7 +355,7 @@ def main():
         corpus.mkdir()
         dice = random.Random(asked.seed)
         for k in range(50):
-            (corpus / str(k)).write_bytes(random_input(dice, asked.target))
+            (corpus / str(k)).write_bytes(random_input(dice))
         options = [f"-max_total_time={asked.seconds}", f"-seed={asked.seed + 1}", "-rss_limit_mb=3000", "-timeout=60"]
         for module in (archive, arrays, cache, delimited, parsing, block_checkpoint):
             for function in filter(inspect.isfunction, vars(module).values()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos import _core
 from pegasos.estimators._kernel_stream import KernelStream
+from pegasos.estimators._origin import Origin
 from pegasos.estimators._prior import LinearPrior, ScoredPrior, _Formula
 from pegasos.estimators._probability import Calibration
 from pegasos.estimators._schemes import OneVsRest, Scheme, schemes
@@ -137,6 +139,7 @@ _proof: dict[str, Spec] = {
     "_calibration": Optional(_calibration),
 }
 _together = ("_terms", *_proof)
+_coef = Array("float64", "n_scores", _features)
 
 
 def _scheme_of(model: Any) -> Scheme:
@@ -179,10 +182,10 @@ def _linear(model: Any) -> dict[str, Spec]:
             "certificates": Many(one_certificate, "n_problems"),
         },
     )
-    prior = {"coef": Array("float64", "n_scores", _features), "intercept": Array("float64", "n_scores")}
+    prior = {"coef": _coef, "intercept": Array("float64", "n_scores")}
     return {
         **_names,
-        "coef_": Array("float64", "n_scores", _features),
+        "coef_": _coef,
         "intercept_": Array("float64", "n_scores"),
         "_prior": Optional(Record(LinearPrior, {"source": Source(), **prior})),
         "alpha_": _alpha(model),
@@ -197,8 +200,32 @@ def _linear_lengths(model: Any) -> dict[str, int]:
     return {**_lengths(model), "class_width": int(_core.class_width(len(model.classes_)))}
 
 
+# What others have trained: no terms, no proof.
+_origin = Record(Origin, {"words": Text(), "multi_class": Text(tuple(schemes))})
+_foreign_head: dict[str, Spec] = {"classes_": Classes(), "_origin": _origin}
+_of_foreign: dict[str, Spec] = {
+    _features: Count(dimension=_features),
+    "intercept_": Array("float64", "n_scores"),
+    "_free_intercepts": Array("float64", "n_scores"),
+    "_calibration": Optional(_calibration),
+    "status_": Text(),
+}
+
+
+def _foreign(own: Mapping[str, Spec]) -> Fitted:
+    """Of a model with these vectors."""
+    needed = {**own, **_of_foreign}
+    specs = {**needed, "feature_names_in_": _names["feature_names_in_"]}
+    return Fitted(_foreign_head, lambda _: specs, (*_foreign_head, *needed), lengths=_lengths)
+
+
 linear = Fitted(
-    _head, _linear, ("classes_", _features, "coef_", "intercept_", "_prior", "status_"), _together, _linear_lengths
+    _head,
+    _linear,
+    ("classes_", _features, "coef_", "intercept_", "_prior", "status_"),
+    _together,
+    _linear_lengths,
+    foreign=_foreign({"coef_": _coef}),
 )
 
 
@@ -216,14 +243,17 @@ linear_cv = Fitted(
     _head, _linear_cv, (*linear.needed, "lam_", "lams_", "scores_", "cv_results_"), _together, _linear_lengths
 )
 
-_support: dict[str, Spec] = {
-    **_names,
+_items: dict[str, Spec] = {
     "kernel_": Shared(),
     "support_": Array("int64", "n_support"),
     "support_vectors_": Shared(),
+    "_n_training": Count(),
+}
+_support: dict[str, Spec] = {
+    **_names,
+    **_items,
     "dual_coef_": Array("float64", "n_problems", "n_support"),
     "intercept_": _one_each,
-    "_n_training": Count(),
 }
 
 
@@ -301,6 +331,7 @@ kernel = Fitted(
     _together,
     _lengths,
     _check_kernel,
+    replace(_foreign({**_items, "dual_coef_": Array("float64", "n_scores", "n_support")}), check=_check_support),
 )
 
 _online_head: dict[str, Spec] = {"classes_": Classes()}

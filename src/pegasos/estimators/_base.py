@@ -21,6 +21,7 @@ from pegasos.certificate import Certificate, balanced, certify, combine, interce
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, kept_on_failure
+from pegasos.estimators._prior import check_prior
 from pegasos.estimators._probability import Calibration, agreeing, cross_fitted, most_folds
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
 from pegasos.estimators._schemes import Members, Scheme, losses_of_zero, schemes, sizes, winners
@@ -70,6 +71,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     """Base of the classifiers; the parameters are those of the subclasses."""
 
     _solvers: tuple[str, ...]
+    _prior: Any = None  # what a fit has read of the parameter
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
@@ -150,11 +152,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
 
     def _with_dual_point(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """The weights at hand with the dual point of a fit of these rows: the bound holds for any weights."""
-        if self.lam is None and self.C is None:
-            raise PegasosError(
-                f"the model was read from {self._origin}, which does not say how it was regularised: give C or lam, as "
-                "in model.set_params(C=1.0)."
-            )
+        self._check_aim()
         validate_data(self, X, reset=False, skip_check_array=True)
         weights = check_weights(sample_weight, _num_samples(X))
         present = class_totals(encode_known(np.asarray(y), self.classes_, weights), len(self.classes_), weights) > 0.0
@@ -163,7 +161,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 f"y has no row of class {self.classes_.tolist()[present.argmin()]!r}, which the model knows; certify "
                 "needs the rows that it was trained on."
             )
-        twin = clone(self).set_params(probability=False, lam=default_lam if self.C is not None else self.lam)
+        twin = clone(self).set_params(probability=False, multi_class=self._fitted_multi_class)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GapWarning)  # the certificate says it
             twin.fit(X, y, sample_weight)
@@ -302,13 +300,24 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         clone.prior = self.prior
         return clone
 
+    def _check_aim(self) -> None:
+        """Whether anybody has said how much the weights are to be regularised."""
+        if self.lam is None and self.C is None and self._is_foreign:
+            raise PegasosError(
+                f"the model was read from {self._origin}, which does not say how it was regularised: give C or lam, as "
+                "in model.set_params(C=1.0)."
+            )
+        if self.C is None:
+            check.check_positive("lam", self.lam)
+
     def _check_parameters(self) -> None:
-        check.check_positive("lam", self.lam)
+        if self.lam is not None:
+            check.check_positive("lam", self.lam)
         if self.C is not None:
             check.check_positive("C", self.C, or_infinite=True)
             if np.inf == self.C and self.prior is not None:
                 raise PegasosError("C=inf knows no prior: weights that must separate the classes cannot stay near it.")
-            if self.lam != default_lam:
+            if self.lam not in (None, default_lam):
                 raise PegasosError(f"give lam or C, not both: got lam={self.lam!r} and C={self.C!r}.")
         check.check_word("solver", self.solver, self._solvers)
         if self.batch_size != "all":
@@ -328,6 +337,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         check.check_jobs(self.n_jobs)
         check.check_positive("intercept_scaling", self.intercept_scaling)
         check.check_class_weight(self.class_weight)
+        check_prior(self.prior)
         check.check_optional("tol", self.tol)
         check.check_count("max_iter", self.max_iter)
         check.check_optional("time_budget", self.time_budget)
@@ -377,9 +387,14 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         return schemes[self.multi_class]
 
     @property
-    def _fitted_scheme(self) -> Scheme:
+    def _fitted_multi_class(self) -> str:
         """That of the fitted model, whatever the parameter says now."""
-        return schemes[self._terms.multi_class] if hasattr(self, "_terms") else self._scheme
+        known: Any = self._origin if self._is_foreign else getattr(self, "_terms", self)
+        return str(known.multi_class)
+
+    @property
+    def _fitted_scheme(self) -> Scheme:
+        return schemes[self._fitted_multi_class]
 
     @property
     def _is_free(self) -> bool:
@@ -411,6 +426,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         least_weight: float = 1.0,
     ) -> Terms:
         """The terms of rows of this total weight; the totals and counts of the classes so far say what balances."""
+        self._check_aim()
         factors = class_factors(self.class_weight, classes, totals)
         C = None if self.C is None else float(self.C)
         least_cost = least_weight * (1.0 if factors is None else float(np.min(factors[factors > 0.0], initial=np.inf)))

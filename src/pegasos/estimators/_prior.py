@@ -49,7 +49,7 @@ class LinearPrior:
                     f"prior must be a fitted linear classifier with coef_, or a pair (coef, intercept), got "
                     f"{_name(prior)}; KernelPegasosClassifier takes any model with decision_function."
                 )
-            if hasattr(prior, "decision_function_shape") or getattr(prior, "multi_class", None) == "ovo":
+            if hasattr(prior, "decision_function_shape") or _has_pairs(prior):
                 _refuse_pairs(prior, "coefficients")
         coef, intercept = _coefficients(prior)
         mixing = _mixing(prior, len(coef), classes, scheme)
@@ -84,7 +84,7 @@ class ScoredPrior:
                 f"prior must be a fitted classifier with decision_function, or a pair (coef, intercept), got "
                 f"{_name(prior)}."
             )
-        if getattr(prior, "decision_function_shape", None) == "ovo" or getattr(prior, "multi_class", None) == "ovo":
+        if getattr(prior, "decision_function_shape", None) == "ovo" or _has_pairs(prior):
             _refuse_pairs(prior, "scores")
         n_labels = len(_labels(prior))
         mixing = _mixing(prior, 1 if n_labels == 2 else n_labels, classes, scheme)
@@ -124,6 +124,12 @@ def _is_pair(prior: Any) -> bool:
     return isinstance(prior, tuple | list) and len(prior) == 2
 
 
+def check_prior(prior: Any) -> None:
+    """Refuse a pair that is none of numbers, before any rows are there."""
+    if _is_pair(prior):
+        _coefficients(prior)
+
+
 def _name(prior: Any) -> str:
     return repr(prior) if isinstance(prior, str | int | float) else f"a {type(prior).__name__}"
 
@@ -147,6 +153,11 @@ def _labels(prior: Any) -> list[Any]:
         )
     labels: list[Any] = np.asarray(prior.classes_).tolist()
     return labels
+
+
+def _has_pairs(prior: Any) -> bool:
+    """Whether it was fitted one against one; of ours the parameter may have changed since."""
+    return bool(getattr(prior, "_fitted_multi_class", getattr(prior, "multi_class", None)) == "ovo")
 
 
 def _refuse_pairs(prior: Any, what: str) -> None:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
-from pegasos.estimators._prior import ScoredPrior
+from pegasos.estimators._prior import ScoredPrior, _Formula
 from pegasos.estimators._probability import Calibration
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
@@ -112,10 +112,9 @@ def formula_of(model: Any) -> Formula:
     except NotFittedError as error:
         raise PegasosError(f"this {type(model).__name__} is not fitted; fit it before it is exported.") from error
     classes = np.asarray(model.classes_)
-    terms = getattr(model, "_terms", None)
     formula = Formula(
         classes=classes,
-        multi_class=terms.multi_class if terms is not None else getattr(model, "multi_class", "ovr"),
+        multi_class=getattr(model, "_fitted_multi_class", "ovr"),
         n_features=int(getattr(model, "n_features_in_", 0)),
         intercept=np.asarray(model.intercept_, np.float64).ravel(),
         calibration=getattr(model, "_calibration", None),
@@ -160,7 +159,7 @@ def _aim(model: Any, classes: npt.NDArray[Any]) -> Aim:
 
 def _with_prior(formula: Formula, prior: ScoredPrior) -> Formula:
     """The prior's part of the scores is a sum of the same kind, mixed."""
-    given = _prior_formula(prior.source)
+    given = _prior_formula(prior.model)
     mixing, columns = prior.mixing.T, prior.columns
     coef = None if given.coef is None else mixing @ given.coef
     if columns is not None:
@@ -178,8 +177,9 @@ def _with_prior(formula: Formula, prior: ScoredPrior) -> Formula:
 
 def _prior_formula(prior: Any) -> Formula:
     """What a prior says: ours, a linear model of scikit-learn, or a pair of numbers."""
-    if isinstance(prior, tuple | list):
-        coef, intercept = prior
+    coef: Any
+    if isinstance(prior, _Formula):
+        coef, intercept = prior.coef, prior.intercept
     elif isinstance(prior, LinearClassifierMixin) and hasattr(prior, "coef_"):
         coef, intercept = prior.coef_, prior.intercept_
     elif isinstance(prior, BaseEstimator) and type(prior).__module__.startswith("pegasos."):

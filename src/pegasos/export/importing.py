@@ -10,6 +10,7 @@ import numpy as np
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import default_lam
+from pegasos.estimators._origin import Origin
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.export.formula import Aim, Formula
@@ -41,8 +42,8 @@ def estimator_of(formula: Formula, origin: str) -> PegasosClassifier | KernelPeg
     model.n_features_in_ = formula.n_features
     if formula.feature_names is not None:
         model.feature_names_in_ = formula.feature_names
-    model._prior, model._calibration, model._free_intercepts = None, formula.calibration, formula.intercept
-    model._origin = origin
+    model._calibration, model._free_intercepts = formula.calibration, formula.intercept
+    model._origin = Origin(origin, formula.multi_class)
     model.status_ = f"The model was read from {origin}; certify(X, y) says how good it is for rows X and labels y."
     return model  # type: ignore[no-any-return]
 

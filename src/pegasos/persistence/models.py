@@ -61,6 +61,7 @@ class Fitted:
     needed : attributes without which there is no model
     together : attributes that are there all or none
     check : raises PegasosError when attributes do not fit together
+    foreign : the attributes instead where there is an ``_origin``: others have trained the model
     """
 
     head: Mapping[str, Spec]
@@ -69,6 +70,11 @@ class Fitted:
     together: tuple[str, ...] = ()
     lengths: Callable[[Any], Mapping[str, int]] = field(default=_no_lengths)
     check: Callable[[Any], None] = field(default=_no_check)
+    foreign: Fitted | None = None
+
+    def of(self, names: Collection[str]) -> Fitted:
+        """What a model with attributes of these names has."""
+        return self.foreign if self.foreign is not None and "_origin" in names else self
 
     def pack(self, model: Any, out: Writer) -> dict[str, Any]:
         """The attributes that the model has."""
@@ -77,8 +83,8 @@ class Fitted:
         missing = self._missing_in(has)
         if missing is not None:
             raise PegasosError(
-                f"a model file holds what a fit leaves, and this {type(model).__name__} has no {missing}, as a model "
-                "that others have trained; keep it with pegasos.export.to_json or joblib."
+                f"a model file holds what a fit leaves, and this {type(model).__name__} has no {missing}; fit it "
+                "again, or keep it with joblib."
             )
         return {name: spec.pack(has[name], name, out) for name, spec in specs.items() if name in has}
 
@@ -232,7 +238,8 @@ def _pack_model(model: Any, what: str, out: Writer) -> dict[str, Any]:
         model._check_parameters()  # type: ignore[attr-defined]
     given = model.get_params(deep=False)
     parameters = {name: Shared().pack(value, name, out) for name, value in given.items()}
-    return {"name": type(model).__name__, "parameters": parameters, "fitted": _fitted_of(type(model)).pack(model, out)}
+    fitted = _fitted_of(type(model)).of(vars(model)).pack(model, out)
+    return {"name": type(model).__name__, "parameters": parameters, "fitted": fitted}
 
 
 def _model_of(stored: Any, what: str, source: Reader) -> Any:
@@ -247,7 +254,7 @@ def _model_of(stored: Any, what: str, source: Reader) -> Any:
         model = known(**{name: Shared().unpack(value, name, source) for name, value in given.items()})
         if isinstance(model, Saved):
             model._check_parameters()  # type: ignore[attr-defined]
-        _fitted_of(known).unpack_into(model, fitted, source)
+        _fitted_of(known).of(fitted).unpack_into(model, fitted, source)
     return model
 
 

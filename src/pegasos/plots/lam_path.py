@@ -72,6 +72,8 @@ class LamPathDisplay:
             Which class against the rest, where there are more than two.
         feature_names : list of str, optional
         """
+        if getattr(getattr(path, "coefs", None), "ndim", 0) != 3:
+            raise PegasosError(f"path must be a LamPath, as lam_path returns one, got {path!r:.80}.")
         n_problems, n_features = path.coefs.shape[1:]
         if not 0 <= problem < n_problems:
             raise PegasosError(f"problem must be one of 0..{n_problems - 1}, got {problem!r}.")

@@ -1,5 +1,6 @@
 """Fitted models of every kind, small; each is fitted once."""
 
+import atexit
 from functools import cache
 
 import numpy as np
@@ -68,3 +69,7 @@ MODELS = {
 def model_of(name):
     """The model of this name."""
     return MODELS[name]()
+
+
+# Beside some libraries a module outlives the interpreter, and nanobind calls what is kept in it a leak.
+atexit.register(model_of.cache_clear)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError
-from pegasos.export import from_liblinear, read_model, to_liblinear
+from pegasos.export import from_json, from_liblinear, read_model, to_json, to_liblinear
 from tests.unit.export.models import CODES, MODELS, NEW, NUMBERS, PAIR, X, model_of
 
 liblinearutil = pytest.importorskip("liblinear.liblinearutil")
@@ -159,6 +159,28 @@ def test_a_model_that_was_read_says_what_it_cannot_do(tmp_path):
     fitted = model.fit(X, PAIR)
     assert fitted.certify(X, PAIR) == fitted.certificate_
     assert PegasosClassifier(lam=0.1, prior=from_liblinear(tmp_path / "model")).fit(X, PAIR).score(X, PAIR) > 0.5
+
+
+def test_a_model_that_was_read_is_fitted_once_its_c_is_known(tmp_path):
+    trained(tmp_path / "model", "-s 3 -B 1", PAIR)
+    with pytest.raises(PegasosError, match="does not say how it was regularised"):
+        from_liblinear(tmp_path / "model").fit(X, PAIR)
+    model = from_liblinear(tmp_path / "model").set_params(C=1.0, random_state=0).fit(X, PAIR)
+    np.testing.assert_array_equal(model.coef_, PegasosClassifier(C=1.0, random_state=0).fit(X, PAIR).coef_)
+    with pytest.raises(PegasosError, match="lam must be a positive number, got None"):
+        PegasosClassifier(lam=None).fit(X, PAIR)
+
+
+def test_a_model_goes_by_the_classes_of_its_fit_whatever_the_parameter_says_now(tmp_path):
+    trained(tmp_path / "model", "-s 3 -B 1", NUMBERS)
+    for model in (from_liblinear(tmp_path / "model", C=1.0), PegasosClassifier(C=1.0, random_state=0).fit(X, NUMBERS)):
+        expected, proof = model.predict(NEW), model.set_params(random_state=0).certify(X, NUMBERS)
+        model.set_params(multi_class="ovo")
+        np.testing.assert_array_equal(model.predict(NEW), expected)
+        assert model.certify(X, NUMBERS) == proof
+        np.testing.assert_array_equal(from_json(to_json(model)).predict(NEW), expected)
+        prior = PegasosClassifier(prior=model, random_state=0).fit(X, NUMBERS)._prior
+        np.testing.assert_array_equal(prior.coef, model.coef_)
 
 
 def test_what_liblinear_cannot_say_is_refused_in_a_sentence(tmp_path):

@@ -121,11 +121,8 @@ def test_sparse_and_nu_machines_are_read():
 
 
 @pytest.mark.parametrize("theirs", [LinearSVC(loss="hinge"), SVC()], ids=str)
-def test_what_was_read_is_not_saved_as_if_it_had_been_fitted(theirs, tmp_path):
+def test_of_what_was_read_there_is_no_report(theirs):
     model = from_sklearn(theirs.fit(X, CODES))
-    with pytest.raises(PegasosError, match="others have trained; keep it with pegasos"):
-        model.save(tmp_path / "model.pegasos")
-    assert not (tmp_path / "model.pegasos").exists()
     with pytest.raises(PegasosError, match="a report is about a certificate"):
         model.report(X, CODES)
 

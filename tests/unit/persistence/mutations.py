@@ -6,8 +6,9 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.svm import SVC, LinearSVC
 
-from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, online
+from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, export, online
 from pegasos.kernels import RBF, GlobalAlignment, Mismatch, RandomWalk, Spectrum, WeisfeilerLehman, on
 from pegasos.persistence.models import _model_of, _pack_model
 from pegasos.persistence.specs import Reader, Writer
@@ -44,6 +45,8 @@ def sources():
     ]:
         yield KernelPegasosClassifier(each, **kernel).fit(items, two), items, two
     yield KernelPegasosClassifier("precomputed", **kernel).fit(X @ X.T, three), X @ X.T, three
+    yield export.from_sklearn(LinearSVC(random_state=0).fit(X, three)), X, three
+    yield export.from_sklearn(SVC().fit(X, three)), X, three
     yield online.Perceptron("voted", random_state=0).fit(X, three), X, three
     yield online.Perceptron(random_state=0).fit(sp.csr_array(X), two), X, two
     yield online.ConfidenceWeighted(random_state=0).fit(X, two), X, two
@@ -139,5 +142,8 @@ def use(packed, arrays, rows, labels):
             if method is not None:
                 with contextlib.suppress(ValueError):  # a PegasosError is one
                     method(*arguments)
+        for write in (export.to_json, export.to_sklearn):
+            with contextlib.suppress(ValueError):
+                write(model)
         repr(model), str(model.get_params())
     return True

@@ -93,6 +93,17 @@ def test_what_is_wrong_is_said_in_a_sentence(path, change, sentence):
     assert str(caught.value).startswith(str(path))
 
 
+@pytest.mark.parametrize("pair", [[{"is": "dict", "pairs": []}, 0.0], ["one", 0.0], [[1.0, 2.0, 3.0], [0.0, 0.0]]])
+def test_a_pair_of_a_prior_that_is_none_of_numbers_is_refused(tmp_path, pair):
+    path = tmp_path / "model.pegasos"
+    KernelPegasosClassifier(lam=0.1, prior=(np.ones(3), 0.0)).fit(X, two).save(path)
+    values, arrays = stored(path)
+    values["model"]["parameters"]["prior"] = {"is": "tuple", "items": pair}
+    archive.write(path, "model", values, arrays)
+    with pytest.raises(PegasosError, match="the coefficients of the prior must"):
+        pegasos.load(path)
+
+
 def test_the_version_that_wrote_a_file_is_named_when_it_is_another(path, monkeypatch):
     values, arrays = stored(path)
     values["layout"] = 2

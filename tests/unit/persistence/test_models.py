@@ -8,9 +8,18 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.svm import SVC
 
 import pegasos
-from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError, online, persistence
+from pegasos import (
+    KernelPegasosClassifier,
+    PegasosClassifier,
+    PegasosClassifierCV,
+    PegasosError,
+    export,
+    online,
+    persistence,
+)
 from pegasos.data import ArraySource
 from pegasos.kernels import (
     RBF,
@@ -308,6 +317,38 @@ def test_a_prior_of_another_library_is_refused_and_a_linear_model_can_go_without
     loaded = reloaded(model.set_params(prior=None), tmp_path)
     assert same(loaded.decision_function(X), model.decision_function(X))
     assert loaded.certify(X, two) == model.certify(X, two)
+
+
+def foreign(kind, folder):
+    """A model that others have trained."""
+    if kind == "LIBLINEAR":
+        export.to_liblinear(PegasosClassifier(lam=0.01, multi_class="crammer_singer").fit(X, codes), folder / "a")
+        return export.from_liblinear(folder / "a")
+    if kind == "LIBSVM":
+        export.to_libsvm(KernelPegasosClassifier(lam=0.01, multi_class="ovo").fit(X, codes), folder / "a")
+        return export.from_libsvm(folder / "a", C=2.0)
+    if kind == "JSON":
+        return export.from_json(export.to_json(PegasosClassifier(lam=0.01, probability=True).fit(X, codes)))
+    if kind == "precomputed":
+        return export.from_sklearn(SVC(kernel="precomputed").fit(X @ X.T, codes))
+    return export.from_sklearn(SVC().fit(X, codes))
+
+
+@pytest.mark.parametrize("kind", ["LIBLINEAR", "LIBSVM", "JSON", "precomputed", "scikit-learn"])
+def test_a_model_that_others_have_trained_comes_back_without_a_certificate(tmp_path, kind):
+    model = foreign(kind, tmp_path)
+    model.set_params(multi_class="ovr")  # which is not what it is read with
+    loaded, rows = reloaded(model, tmp_path), X @ X.T if kind == "precomputed" else X
+    np.testing.assert_array_equal(loaded.decision_function(rows), model.decision_function(rows))
+    assert loaded.status_ == model.status_
+    assert "read from" in model.status_
+    assert not hasattr(loaded, "certificate_")
+    assert shown(loaded) == shown(model)
+    if kind == "JSON":
+        np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+    settings = {"random_state": 0} | ({"C": 1.0} if model.C is None and model.lam is None else {})
+    proof = model.set_params(**settings).certify(rows, codes)
+    assert loaded.set_params(**settings).certify(rows, codes) == proof
 
 
 def test_a_model_of_a_source_comes_back(tmp_path):

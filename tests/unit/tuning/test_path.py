@@ -146,6 +146,8 @@ def test_the_picture_names_its_axes_and_the_largest_coefficients(monkeypatch):
     assert again.ax_ is drawn.ax_
     assert again.ax_.xaxis_inverted()
     plt.close("all")
+    with pytest.raises(PegasosError, match="path must be a LamPath, as lam_path returns one, got 3"):
+        LamPathDisplay.from_path(3)
     with pytest.raises(PegasosError, match=r"problem must be one of 0\.\.0, got 1"):
         LamPathDisplay.from_path(path, problem=1)
     with pytest.raises(PegasosError, match="feature_names must name the 10 features, got 2 names"):
