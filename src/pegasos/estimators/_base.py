@@ -79,7 +79,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             rows, y, weights = self._read_training_rows(X, y, sample_weight)
             classes = find_classes(y, weights)
             codes = encode(y, classes)
-            totals, counts = (class_totals(codes, len(classes), each) for each in (weights, None))
+            counts = class_totals(codes, len(classes), None)
+            totals = counts if weights is None else class_totals(codes, len(classes), weights)
             largest_norm = float(np.sqrt(rows.squared_norms.max()))
             least_weight = 1.0 if weights is None else float(weights[weights > 0.0].min())
             extent = {"total": float(totals.sum()), "largest_norm": largest_norm, "least_weight": least_weight}

@@ -134,7 +134,7 @@ class OneVsRest:
     def signs(self, codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
         """The labels of each problem."""
         positive = [1] if n_classes == 2 else range(n_classes)
-        return [np.where(codes == k, np.int8(1), np.int8(-1)) for k in positive]
+        return [2 * (codes == k).view(np.int8) - np.int8(1) for k in positive]
 
     def against_others(self, scores: Scores, n_classes: int) -> Scores:
         """The scores themselves."""
