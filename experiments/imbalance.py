@@ -164,15 +164,14 @@ def _mean_and_spread(values: list[float]) -> tuple[float, float]:
 def draw(results: dict[str, Any]) -> None:
     """What each machine reaches, a panel for each data set."""
     names = list(dict.fromkeys(each["data"] for each in results["found"]))
-    figure, panels = pictures.panels(len(names), width=4.2, height=4.0)
+    figure, panels = pictures.panels(1, len(names), width=8.4, height=3.0)
     for axes, name in zip(panels, names, strict=True):
         mine = [each for each in results["found"] if each["data"] == name]
         columns = {key: [each[key][0] for each in mine] for key in measures}
         spreads = {key: [each[key][1] for each in mine] for key in measures}
         pictures.dots(axes, [each["machine"] for each in mine], columns, **spreads)
-        axes.set(title=name, xlabel="on the test rows")
-        if axes is not panels[0]:
-            axes.set_yticklabels([])
+        axes.set(title=name)
+    panels[-1].set_xlabel("on the test rows")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     pictures.save(figure, results["picture"])
 

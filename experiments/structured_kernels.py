@@ -281,7 +281,7 @@ def draw(results: dict[str, Any]) -> None:
         "Graphs": results["graphs"] + results["nci1"],
         "Time series": results["series"],
     }
-    figure, panels = pictures.panels(len(parts), width=5.2, height=4.4)
+    figure, panels = pictures.panels(1, len(parts), width=8.4, height=2.6)
     for axes, (title, found) in zip(panels, parts.items(), strict=True):
         accuracy = {(each["data"], each["kernel"]): each["accuracy"] for each in found}
         names, kernels = _names(found), list(dict.fromkeys(each["kernel"] for each in found))
@@ -290,7 +290,7 @@ def draw(results: dict[str, Any]) -> None:
         known = {each["data"]: each[guess] for each in found}
         axes.scatter(known.values(), range(len(names)), marker="|", s=260, color="0.4", label=word.replace("_", " "))
         axes.set(title=title, xlabel="accuracy on test rows")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, fontsize=7, frameon=False)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
     pictures.save(figure, results["picture"])
 
 
