@@ -32,7 +32,7 @@ def main() -> None:
 
 def page() -> str:
     """All of it."""
-    fine, coarse = (_in_order(tables.read(target)) for target in (1e-3, 1e-2))
+    fine, coarse = (tables.read(target) for target in (1e-3, 1e-2))
     return f"""# Speed
 
 Made by `python -m benchmarks.page` from the files in `benchmarks/results`, which `make bench` writes.
@@ -40,7 +40,7 @@ Made by `python -m benchmarks.page` from the files in `benchmarks/results`, whic
 How long until the answer is known to be good? The clock runs from the call of `fit`, checks of the input included, and
 stops for pegasos when the gap is *proved*. A rival is not asked for its own idea of convergence: it gets the time of
 the loosest of its settings whose *measured* objective is within the target, found in hindsight. All take turns on two
-cores of one machine, the best of five or more runs counts. `> s` means: not reached in s seconds. Rivals:
+cores of one machine, the best of several runs counts. `> s` means: not reached in s seconds. Rivals:
 scikit-learn's LinearSVC and SGDClassifier, LIBLINEAR, Snap ML with one thread and with two, Vowpal Wabbit, skglm.
 
 ## To a gap of 1e-3
@@ -70,11 +70,6 @@ and sums in double, in the same pass.
 
 {_prediction()}
 """
-
-
-def _in_order(rows: list[Row]) -> list[Row]:
-    places = list(sizes)
-    return sorted(rows, key=lambda row: (places.index(row.problem), -row.lam))
 
 
 def _panel(rows: list[Row]) -> str:
@@ -126,8 +121,7 @@ def _read(name: str) -> list[dict[str, Any]]:
 
 
 def _shares() -> str:
-    places = list(sizes)
-    found = sorted(_read("shares"), key=lambda row: (places.index(row["problem"]), -row["lam"]))
+    found = sorted(_read("shares"), key=lambda row: (row["problem"], -row["lam"]))
     parts = list(found[0]["parts"])
     rows = [
         [

@@ -33,14 +33,8 @@ def main() -> None:
                 _announce(target, row)
                 tables.write(target, row, rule)
     for target in _targets:
-        print("\n" + tables.render(target, _in_order(tables.read(target)), rule))
-    plots.draw(_in_order(tables.read(_targets[-1])))
-
-
-def _in_order(rows: list[tables.Row]) -> list[tables.Row]:
-    """As the panel has the problems."""
-    panel = {name: place for place, name in enumerate(problems.names())}
-    return sorted(rows, key=lambda row: (panel.get(row.problem, len(panel)), -row.lam))
+        print("\n" + tables.render(target, tables.read(target), rule))
+    plots.draw(tables.read(_targets[-1]))
 
 
 def _announce(target: float, row: tables.Row) -> None:

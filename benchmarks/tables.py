@@ -91,9 +91,10 @@ def write(target: float, row: Row, rule: Rule) -> None:
 
 
 def read(target: float) -> list[Row]:
-    """The rows of `results/<target>.json`; none where there is no such file."""
+    """The rows of `results/<target>.json` by their names, the larger lam first; none where there is no such file."""
     path = _results / f"{target:g}.json"
     found = json.loads(path.read_text())["rows"] if path.exists() else []
+    found.sort(key=lambda each: (each["problem"], -each["lam"]))
     return [
         Row(
             each["problem"],

@@ -169,7 +169,7 @@ def draw(results: dict[str, Any]) -> None:
         mine = [each for each in results["found"] if each["data"] == name]
         columns = {key: [each[key][0] for each in mine] for key in measures}
         spreads = {key: [each[key][1] for each in mine] for key in measures}
-        pictures.dots(axes, [each["machine"] for each in mine], columns, **spreads)
+        pictures.dots(axes, [each["machine"] for each in mine], columns, spreads)
         axes.set(title=name)
     panels[-1].set_xlabel("on the test rows")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)

@@ -1,6 +1,7 @@
 """How the pictures of the experiments look: colours that all eyes tell apart, and a line style beside each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from experiments import pages
@@ -32,7 +33,12 @@ def panels(n_columns: int, n_rows: int = 1, width: float = 4.6, height: float = 
     return figure, axes.ravel()
 
 
-def dots(axes: Any, rows: Sequence[str], columns: dict[str, Sequence[float | None]], **errors: Sequence[float]) -> None:
+def dots(
+    axes: Any,
+    rows: Sequence[str],
+    columns: Mapping[str, Sequence[float | None]],
+    errors: Mapping[str, Sequence[float]] = MappingProxyType({}),
+) -> None:
     """A line for each row, from above, and on it a mark for each column that has a value there."""
     for (name, values), look in zip(columns.items(), looks(), strict=False):
         there = [k for k, value in enumerate(values) if value is not None]

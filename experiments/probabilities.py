@@ -134,7 +134,7 @@ def draw(results: dict[str, Any]) -> None:
     left.legend(loc="best", fontsize=7)
     difference = {"ours - theirs": [one["difference"] for one in found.values()]}
     spread = {"ours - theirs": [2 * one["standard_error"] for one in found.values()]}
-    pictures.dots(right, list(found), difference, **spread)
+    pictures.dots(right, list(found), difference, spread)
     right.axvline(0.0, color="0.4", linewidth=1, linestyle="--")
     right.set(title="Ours less theirs, ± two standard errors", xlabel="difference of Brier scores", yticklabels=[])
     right.locator_params(axis="x", nbins=5)

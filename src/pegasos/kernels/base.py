@@ -104,15 +104,15 @@ class Kernel:
 
     def read(self, items: Any) -> Items:
         """Look at a collection once; what cannot be used gets a sentence."""
-        raise NotImplementedError
+        raise _missing(self, "read")
 
     def evaluate(self, a: Items, b: Items) -> Floats:
         """The block of two collections that have been read."""
-        raise NotImplementedError
+        raise _missing(self, "evaluate")
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """The diagonal of a collection that has been read."""
-        raise NotImplementedError
+        raise _missing(self, "evaluate_diagonal")
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """Write the block plus a constant: what a solver asks for, in memory that it keeps."""
@@ -212,7 +212,7 @@ class TokenKernel(Kernel):
 
     def tokens(self, item: Any) -> Mapping[Hashable, float]:
         """The coordinates of an item that are not 0. They must not depend on other items."""
-        raise NotImplementedError
+        raise _missing(self, "tokens")
 
     def read(self, items: Any) -> Objects:
         """The tokens of each item."""
@@ -255,6 +255,11 @@ def _csr(values: list[float], indices: list[int], starts: list[int], n_columns: 
     )
     matrix.sort_indices()
     return matrix
+
+
+def _missing(kernel: Kernel, name: str) -> NotImplementedError:
+    """A kernel of one's own needs no more than what is asked of it."""
+    return NotImplementedError(f"{type(kernel).__name__} has no {name}, which is needed here; give the class one.")
 
 
 def n_threads() -> int:

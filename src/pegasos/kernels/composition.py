@@ -6,6 +6,7 @@ and exponentials as products and limits of sums of them (Schölkopf and Smola, "
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,16 +22,16 @@ from pegasos.kernels.vector import in_double
 from pegasos.problem import Floats, Matrix
 
 
-class _Elementwise(Kernel):
+class _Elementwise(Kernel, ABC):
     """A function of the values of other kernels, value by value."""
 
+    @abstractmethod
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels inside."""
-        raise NotImplementedError
 
+    @abstractmethod
     def combine(self, *values: Floats) -> Floats:
         """The value of this kernel, from those of the kernels inside."""
-        raise NotImplementedError
 
     @property
     def takes_vectors(self) -> bool:

@@ -6,6 +6,7 @@ threaded loop for sparse rows) and one pass of the function over it. The kernels
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -113,12 +114,12 @@ def _vectors(items: Items) -> Vectors:
     return items
 
 
-class ProductKernel(VectorKernel):
+class ProductKernel(VectorKernel, ABC):
     """A function of inner products and squared norms."""
 
+    @abstractmethod
     def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
         """Its form, gamma, coef0 and degree."""
-        raise NotImplementedError
 
     def read(self, items: Any) -> Vectors:
         """A matrix whose rows have finite squared norms."""
@@ -293,12 +294,12 @@ def _moved(vectors: Vectors, begin: int, end: int, centre: Floats) -> Vectors:
     return Vectors(Rows.of(vectors.dense(begin, end, np.float64) - centre, 0.0))
 
 
-class TermKernel(VectorKernel):
+class TermKernel(VectorKernel, ABC):
     """A sum over the features of a term of the two entries, and a function of it."""
 
+    @abstractmethod
     def term(self) -> Literal["absolute", "chi_squared", "smaller"]:
         """The term."""
-        raise NotImplementedError
 
     def of_sums(self, sums: Floats) -> None:
         """Turn the sums into kernel values, in place."""

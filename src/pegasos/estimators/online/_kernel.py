@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -77,8 +78,9 @@ class KernelOnlineClassifier(OnlineClassifier):
         """
         return super().partial_fit(X, y, classes, sample_weight)
 
+    @abstractmethod
     def _learner(self) -> KernelOnlineLearner:
-        raise NotImplementedError
+        """What the parameters mean."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

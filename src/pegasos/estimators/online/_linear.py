@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ class LinearOnlineClassifier(OnlineClassifier):
     coef_: npt.NDArray[np.float64]
     intercept_: npt.NDArray[np.float64]
 
+    @abstractmethod
     def _learner(self) -> OnlineLearner:
-        raise NotImplementedError
+        """What the parameters mean."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
