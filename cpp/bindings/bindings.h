@@ -50,6 +50,7 @@ Scalar scalar_of(nb::dlpack::dtype type, const char* name);
 
 // A float32 or float64 array of the given length as a buffer; `name` is for the message.
 Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name);
+RowValues row_values(const GivenFloatArray& array, Index length, const char* name);
 
 void require_length(const Vector& vector, Index length);
 void require_side(const Matrix& matrix, Index side);

@@ -101,7 +101,7 @@ static void joint_pegasos_advance(const OwnedJointProblem& owned, PegasosCounter
 }
 
 static void joint_dual_advance(const OwnedJointProblem& owned, JointCounters& counters, FloatMatrix weights,
-                               FloatMatrix alpha, AnyFloatArray step, OrderArray order, Index n_visits) {
+                               FloatMatrix alpha, GivenFloatArray squared_norms, OrderArray order, Index n_visits) {
   const JointProblem& problem = owned.problem;
   const Index n = problem.rows.n_rows;
   if (Index(order.shape(0)) != n) throw std::invalid_argument("order must have one entry a row.");
@@ -110,10 +110,11 @@ static void joint_dual_advance(const OwnedJointProblem& owned, JointCounters& co
   std::vector<double> room(2 * class_width(problem.n_classes));
   std::vector<Contender> list(problem.n_classes);
   const Buffer of_weights = buffer_of_matrix(weights, "weights");
-  const JointDualState state{of_weights,   buffer_of_matrix(alpha, "alpha"), buffer_of(step, n, "step"),
-                             order.data(), {room.data(), of_weights.scalar}, list.data(),
-                             &counters};
-  check_one_type(problem.rows, state.weights, {&state.alpha, &state.step});
+  const JointDualState state{
+      of_weights,   buffer_of_matrix(alpha, "alpha"), row_values(squared_norms, n, "squared_norms"),
+      order.data(), {room.data(), of_weights.scalar}, list.data(),
+      &counters};
+  check_one_type(problem.rows, state.weights, {&state.alpha});
   nb::gil_scoped_release release;
   loops().joint_dual_advance(problem, state, n_visits);
 }
@@ -153,7 +154,7 @@ void bind_crammer_singer(nb::module_& m) {
         nb::arg("batch_size"), nb::arg("sampling"), nb::arg("project"), nb::arg("radius"), nb::arg("n_steps"),
         "n_steps more steps of Pegasos on all classes; the arrays and counters are changed in place.");
   m.def("joint_dual_advance", joint_dual_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"),
-        nb::arg("alpha"), nb::arg("step"), nb::arg("order"), nb::arg("n_visits"),
+        nb::arg("alpha"), nb::arg("squared_norms"), nb::arg("order"), nb::arg("n_visits"),
         "n_visits more rows of dual ascent on all classes; the arrays and counters are changed in place.");
   m.def("joint_dual_weights", joint_dual_weights, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
         "Writes W(alpha), alpha within its bounds; returns sum_{i, r} alpha_ir (1 + offset_ir - offset_iy).");

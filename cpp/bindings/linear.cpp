@@ -53,13 +53,13 @@ static void pegasos_advance(const OwnedProblem& owned, PegasosCounters& counters
 }
 
 static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyFloatArray weights, AnyFloatArray alpha,
-                         AnyFloatArray step, OrderArray order, Index n_visits) {
+                         GivenFloatArray squared_norms, OrderArray order, Index n_visits) {
   const Problem& problem = owned.problem;
   const Index n = problem.rows.n_rows;
   if (Index(order.shape(0)) != n) throw std::invalid_argument("order must have one entry a row.");
   const DualState state{buffer_of(weights, problem.rows.n_features + 1, "weights"), buffer_of(alpha, n, "alpha"),
-                        buffer_of(step, n, "step"), order.data(), &counters};
-  check_one_type(problem.rows, state.weights, {&state.alpha, &state.step});
+                        row_values(squared_norms, n, "squared_norms"), order.data(), &counters};
+  check_one_type(problem.rows, state.weights, {&state.alpha});
   nb::gil_scoped_release release;
   loops().dual_advance(problem, state, n_visits);
 }
@@ -117,7 +117,7 @@ void bind_linear(nb::module_& m) {
       .def("__getstate__", [](const D& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
       .def("__setstate__", [](D& c, nb::bytes stored) { restore(c, stored); });
   m.def("dual_advance", dual_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"), nb::arg("alpha"),
-        nb::arg("step"), nb::arg("order"), nb::arg("n_visits"),
+        nb::arg("squared_norms"), nb::arg("order"), nb::arg("n_visits"),
         "n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.");
   m.def("recall_rows", recall_rows, nb::arg("counters"), nb::arg("order"), nb::arg("chosen"),
         "The next sweeps visit the chosen rows alone; all of them, if there is none.");

@@ -50,7 +50,7 @@ static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights
   return {all.sum, all.least_margin};
 }
 
-using Found = std::tuple<Index, Index, Index>;
+using Found = std::tuple<Index, Index, Index, Index>;
 
 // The first row of each kind: what the parts found, in their order.
 static Found first_of(const std::vector<Inspection>& found) {
@@ -59,7 +59,8 @@ static Found first_of(const std::vector<Inspection>& found) {
       if (one.*what >= 0) return one.*what;
     return Index(-1);
   };
-  return {first(&Inspection::out_of_bounds), first(&Inspection::unsorted), first(&Inspection::not_finite)};
+  return {first(&Inspection::out_of_bounds), first(&Inspection::unsorted), first(&Inspection::not_finite),
+          first(&Inspection::out_of_range)};
 }
 
 static Index count_vectors(const OwnedRows& rows, const GivenWeights& weights, const WeightArray& out) {
@@ -90,15 +91,16 @@ static void scores(const OwnedRows& rows, GivenWeights weights, WeightArray out)
   });
 }
 
-static Found inspect(const OwnedRows& rows, WeightArray squared_norms) {
+static Found inspect(const OwnedRows& rows, AnyFloatArray squared_norms) {
   if (rows.rows.numbers) throw std::invalid_argument("a view is of rows that were inspected.");
-  if (squared_norms.ndim() != 1 || Index(squared_norms.shape(0)) != rows.rows.n_rows)
-    throw std::invalid_argument("squared_norms must have one entry a row.");
   const Index n = rows.rows.n_rows, parts = parts_of(n, rows.rows.threads);
+  const Buffer out = buffer_of(squared_norms, n, "squared_norms");
+  if (rows.rows.scalar == Scalar::float64 && out.scalar == Scalar::float32)
+    throw std::invalid_argument("squared_norms of float64 rows must be float64.");
   std::vector<Inspection> found(static_cast<std::size_t>(parts));
   nb::gil_scoped_release release;
   in_parts(n, parts, [&](Index part, Index begin, Index end) {
-    found[std::size_t(part)] = loops().inspect(rows.rows, squared_norms.data(), begin, end);
+    found[std::size_t(part)] = loops().inspect(rows.rows, out, begin, end);
   });
   return first_of(found);
 }
@@ -113,7 +115,8 @@ void bind_objective(nb::module_& m) {
   m.def("checked_scores", checked_scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),
         "Writes the scores of rows that were not inspected; returns what `inspect` returns.");
   m.def("inspect", inspect, nb::arg("rows"), nb::arg("squared_norms"),
-        "Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite.");
+        "Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite, and with a square "
+        "beyond the type of the squares.");
 }
 
 }  // namespace pegasos

@@ -16,10 +16,19 @@ static void require(bool holds, const char* sentence) {
   if (!holds) throw std::invalid_argument(sentence);
 }
 
-Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name) {
-  if (Index(array.shape(0)) != length)
+static void require_entries(Index found, Index length, const char* name) {
+  if (found != length)
     throw std::invalid_argument(std::string(name) + " must have " + std::to_string(length) + " entries, got " +
-                                std::to_string(array.shape(0)) + ".");
+                                std::to_string(found) + ".");
+}
+
+Buffer buffer_of(const AnyFloatArray& array, Index length, const char* name) {
+  require_entries(Index(array.shape(0)), length, name);
+  return {array.data(), scalar_of(array.dtype(), name)};
+}
+
+RowValues row_values(const GivenFloatArray& array, Index length, const char* name) {
+  require_entries(Index(array.shape(0)), length, name);
   return {array.data(), scalar_of(array.dtype(), name)};
 }
 

@@ -140,7 +140,7 @@ class DualCounters:
 
     def __setstate__(self, arg: bytes, /) -> None: ...
 
-def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
+def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
     """
     n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.
     """
@@ -212,14 +212,14 @@ def losses(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(ord
 def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """Writes the score of each row under each weight vector."""
 
-def checked_scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[int, int, int]:
+def checked_scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[int, int, int, int]:
     """
     Writes the scores of rows that were not inspected; returns what `inspect` returns.
     """
 
-def inspect(rows: Rows, squared_norms: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[int, int, int]:
+def inspect(rows: Rows, squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, int, int]:
     """
-    Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite.
+    Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite, and with a square beyond the type of the squares.
     """
 
 class JointProblem:
@@ -244,7 +244,7 @@ def joint_pegasos_advance(problem: JointProblem, counters: PegasosCounters, weig
     n_steps more steps of Pegasos on all classes; the arrays and counters are changed in place.
     """
 
-def joint_dual_advance(problem: JointProblem, counters: JointCounters, weights: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
+def joint_dual_advance(problem: JointProblem, counters: JointCounters, weights: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')], squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
     """
     n_visits more rows of dual ascent on all classes; the arrays and counters are changed in place.
     """

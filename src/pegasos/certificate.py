@@ -218,7 +218,7 @@ def intercept_reach(problem: Problem, alpha: Floats, intercept: float, radius: f
     """
     weights, _ = dual_point(problem, alpha)
     scores = problem.rows.scores_of(weights)
-    reach = radius * np.sqrt(problem.rows.squared_norms)  # with the constant column: more than enough
+    reach = radius * problem.rows.lengths  # with the constant column: more than enough
     lowest, _ = best_intercepts(problem, scores + reach)
     _, highest = best_intercepts(problem, scores - reach)
     own = problem.rows.constant_score(weights)  # which the scores have, and the intercept has too

@@ -126,6 +126,11 @@ class KernelRows:
         """One coefficient a row stands in the place of weights."""
         return len(self.items)
 
+    @property
+    def lengths(self) -> npt.NDArray[np.float64]:
+        """|x_i|, with the constant column."""
+        return np.sqrt(self.squared_norms)
+
     @cached_property
     def one_norm(self) -> bool:
         """Whether all rows have the same length."""

@@ -46,7 +46,7 @@ class Rows:
     bias : float
         The value of the constant last column that carries the intercept; 0 for none.
     squared_norms : array of shape (n_rows,)
-        |x_i|^2 with the constant column.
+        |x_i|^2 with the constant column, in double; in float32 where that was asked for and suffices.
     native : _core.Rows
     numbers : uint32 array of shape (n_rows,), or None for all rows of `values`
         Of a view: which rows of `values` these are.
@@ -54,21 +54,23 @@ class Rows:
 
     values: Matrix
     bias: float
-    squared_norms: npt.NDArray[np.float64]
+    squared_norms: Floats
     native: _core.Rows
     numbers: npt.NDArray[np.uint32] | None = None
 
     @classmethod
-    def of(cls, values: Matrix, bias: float, threads: int = 1) -> Rows:
-        """Inspect the array: bounds, order, finiteness and norms in one pass."""
+    def of(cls, values: Matrix, bias: float, threads: int = 1, *, narrow: bool = False) -> Rows:
+        """Inspect the array: bounds, order, finiteness and norms in one pass; `narrow` norms have its precision."""
         native = _native_rows(values, bias, threads)
-        squared_norms = np.empty(native.n_rows)
-        out_of_bounds, unsorted, not_finite = _core.inspect(native, squared_norms)
+        squared_norms = np.empty(native.n_rows, values.dtype if narrow else np.float64)
+        out_of_bounds, unsorted, not_finite, out_of_range = _core.inspect(native, squared_norms)
         _refuse(native, out_of_bounds, not_finite)
         if unsorted >= 0:
             # Repeated columns of a row mean their sum, which the norms above do not know.
             values = values.copy()
             values.sum_duplicates()
+            return cls.of(values, bias, threads, narrow=narrow)
+        if out_of_range >= 0 and squared_norms.dtype == np.float32:
             return cls.of(values, bias, threads)
         return cls(values, bias, squared_norms, native)
 
@@ -141,7 +143,7 @@ class Rows:
         length, mu = float(np.sqrt(self.square(weights))), problem.lam * problem.total
         if off * problem.reach * (length + 0.5 * off * problem.reach / mu) <= negligible * gain:
             return 0.0
-        reach = off * inner(np.clip(alpha, 0.0, problem.cost), np.sqrt(self.squared_norms))
+        reach = off * inner(np.clip(alpha, 0.0, problem.cost), self.lengths)
         return reach * (length + 0.5 * reach / mu)
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
@@ -163,7 +165,7 @@ class Rows:
             return 0.0
         margins = problem.sign * (self._long_scores(weights) + problem.offset)
         off *= float(np.finfo(np.longdouble).eps / np.finfo(np.float64).eps)
-        farthest = np.maximum(0.0, 1.0 - margins + off * np.sqrt(self.squared_norms))
+        farthest = np.maximum(0.0, 1.0 - margins + off * self.lengths)
         counts = problem.cost > 0.0
         return max(0.0, float(np.sum(problem.cost[counts] * farthest[counts])) - total)
 
@@ -182,6 +184,12 @@ class Rows:
             else:
                 scores[mine] = (block * long[:-1]).sum(axis=1)
         return np.asarray(scores + self.bias * long[-1], np.longdouble)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.float64]:
+        """At least |x_i|, with the constant column."""
+        exact = np.sqrt(self.squared_norms, dtype=np.float64)
+        return exact * (1.0 + float(np.finfo(np.float32).eps)) if self.squared_norms.dtype == np.float32 else exact
 
     @cached_property
     def scores_off(self) -> float:
@@ -240,7 +248,7 @@ class Rows:
         return dtype
 
 
-def _inspected(values: Matrix, bias: float, squared_norms: npt.NDArray[np.float64]) -> Rows:
+def _inspected(values: Matrix, bias: float, squared_norms: Floats) -> Rows:
     return Rows(values, bias, squared_norms, _native_rows(values, bias, 1))
 
 
@@ -248,7 +256,7 @@ def scores_of(values: Matrix, weights: npt.NDArray[np.float64], threads: int) ->
     """The score of every row under each weight vector, with a constant column of 1; looked at in the same pass."""
     native = _native_rows(values, 1.0, threads)
     scores = np.empty((native.n_rows, len(weights)))
-    out_of_bounds, _, not_finite = _core.checked_scores(native, weights, scores)
+    out_of_bounds, _, not_finite, _ = _core.checked_scores(native, weights, scores)
     _refuse(native, out_of_bounds, not_finite)
     return scores
 
@@ -306,8 +314,12 @@ class RowsLike(Extent, Protocol):
         """Value of the constant column."""
 
     @property
-    def squared_norms(self) -> npt.NDArray[np.float64]:
+    def squared_norms(self) -> Floats:
         """|x_i|^2 with the constant column."""
+
+    @property
+    def lengths(self) -> npt.NDArray[np.float64]:
+        """At least |x_i|, with the constant column."""
 
     @property
     def native(self) -> _core.Rows:
@@ -432,8 +444,9 @@ class Problem:
         return (self.rows.n_rows,)
 
     def within_bounds(self, alpha: Floats) -> Floats:
-        """The dual point, clipped to 0 <= alpha_i <= cost_i."""
-        return np.clip(alpha, 0.0, self.cost)
+        """The dual point, clipped to 0 <= alpha_i <= cost_i; uncopied where it is within them."""
+        is_within = alpha.min(initial=0.0) >= 0.0 and not (alpha > self.cost).any()
+        return alpha if is_within else np.clip(alpha, 0.0, self.cost)
 
     def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
         """w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
@@ -454,7 +467,7 @@ def inner(a: Floats, b: Floats) -> float:
         return float(np.sum(np.multiply(a, b, dtype=np.float64)))
 
 
-def reach_of(cost: npt.NDArray[np.float64], squared_norms: npt.NDArray[np.float64]) -> float:
+def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats) -> float:
     """At least sum_i cost_i |x_i|, without an array of that size."""
     squares = float(np.einsum("i,i", cost, squared_norms))
     return float(np.sqrt(np.sum(cost) * squares))

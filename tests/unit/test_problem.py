@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 
+from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.problem import Problem, Rows, constant, inner
 from tests.agreement.interior_point import optimum_of
@@ -32,6 +33,27 @@ def test_rows_arrive_elsewhere_with_the_same_scores(layout):
         arrived = pickle.loads(pickle.dumps(some))
         assert np.array_equal(arrived.scores_of(weights), some.scores_of(weights))
         assert np.array_equal(arrived.squared_norms, some.squared_norms)
+
+
+@pytest.mark.parametrize("size", [1e-25, 1e-3, 1.0, 1e8, 1e25])
+def test_narrow_norms_are_in_single_precision_where_it_can_hold_them(size):
+    X = (size * np.random.default_rng(0).normal(size=(50, 7))).astype(np.float32)
+    exact = np.linalg.norm(X.astype(np.float64), axis=1)
+    narrow, wide = Rows.of(X, 0.0, narrow=True), Rows.of(X, 0.0)
+    assert narrow.squared_norms.dtype == (np.float32 if 1e-15 < size < 1e15 else np.float64)
+    np.testing.assert_allclose(narrow.squared_norms, exact**2, rtol=1e-6)
+    np.testing.assert_allclose(wide.squared_norms, exact**2, rtol=1e-14)
+    assert (narrow.lengths >= exact * (1.0 - 1e-15)).all()
+    np.testing.assert_allclose(narrow.lengths, exact, rtol=1e-6)
+
+
+def test_a_row_of_zeros_has_a_narrow_norm():
+    assert Rows.of(np.zeros((2, 3), np.float32), 0.0, narrow=True).squared_norms.dtype == np.float32
+
+
+def test_squares_are_not_narrower_than_their_rows():
+    with pytest.raises(ValueError, match="float64"):
+        _core.inspect(Rows.of(np.ones((2, 3)), 0.0).native, np.empty(2, np.float32))
 
 
 def test_squared_norms_include_the_constant_column():

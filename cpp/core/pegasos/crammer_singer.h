@@ -66,12 +66,12 @@ struct JointCounters : DualCounters {
 };
 
 struct JointDualState {
-  Buffer weights;    // (n_features + 1) * class_width
-  Buffer alpha;      // n_rows * n_classes, same type
-  Buffer step;       // n_rows, same type
-  RowNumber* order;  // n_rows
-  Buffer room;       // 2 * class_width, of the weights' type
-  Contender* list;   // n_classes: room for one row
+  Buffer weights;           // (n_features + 1) * class_width
+  Buffer alpha;             // n_rows * n_classes, same type
+  RowValues squared_norms;  // n_rows
+  RowNumber* order;         // n_rows
+  Buffer room;              // 2 * class_width, of the weights' type
+  Contender* list;          // n_classes: room for one row
   JointCounters* counters;
 };
 

@@ -5,6 +5,7 @@
 
 #include "class_weights.h"
 #include "crammer_singer.h"
+#include "dual_ascent.inl"
 #include "random.h"
 #include "sampler.h"
 
@@ -182,7 +183,7 @@ struct JointAscent {
   const R& rows;
   W* weights;
   W* alpha;
-  const W* step;
+  Steps<W> step;
   RowNumber* order;
   W* claims;   // g_i - 1, and -infinity beyond the last class
   W* factors;  // 0 between any two rows
@@ -244,17 +245,18 @@ struct JointAscent {
 
   // Over the shares of the n classes listed.
   void maximise(Index i, W* a, Index n, double mean, double least) {
+    const double step_i = double(step[i]);
     double best = list[0].claim, largest = 0.0;
     for (Index k = 1; k < n; ++k) best = list[k].claim > best ? list[k].claim : best;
     if (!(best > least)) return;
     for (Index k = 0; k < n; ++k) {
       now.gap_sum += list[k].share * (best - list[k].claim);
-      list[k].moved = list[k].share + double(step[i]) * (list[k].claim - best);
+      list[k].moved = list[k].share + step_i * (list[k].claim - best);
       largest = list[k].moved > largest ? list[k].moved : largest;
     }
     // Two bounds that the right one is not below: that of the classes which have the cost now, and that of the largest
     // alone.
-    const double cost = at(problem.cost, i), now_bound = double(step[i]) * (mean - best), last = largest - cost;
+    const double cost = at(problem.cost, i), now_bound = step_i * (mean - best), last = largest - cost;
     const double bound = simplex_bound(list, n, cost, now_bound > last ? now_bound : last);
     for (Index k = 0; k < n; ++k) list[k].moved = list[k].moved > bound ? list[k].moved - bound : 0.0;
     move(i, a, n);
@@ -333,7 +335,7 @@ inline void joint_dual_advance(const JointProblem& problem, const JointDualState
                       rows,
                       static_cast<W*>(state.weights.data),
                       static_cast<W*>(state.alpha.data),
-                      static_cast<const W*>(state.step.data),
+                      {state.squared_norms, problem.lam * problem.total},
                       state.order,
                       room,
                       room + width,

@@ -35,10 +35,10 @@ struct DualCounters {
 };
 
 struct DualState {
-  Buffer weights;    // n_features + 1
-  Buffer alpha;      // n_rows, same type
-  Buffer step;       // n_rows, same type
-  RowNumber* order;  // n_rows
+  Buffer weights;           // n_features + 1
+  Buffer alpha;             // n_rows, same type
+  RowValues squared_norms;  // n_rows
+  RowNumber* order;         // n_rows
   DualCounters* counters;
 };
 

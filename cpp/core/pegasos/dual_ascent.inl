@@ -1,10 +1,35 @@
 #pragma once
 
+#include <limits>
+
 #include "dual_ascent.h"
 #include "random.h"
 #include "rows.h"
 
 namespace pegasos::PEGASOS_ISA {
+
+// step_i = lam total / |x_i|^2. A row of zeros takes the longest step there is: it goes straight to its bound.
+template <class W>
+struct Steps {
+  const float* narrow;  // |x_i|^2, one of the two
+  const double* wide;
+  double scale;  // lam total
+
+  Steps(const RowValues& squared_norms, double scale)
+      : narrow(squared_norms.scalar == Scalar::float32 ? static_cast<const float*>(squared_norms.data) : nullptr),
+        wide(static_cast<const double*>(squared_norms.data)),
+        scale(scale) {}
+
+  [[gnu::always_inline]] W operator[](Index i) const {
+    constexpr double longest = double(std::numeric_limits<W>::max());
+    const double step = scale / (narrow ? double(narrow[i]) : wide[i]);
+    return W(step < longest ? step : longest);
+  }
+
+  [[gnu::always_inline]] void prefetch(Index i) const {
+    __builtin_prefetch(narrow ? static_cast<const void*>(narrow + i) : wide + i, 0, 2);
+  }
+};
 
 template <class R, class W>
 struct DualAscent {
@@ -12,7 +37,7 @@ struct DualAscent {
   const R& rows;
   W* weights;
   W* alpha;
-  const W* step;
+  Steps<W> step;
   RowNumber* order;
   W unit;  // 1/(lam total)
   DualCounters& now;
@@ -32,7 +57,7 @@ struct DualAscent {
     rows.prefetch_start(order[later < active ? later : position]);
     const RowNumber i = order[next < active ? next : position];
     __builtin_prefetch(alpha + i, 1, 2);
-    __builtin_prefetch(step + i, 0, 2);
+    step.prefetch(i);
     __builtin_prefetch(problem.sign + i, 0, 2);
     rows.prefetch(i);
   }
@@ -120,7 +145,7 @@ inline void dual_advance(const Problem& problem, const DualState& state, Index n
                      rows,
                      static_cast<W*>(state.weights.data),
                      static_cast<W*>(state.alpha.data),
-                     static_cast<const W*>(state.step.data),
+                     {state.squared_norms, problem.lam * problem.total},
                      state.order,
                      W(1.0 / (problem.lam * problem.total)),
                      *state.counters}

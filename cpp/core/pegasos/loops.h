@@ -30,7 +30,7 @@ struct Loops {
   void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin, Index end);
   Inspection (*checked_scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin,
                                Index end);
-  Inspection (*inspect)(const Rows&, double* squared_norms, Index begin, Index end);
+  Inspection (*inspect)(const Rows&, const Buffer& squared_norms, Index begin, Index end);
   void (*residuals)(const Problem&, const Buffer& weights, const Buffer& out, Index begin, Index end);
   Slope (*slope)(const Problem&, const Line&, double softness, Index begin, Index end);
   Smoothed (*smooth)(const Problem&, const SmoothedState&, double softness, Index begin, Index end);

@@ -166,13 +166,18 @@ bool all_finite(const CsrRows<T, I>& rows, Index i) {
 }
 
 // One pass: squared_norms[i] = |x_i|^2 + bias^2, and whether the rows can be used at all.
-inline Inspection inspect(const Rows& any_rows, double* squared_norms, Index begin, Index end) {
-  return visit(any_rows, [&]<class R>(const R& rows) {
+inline Inspection inspect(const Rows& any_rows, const Buffer& squared_norms, Index begin, Index end) {
+  return visit(any_rows, squared_norms.scalar, [&]<class R, class N>(const R& rows, N) {
+    N* out = static_cast<N*>(squared_norms.data);
     Inspection found;
     for (Index i = begin; i < end; ++i) {
-      squared_norms[i] = inspect_row(rows, i, found) ? rows.squared_norm(i) : 0.0;
+      const double square = inspect_row(rows, i, found) ? rows.squared_norm(i) : 0.0;
+      out[i] = N(square);
+      const bool fits = square == 0.0 || (out[i] >= std::numeric_limits<N>::min() && std::isfinite(out[i]));
+      if (fits) continue;
+      if (found.out_of_range < 0) found.out_of_range = i;
       // A squared norm that is not finite may come from large finite values: look closer.
-      if (!std::isfinite(squared_norms[i]) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;
+      if (!std::isfinite(square) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;
     }
     return found;
   });

@@ -67,4 +67,10 @@ struct Buffer {
   Scalar scalar;
 };
 
+// One number a row, of either type, to be read.
+struct RowValues {
+  const void* data;
+  Scalar scalar;
+};
+
 }  // namespace pegasos

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -81,7 +82,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             codes = encode(y, classes)
             counts = class_totals(codes, len(classes), None)
             totals = counts if weights is None else class_totals(codes, len(classes), weights)
-            largest_norm = float(np.sqrt(rows.squared_norms.max()))
+            largest_norm = math.sqrt(float(rows.squared_norms.max()))
             least_weight = 1.0 if weights is None else float(weights[weights > 0.0].min())
             extent = {"total": float(totals.sum()), "largest_norm": largest_norm, "least_weight": least_weight}
             terms = self._terms_of(classes, totals, counts, **extent)

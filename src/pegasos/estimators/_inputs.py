@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from pegasos.errors import PegasosError
@@ -16,13 +17,30 @@ from pegasos.problem import Matrix, Rows
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_as_they_are = (np.dtype(np.float32), np.dtype(np.float64))
 # Types that float32 holds exactly; everything else that is not a float becomes float64.
 _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
 
 
 def read_values(estimator: Any, X: Any) -> Matrix:
     """X for a fitted estimator, its values unseen."""
-    return validate_data(estimator, X, reset=False, **how_to_read(X))
+    # Of a few rows, scikit-learn's look would take longer than their scores.
+    return X if _is_ready(estimator, X) else validate_data(estimator, X, reset=False, **how_to_read(X))
+
+
+def _is_ready(estimator: Any, X: Any) -> bool:
+    """Whether X is a matrix as the loops read it, in which nothing is left to convert or to complain of."""
+    if type(X) is np.ndarray:
+        is_plain = X.ndim == 2 and X.flags.c_contiguous and X.flags.aligned
+    else:
+        is_plain = type(X) in (sp.csr_matrix, sp.csr_array) and X.ndim == 2
+    return (
+        is_plain
+        and X.dtype in _as_they_are
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def read_rows(estimator: Any, X: Any, bias: float) -> Rows:
@@ -31,11 +49,11 @@ def read_rows(estimator: Any, X: Any, bias: float) -> Rows:
 
 
 def read_rows_and_target(
-    estimator: Any, X: Any, y: Any, bias: float, *, reset: bool, threads: int = 1
+    estimator: Any, X: Any, y: Any, bias: float, *, reset: bool, threads: int = 1, narrow: bool = False
 ) -> tuple[Rows, Any]:
     """Rows of X, and y as an array of the same length."""
     X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X))
-    return Rows.of(X, bias, threads), y
+    return Rows.of(X, bias, threads, narrow=narrow), y
 
 
 @contextmanager

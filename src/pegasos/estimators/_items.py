@@ -144,7 +144,8 @@ def _variance(X: Any, weights: npt.NDArray[np.float64] | None) -> float:
 
 def doubt(kernel: Kernel, items: Items) -> str | None:
     """Refuse what is plainly no kernel; the sentence to warn with when it is not positive semi-definite."""
-    if isinstance(items, Numbered):
+    if isinstance(kernel, Precomputed):
+        assert isinstance(items, Numbered)
         _check_matrix(items.matrix)
     elif not _has_function(kernel):
         return None

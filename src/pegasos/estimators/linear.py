@@ -321,8 +321,8 @@ class PegasosClassifier(CertifiedClassifier):
     def _read_training_rows(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Rows, Any, npt.NDArray[np.float64] | None]:
-        threads = threads_of(self.n_jobs)
-        rows, y = read_rows_and_target(self, X, y, self._bias, reset=True, threads=threads)
+        threads, narrow = threads_of(self.n_jobs), not self._is_fine
+        rows, y = read_rows_and_target(self, X, y, self._bias, reset=True, threads=threads, narrow=narrow)
         if self._is_free:
             rows = rows.with_bias(natural_bias(rows.squared_norms))
         return rows, y, check_weights(sample_weight, rows.n_rows)
@@ -343,11 +343,17 @@ class PegasosClassifier(CertifiedClassifier):
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
         return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
 
+    @property
+    def _is_fine(self) -> bool:
+        """Whether double is called for: single precision weights carry a gap of 1e-5.
+
+        Next to a good prior the losses can be smaller than what single precision leaves of a score.
+        """
+        return self.prior is not None or (self.tol is not None and self.tol < 1e-5)
+
     def _solver(self, rows: Rows, n: int, *, is_joint: bool = False, single: bool = True) -> Solver:
-        # Single precision weights carry a gap of 1e-5; Pegasos adds up more and smaller steps than that.
-        # Next to a good prior the losses can be smaller than what single precision leaves of a score.
-        fine = self._prior is not None or (self.tol is not None and self.tol < 1e-5)
-        narrow = single and rows.dtype == np.float32 and not fine and float(rows.squared_norms.max()) < 1e12
+        # Pegasos adds up more and smaller steps than single precision can.
+        narrow = single and rows.dtype == np.float32 and not self._is_fine and float(rows.squared_norms.max()) < 1e12
         dtype = np.float32 if narrow else np.float64
         if self.solver == "pegasos":
             return self._pegasos_for(n, np.float64, is_joint=is_joint)
@@ -421,7 +427,7 @@ class PegasosClassifier(CertifiedClassifier):
         rows = read_rows(self, X, self._terms.bias)
         lengths = np.sqrt(np.square(self.coef_).sum(axis=1) + np.square(self.intercept_))
         rounding = np.finfo(np.float64).eps * (rows.n_features + 2) * lengths
-        return self._scores_of(rows), np.sqrt(rows.squared_norms), rounding
+        return self._scores_of(rows), rows.lengths, rounding
 
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         coef, intercept = weights[:, :-1].copy(), self._bias * weights[:, -1]

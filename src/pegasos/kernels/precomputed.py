@@ -29,8 +29,42 @@ class Numbered:
         return Numbered(self.matrix, self.numbers[indices])
 
 
+class _OfMatrix(Kernel):
+    """Values that stand in a matrix."""
+
+    def evaluate(self, a: Items, b: Items) -> Floats:
+        """The rows and columns of the matrix."""
+        assert isinstance(a, Numbered)
+        assert isinstance(b, Numbered)
+        return a.matrix[np.ix_(a.numbers, b.numbers)]
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """Of the matrix."""
+        assert isinstance(a, Numbered)
+        return a.matrix[a.numbers, a.numbers].astype(np.float64)
+
+
 @dataclass
-class Precomputed(Kernel):
+class Tabled(_OfMatrix):
+    """A kernel whose values for some items are at hand, and known to be those of a kernel; items are their numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pegasos.kernels.precomputed import Tabled
+    >>> Tabled(np.array([[2.0, 1.0], [1.0, 3.0]])).diagonal([1])
+    array([3.])
+    """
+
+    matrix: Floats
+
+    def read(self, items: Any) -> Numbered:
+        """The items of these numbers."""
+        return Numbered(self.matrix, np.asarray(items, np.intp))
+
+
+@dataclass
+class Precomputed(_OfMatrix):
     """A kernel matrix instead of items and a function.
 
     At fit the matrix holds the kernel of each training item with each; at predict, of each new item (rows) with each
@@ -74,17 +108,6 @@ class Precomputed(Kernel):
                 f"shape {values.shape}."
             )
         return values[:, support]
-
-    def evaluate(self, a: Items, b: Items) -> Floats:
-        """The rows and columns of the matrix."""
-        assert isinstance(a, Numbered)
-        assert isinstance(b, Numbered)
-        return a.matrix[np.ix_(a.numbers, b.numbers)]
-
-    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """Of the matrix."""
-        assert isinstance(a, Numbered)
-        return a.matrix[a.numbers, a.numbers].astype(np.float64)
 
 
 def _matrix_of(values: Any) -> Floats:

@@ -44,6 +44,11 @@ class Vectors:
         return self.rows.own_values
 
     @property
+    def squared_norms(self) -> npt.NDArray[np.float64]:
+        """|x_i|^2 in double, as distances need them."""
+        return np.asarray(self.rows.squared_norms, np.float64)
+
+    @property
     def is_sparse(self) -> bool:
         """Whether it is CSR."""
         return bool(sp.issparse(self.rows.values))
@@ -124,7 +129,7 @@ class ProductKernel(VectorKernel, ABC):
     def read(self, items: Any) -> Vectors:
         """A matrix whose rows have finite squared norms."""
         vectors = super().read(items)
-        norms = vectors.rows.squared_norms
+        norms = vectors.squared_norms
         if not np.isfinite(norms).all():
             row = int(np.flatnonzero(~np.isfinite(norms))[0])
             raise PegasosError(f"the squared length of row {row} exceeds every number of 64 bits; scale the rows down.")
@@ -134,7 +139,7 @@ class ProductKernel(VectorKernel, ABC):
         """One product of matrices, and the function in one pass over it."""
         x, z = _vectors(a), _vectors(b)
         _fill_products(x, z, out)
-        left, right = x.rows.squared_norms, z.rows.squared_norms.astype(out.dtype)
+        left, right = x.squared_norms, z.squared_norms.astype(out.dtype)
         _core.apply_kernel(*self.function(), plus, out, left, right, n_threads())
 
 
@@ -179,7 +184,7 @@ class Linear(ProductKernel):
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """|x|^2."""
-        return _vectors(a).rows.squared_norms
+        return _vectors(a).squared_norms
 
     @property
     def has_features(self) -> bool:
@@ -228,7 +233,7 @@ class Polynomial(ProductKernel):
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """(gamma |x|^2 + coef0)^degree."""
         with np.errstate(over="ignore"):
-            return np.asarray((self.gamma * _vectors(a).rows.squared_norms + self.coef0) ** self.degree)
+            return np.asarray((self.gamma * _vectors(a).squared_norms + self.coef0) ** self.degree)
 
 
 @dataclass
@@ -270,7 +275,7 @@ class RBF(ProductKernel):
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """One product of matrices; rows far from 0, for this width, are brought near it first, in double."""
         x, z = _vectors(a), _vectors(b)
-        largest = float(x.rows.squared_norms.max(initial=0.0) + z.rows.squared_norms.max(initial=0.0))
+        largest = float(x.squared_norms.max(initial=0.0) + z.squared_norms.max(initial=0.0))
         # |x|^2 + |z|^2 - 2 <x, z> loses the digits that the norms have more than the distance.
         loss = self.rate * largest * float(np.finfo(out.dtype).eps)
         if (loss <= _exponent_error[out.dtype.itemsize] and largest < _largest_norm) or len(z) == 0:

@@ -229,13 +229,9 @@ class BlockAscent(Walker[BlockDualState]):
 
     def _sweep(self, state: BlockDualState, k: int, share: _Share, n_visits: int) -> None:
         """Visit rows; the dual variables of a slice are changed in place, those of numbers in a copy."""
-        part = share.part
-        with np.errstate(divide="ignore", over="ignore"):
-            step = part.lam * part.total / part.rows.squared_norms
-        # A row of zeros takes the longest step there is: it goes straight to its bound.
-        step = np.minimum(step, np.finfo(np.dtype(self.dtype)).max).astype(self.dtype, copy=False)
+        part, weights = share.part, state.weights[k]
         alpha = state.alpha[k, share.mine]
-        _core.dual_advance(part.native, share.counters, state.weights[k], alpha, step, share.order, n_visits)
+        _core.dual_advance(part.native, share.counters, weights, alpha, part.rows.squared_norms, share.order, n_visits)
         if not isinstance(share.mine, slice):
             state.alpha[k, share.mine] = alpha
 

@@ -47,7 +47,7 @@ class BlockAuto:
     def start(self, problem: SourceProblem, seed: int) -> BlockAutoState:
         """The rows of one block say what Pegasos would leave after a walk."""
         squares = problem.window.piece(0, whole=True).rows.squared_norms
-        first_gap = float(squares.mean()) / (problem.lam * problem.total)
+        first_gap = float(squares.mean(dtype=np.float64)) / (problem.lam * problem.total)
         if first_gap <= _first_gap_worth_having:
             return BlockAutoState(pegasos=self.pegasos.start(problem, seed), first_gap=first_gap)
         return BlockAutoState(dual=self.ascent.start(problem, seed), first_gap=first_gap)

@@ -64,7 +64,13 @@ class JointAscent(DualAscent):
         if n_visits > 0:
             assert isinstance(state.counters, _core.JointCounters)
             _core.joint_dual_advance(
-                problem.native, state.counters, state.weights, state.alpha, state.step, state.order, n_visits
+                problem.native,
+                state.counters,
+                state.weights,
+                state.alpha,
+                problem.rows.squared_norms,
+                state.order,
+                n_visits,
             )
 
     def point(self, problem: Any, state: Climbing) -> tuple[npt.NDArray[np.float64], Floats]:

@@ -285,26 +285,23 @@ def _jump(
         if not 0 < len(free) <= _jump_rows:
             break
         hessian = unit * square[np.ix_(free, free)].astype(np.float64)
-        hessian[np.diag_indices(len(free))] += ridge * hessian.diagonal().max()
-        try:
-            factor = scipy.linalg.cho_factor(hessian, check_finite=False)
-            direction = scipy.linalg.cho_solve(factor, slope[free], check_finite=False)
-        except np.linalg.LinAlgError:
+        hessian.flat[:: len(free) + 1] += ridge * hessian.diagonal().max()
+        _, direction, failed = scipy.linalg.lapack.dposv(hessian, slope[free])
+        if failed:
             break
-        room = np.where(direction > 0.0, upper[free] - value[free], lower[free] - value[free])
+        here = value[free]
+        room = np.where(direction > 0.0, upper[free] - here, lower[free] - here)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = float(np.nanmin(np.where(direction != 0.0, room / direction, np.inf)))
-        best, gain = value[free], 0.0
-        for length in (1.0, 0.5, 0.25, reach) if reach < 1.0 else (1.0,):
-            there = np.clip(value[free] + length * direction, lower[free], upper[free])
-            move = there - value[free]
-            this = inner(move, slope[free]) - 0.5 * inner(move, hessian @ move)
-            if this > gain:
-                best, gain = there, this
-        if gain <= 0.0:
+        lengths = np.array([1.0, 0.5, 0.25, reach] if reach < 1.0 else [1.0])
+        there = np.clip(here + lengths[:, np.newaxis] * direction, lower[free], upper[free])
+        moves = there - here
+        gains = moves @ slope[free] - 0.5 * np.sum(moves * (moves @ hessian), axis=1)
+        best = int(gains.argmax())
+        if not gains[best] > 0.0:
             break
-        slope = slope - unit * (square[:, free] @ (best - value[free]))
-        value[free] = best
+        slope = slope - unit * (square[:, free] @ moves[best])
+        value[free] = there[best]
         if reach >= 1.0:
             break
     return value

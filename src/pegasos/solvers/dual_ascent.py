@@ -23,7 +23,7 @@ _small = 1_000_000  # values: below, a certificate costs nothing worth saving
 
 def first_gap(problem: Problem) -> float:
     """|x|^2 / (lam total), with mean costs: how much rows disturb each other, and what an epoch of Pegasos leaves."""
-    mean = float(problem.rows.squared_norms.mean()) * float(problem.cost.mean())
+    mean = float(problem.rows.squared_norms.mean(dtype=np.float64)) * float(problem.cost.mean())
     return mean / (problem.lam * problem.total)
 
 
@@ -69,7 +69,6 @@ class DualState:
     counters: _core.DualCounters
     weights: Floats
     alpha: Floats
-    step: Floats
     order: npt.NDArray[np.uint32]
     target: float = np.inf
 
@@ -125,19 +124,11 @@ class DualAscent:
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> Any:
         """A dual point of these rows, brought within its bounds."""
         is_zero = not alpha.any()
-        alpha = np.zeros(problem.alpha_shape, self.dtype) if is_zero else problem.within_bounds(alpha)
-        n = problem.rows.n_rows
-        state = DualState(
-            self._counters(),
-            self._zero_weights(problem),
-            alpha.astype(self.dtype, copy=False),
-            np.empty(n, self.dtype),
-            np.empty(n, np.uint32),
-        )
-        with np.errstate(divide="ignore", over="ignore"):
-            np.divide(problem.lam * problem.total, problem.rows.squared_norms, out=state.step)
-        # A row of zeros takes the longest step there is: it goes straight to its bound.
-        np.minimum(state.step, np.finfo(state.step.dtype).max, out=state.step)
+        own = np.zeros(problem.alpha_shape, self.dtype)
+        if not is_zero:
+            own[:] = problem.within_bounds(alpha)
+        order = np.empty(problem.rows.n_rows, np.uint32)
+        state = DualState(self._counters(), self._zero_weights(problem), own, order)
         state.counters.random = seed
         if not is_zero:
             self._settle(problem, state, *dual_point(problem, state.alpha))
@@ -156,7 +147,13 @@ class DualAscent:
         n_visits = visits - state.counters.visits
         if n_visits > 0:
             _core.dual_advance(
-                problem.native, state.counters, state.weights, state.alpha, state.step, state.order, n_visits
+                problem.native,
+                state.counters,
+                state.weights,
+                state.alpha,
+                problem.rows.squared_norms,
+                state.order,
+                n_visits,
             )
 
     def next_look(self, problem: Problem, state: Climbing) -> int:

@@ -150,7 +150,7 @@ def _step(problem: Problem, alpha: Floats) -> float:
     return total * problem.rows.bias**2 / (problem.lam * problem.total)
 
 
-def natural_bias(squared_norms: npt.NDArray[np.float64]) -> float:
+def natural_bias(squared_norms: Floats) -> float:
     """A constant column about as long as a usual row: it neither outweighs them nor lags behind."""
     bias = float(np.sqrt(np.median(squared_norms) or squared_norms.mean()))
     return bias if 0.0 < bias < np.inf else 1.0

@@ -63,8 +63,13 @@ class NearbyAscent(DualAscent):
         """The dual point of another lam, with its weights: no row is looked at."""
         factor = before.lam / problem.lam
         alpha_sum = state.counters.alpha_sum
-        carried = replace(state, counters=_core.DualCounters(), weights=state.weights * factor, target=np.inf)
-        carried.step /= factor
+        carried = replace(
+            state,
+            counters=_core.DualCounters(),
+            weights=state.weights * factor,
+            alpha=state.alpha.copy(),  # the solution of the other lam keeps its own
+            target=np.inf,
+        )
         carried.counters.random, carried.counters.alpha_sum = seed, alpha_sum
         self._recall(problem, carried, before.kept[0] * factor)
         return carried

