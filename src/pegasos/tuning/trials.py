@@ -27,7 +27,7 @@ from pegasos.tuning.space import Setting, Space
 loose, tight = 5e-2, 1e-3  # relative gaps
 _fewest_asked = 1000  # rows that a sample's score is taken on
 _most_items = 3000  # whose kernel matrix is kept
-_matrices_kept = 4
+_kept_bytes = 1 << 29  # of matrices
 _items_timed = 24  # whose kernel matrix tells how long that of all items would take
 _share_of_fits = 3.0  # how many times the limit of a fit a matrix may take: all its folds and lam share it
 
@@ -143,7 +143,7 @@ class Examiner:
             if limit is not None and self.matrices:
                 self._check_time(kernel, _share_of_fits * limit)
             self.matrices[key] = kernel.block(self.X, self.X)
-            if len(self.matrices) > _matrices_kept:
+            while len(self.matrices) > 1 and len(self.matrices) * self.matrices[key].nbytes > _kept_bytes:
                 self.matrices.popitem(last=False)
         self.matrices.move_to_end(key)
         return self.matrices[key]
