@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV
 from pegasos.data import ArraySource
+from pegasos.estimators._inputs import keeps_on_failure
 from pegasos.kernels import Spectrum
 from pegasos.online import ConfidenceWeighted, Perceptron
 
@@ -42,8 +43,9 @@ class FromSource(PegasosClassifier):
 
 
 class InBlocks(PegasosClassifier):
-    """Learns as from a stream."""
+    """Learns as from a stream; all of it or nothing."""
 
+    @keeps_on_failure
     def fit(self, X, y):
         for begin in range(0, len(y), 200):
             self.partial_fit(X[begin : begin + 200], y[begin : begin + 200], classes=np.unique(y))

@@ -107,6 +107,10 @@ class CsvSource(TableSource):
             )
         except pa.ArrowInvalid as error:
             raise PegasosError(self._sentence(reason(error), first_row)) from None
+        except pa.ArrowException as error:  # such as a thread of its own that the system refuses
+            if isinstance(error, MemoryError):
+                raise
+            raise PegasosError(f"{self.origin.name} could not be read: {reason(error)}.") from error
         for name in self.labels:
             self._refuse_odd_labels(table[name], first_row)
         return table

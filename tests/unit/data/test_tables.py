@@ -132,6 +132,28 @@ def test_options_that_make_no_sense_are_refused(tmp_path, options, sentence):
         open_source(written(tmp_path, CSV), **options)
 
 
+@pytest.mark.parametrize(
+    ("raised", "expected", "sentence"),
+    [
+        (
+            pa.ArrowException("Unknown error: Failed to launch worker thread"),
+            PegasosError,
+            "could not be read: Unknown",
+        ),
+        (pa.ArrowMemoryError("malloc of size 64 failed"), MemoryError, "malloc"),
+    ],
+)
+def test_what_pyarrow_lacks_is_no_fault_of_the_file(tmp_path, monkeypatch, raised, expected, sentence):
+    source = open_source(written(tmp_path, CSV), label="species")
+
+    def fail(*_, **__):
+        raise raised
+
+    monkeypatch.setattr("pyarrow.csv.read_csv", fail)
+    with pytest.raises(expected, match=sentence):
+        list(source)
+
+
 def test_a_compressed_csv_file_becomes_a_cache(tmp_path):
     path = written(tmp_path, bz2.compress(CSV), "data.csv.bz2")
     with pytest.raises(PegasosError, match="a bzip2 file, which has no blocks"):
