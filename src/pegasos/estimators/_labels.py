@@ -58,10 +58,7 @@ def read_labels(source: BlockSource) -> Labels:
     labels = np.array(list(number_of))
     classes = find_classes(labels, None)
     in_order = np.searchsorted(classes, labels).astype(np.min_scalar_type(-len(classes)))
-    ordered = np.empty(len(codes), in_order.dtype)
-    for begin, end in zip(source.starts[:-1], source.starts[1:], strict=True):
-        in_order.take(codes[begin:end], out=ordered[begin:end], mode="clip")  # with no buffer beside
-    return Labels(classes, ordered, np.array(n_bytes))
+    return Labels(classes, in_order[codes], np.array(n_bytes))
 
 
 def _numbered(y: npt.NDArray[Any], number_of: dict[Any, int], k: int) -> npt.NDArray[np.int32]:

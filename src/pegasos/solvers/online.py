@@ -10,6 +10,7 @@ weights, and how many mistakes were made on the way.
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
@@ -151,8 +152,8 @@ class OnlineState:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the numbers are within the range of the machine."""
-        return bool(np.isfinite(self.weights).all())
+        """Whether the numbers are within the range of the machine; a score that is not may move nothing, but has a loss."""
+        return bool(np.isfinite(self.weights).all()) and math.isfinite(self.counters.loss)
 
 
 @dataclass(frozen=True)

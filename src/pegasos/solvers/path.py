@@ -96,7 +96,7 @@ def largest_lam(problem: Problem) -> float:
     sign_i <v, x_i> / lam <= 1 for every row that costs anything. Of a problem without offsets. 0 where v is 0: then the
     weights are 0 for every lam.
     """
-    weights, _ = problem.dual_weights(problem.cost)
+    weights, _ = problem.dual_weights(np.ascontiguousarray(problem.cost))
     with np.errstate(over="ignore", invalid="ignore"):
         margins = problem.lam * problem.sign * problem.rows.scores_of(weights)
     return float(np.max(margins, where=problem.cost > 0.0, initial=0.0))
