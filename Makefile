@@ -97,6 +97,7 @@ test-slow: $(VENV)/.test $(VENV)/.docs
 SANITIZED := .venv-sanitize
 $(SANITIZED)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
 	$(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet --upgrade pip
 	$(SANITIZED)/bin/python -m pip install --quiet . -Cbuild-dir=build/sanitize \
 		-Ccmake.define.PEGASOS_SANITIZE=address,undefined
 	$(SANITIZED)/bin/python -m pip install --quiet --group test
@@ -115,6 +116,7 @@ THREADED := tests/faults/test_threads.py tests/faults/test_native_threads.py tes
 	tests/unit/solvers/test_newton.py tests/unit/kernels/test_vector.py tests/unit/kernels/test_strings.py
 $(TSAN)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
 	$(PYTHON) -m venv $(TSAN)
+	$(TSAN)/bin/python -m pip install --quiet --upgrade pip
 	$(TSAN)/bin/python -m pip install --quiet . -Cbuild-dir=build/tsan -Ccmake.define.PEGASOS_SANITIZE=thread
 	$(TSAN)/bin/python -m pip install --quiet $(FEW_TOOLS)
 	@touch $@

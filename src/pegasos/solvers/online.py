@@ -152,7 +152,7 @@ class OnlineState:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the numbers are within the range of the machine; a score that is not may move nothing, but has a loss."""
+        """Whether all is within the range of the machine; a score that is not may move nothing, but has a loss."""
         return bool(np.isfinite(self.weights).all()) and math.isfinite(self.counters.loss)
 
 
