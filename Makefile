@@ -92,8 +92,8 @@ test-slow: $(VENV)/.test $(VENV)/.docs
 	$(BIN)/python -m pytest
 
 # Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
-# exceptions cannot be followed. A cluster is many processes that start slowly. What refuses memory is preloaded in the
-# sanitizer's place.
+# exceptions cannot be followed. A cluster is many processes that start slowly, a browser one of its own. What refuses
+# memory is preloaded in the sanitizer's place.
 SANITIZED := .venv-sanitize
 $(SANITIZED)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
 	$(PYTHON) -m venv $(SANITIZED)
@@ -107,7 +107,8 @@ sanitize: $(SANITIZED)/.installed
 	LD_PRELOAD="$(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)" \
 		PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 		$(SANITIZED)/bin/python -m pytest -m "not slow" -n 1 \
-		--ignore tests/unit/dask --ignore tests/architecture --ignore tests/faults/test_scarcity.py
+		--ignore tests/unit/dask --ignore tests/architecture --ignore tests/browser \
+		--ignore tests/faults/test_scarcity.py
 
 # Python is not built with the sanitizer, which sees its locks all the same. Without random addresses, since older
 # versions of its library know only some of them.
