@@ -39,8 +39,8 @@ _much = 2048  # bytes from which a request counts: smaller ones are those of Pyt
 _longest = 120.0  # seconds until a job counts as one that hangs
 _never = 2**62
 _package = str(Path(pegasos.__file__).parent)
-# Others end the process where one request is refused: numpy, for buffers in which it converts numbers; OpenBLAS, for its
-# own; the loader, for those of a thread. Limits, as a system has them, hit larger requests first.
+# Others end the process where one request is refused: numpy, for buffers in which it converts numbers; OpenBLAS, for
+# its own; the loader, for those of a thread. Limits, as a system has them, hit larger requests first.
 _ended_by_others = ("all at once", "source", "predict probabilities", "predict by kernel", "read csv")
 
 
