@@ -7,6 +7,8 @@ Sample weights, class weights, transfer and the intercept are values of its fiel
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +21,8 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 
 Floats = npt.NDArray[np.floating[Any]]
-_long_rows = 1024  # whose scores are computed at a time in long doubles
+_long_rows = 1024  # that are looked at together where rounding counts
+_starts = 1 << 16  # of rows, that are looked at together
 negligible = 1e-10  # of the objective: rounding below this is not counted
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
 
@@ -145,7 +148,8 @@ class Rows:
         length, mu = float(np.sqrt(self.square(weights))), problem.lam * problem.total
         if off * problem.reach * (length + 0.5 * off * problem.reach / mu) <= negligible * gain:
             return 0.0
-        reach = off * inner(np.clip(alpha, 0.0, problem.cost), self.lengths)
+        parts = (inner(np.clip(alpha[mine], 0.0, problem.cost[mine]), self._lengths(mine)) for mine in self._blocks())
+        reach = off * math.fsum(parts)
         return reach * (length + 0.5 * reach / mu)
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
@@ -165,39 +169,50 @@ class Rows:
         off = self.scores_off * float(np.sqrt(square))
         if off * problem.reach <= negligible * (total + 0.5 * problem.lam * problem.total * square):
             return 0.0
-        margins = problem.sign * (self._long_scores(weights) + problem.offset)
         off *= float(np.finfo(np.longdouble).eps / np.finfo(np.float64).eps)
-        farthest = np.maximum(0.0, 1.0 - margins + off * self.lengths)
-        counts = problem.cost > 0.0
-        return max(0.0, float(np.sum(problem.cost[counts] * farthest[counts])) - total)
-
-    def _long_scores(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.longdouble]:
-        """The scores, with all the digits that the machine has; slowly."""
         long = weights.astype(np.longdouble)
-        scores = np.empty(self.n_rows, np.longdouble)
-        numbers = np.arange(self.n_rows) if self.numbers is None else self.numbers
-        for begin in range(0, self.n_rows, _long_rows):
-            mine = slice(begin, begin + _long_rows)
-            block = self.values[numbers[mine]]
-            if sp.issparse(block):
-                products = np.append(block.data * long[block.indices], np.longdouble(0.0))
-                sums = np.add.reduceat(products, block.indptr[:-1])
-                scores[mine] = np.where(np.diff(block.indptr) > 0, sums, 0.0)
-            else:
-                scores[mine] = (block * long[:-1]).sum(axis=1)
-        return np.asarray(scores + self.bias * long[-1], np.longdouble)
+        farthest = (self._farthest_losses(problem, long, mine, off) for mine in self._blocks())
+        return max(0.0, math.fsum(farthest) - total)
+
+    def _farthest_losses(self, problem: Problem, weights: npt.NDArray[np.longdouble], mine: slice, off: float) -> float:
+        """The losses of some rows, each as large as rounding leaves possible."""
+        margins = problem.sign[mine] * (self._long_scores(weights, mine) + problem.offset[mine])
+        farthest = np.maximum(0.0, 1.0 - margins + off * self._lengths(mine))
+        counts = problem.cost[mine] > 0.0
+        return float(np.sum(problem.cost[mine][counts] * farthest[counts]))
+
+    def _long_scores(self, weights: npt.NDArray[np.longdouble], mine: slice) -> npt.NDArray[np.longdouble]:
+        """The scores of some rows, with all the digits that the machine has; slowly."""
+        block = self.values[mine if self.numbers is None else self.numbers[mine]]
+        if sp.issparse(block):
+            products = np.append(block.data * weights[block.indices], np.longdouble(0.0))
+            sums = np.add.reduceat(products, block.indptr[:-1])
+            scores = np.where(np.diff(block.indptr) > 0, sums, 0.0)
+        else:
+            scores = (block * weights[:-1]).sum(axis=1)
+        return np.asarray(scores + self.bias * weights[-1], np.longdouble)
+
+    def _blocks(self) -> Iterator[slice]:
+        """All rows, so many at a time that what is computed of them takes no memory worth counting."""
+        return (slice(begin, begin + _long_rows) for begin in range(0, self.n_rows, _long_rows))
 
     @property
     def lengths(self) -> npt.NDArray[np.float64]:
         """At least |x_i|, with the constant column."""
-        exact = np.sqrt(self.squared_norms, dtype=np.float64)
+        return self._lengths(slice(None))
+
+    def _lengths(self, mine: slice) -> npt.NDArray[np.float64]:
+        exact = np.sqrt(self.squared_norms[mine], dtype=np.float64)
         return exact * (1.0 + float(np.finfo(np.float32).eps)) if self.squared_norms.dtype == np.float32 else exact
 
     @cached_property
     def scores_off(self) -> float:
         """The rounding of a margin where weights and row have length 1; of long rows, four sums run side by side."""
         values = self.values
-        longest = int(np.diff(values.indptr).max(initial=0)) if sp.issparse(values) else self.n_features
+        longest = self.n_features
+        if sp.issparse(values):
+            ends = (values.indptr[begin : begin + _starts + 1] for begin in range(0, values.shape[0], _starts))
+            longest = max((int(np.diff(some).max()) for some in ends), default=0)
         return 0.5 * float(np.finfo(np.float64).eps) * min(longest + 3.0, longest / 4.0 + 8.0)
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:

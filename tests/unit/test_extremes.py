@@ -121,7 +121,9 @@ def test_long_scores_are_those_of_rational_numbers(dtype):
     for values in (X, sp.csr_matrix(X)):
         rows = Rows.of(values, 0.5)
         view = rows.view(np.array([4, 2]))
-        for x, score in zip([*X, X[4], X[2]], [*rows._long_scores(weights), *view._long_scores(weights)], strict=True):
+        long, all_rows = weights.astype(np.longdouble), slice(None)
+        scores = [*rows._long_scores(long, all_rows), *view._long_scores(long, all_rows)]
+        for x, score in zip([*X, X[4], X[2]], scores, strict=True):
             terms = [Fraction(float(a)) * Fraction(w) for a, w in zip([*x, 0.5], weights, strict=True)]
             assert float(score) == pytest.approx(float(sum(terms)), rel=1e-15)
 

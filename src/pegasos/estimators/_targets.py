@@ -16,6 +16,7 @@ from pegasos.errors import PegasosError
 from pegasos.problem import constant
 
 Weights = npt.NDArray[np.float64]
+_labels_at_once = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,10 @@ def distinct(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     low, high = int(labels.min()), int(labels.max())
     if high - low > 1000 or low > np.iinfo(np.int64).max:
         return np.unique(labels)
-    counts = np.bincount(np.subtract(labels, low, dtype=np.int64))
+    counts = np.zeros(high - low + 1, np.int64)
+    for begin in range(0, len(labels), _labels_at_once):
+        numbers = np.subtract(labels[begin : begin + _labels_at_once], low, dtype=np.int64)
+        counts += np.bincount(numbers, minlength=len(counts))
     return (np.flatnonzero(counts) + low).astype(labels.dtype)
 
 
