@@ -140,7 +140,8 @@ def better_within_bounds(problem: Objective, alpha: Floats) -> Floats:
     ahead of the others, it would leave weights that have nothing to do with w(alpha).
     """
     spent = alpha if alpha.ndim == 1 else alpha.sum(axis=1)
-    if not (spent > problem.cost * (1.0 + 1e-6)).any():
+    above = np.flatnonzero(spent > problem.cost)
+    if not (spent[above] > problem.cost[above] * (1.0 + 1e-6)).any():
         return alpha
     positive = spent > 0.0
     scaled = alpha * float(np.min(problem.cost[positive] / spent[positive]))
