@@ -18,7 +18,7 @@ from pegasos import PegasosClassifier
 
 _result = Path(__file__).parent / "results" / "multiclass.json"
 _names, _lams, _targets = ("mnist", "fashion_mnist"), (1e-4, 1e-5), (1e-2, 1e-3)
-_patience, _repeat = 6.0, 3
+_patience, _repeat = 5.0, 2
 _left_out = ("Vowpal Wabbit", "skglm", "SGD", "SGD averaged")  # far behind on two classes
 
 

@@ -25,7 +25,7 @@ from pegasos.estimators._inputs import check_weights, kept_on_failure
 from pegasos.estimators._prior import check_prior
 from pegasos.estimators._probability import Calibration, agreeing, cross_fitted, most_folds
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
-from pegasos.estimators._schemes import Members, Scheme, losses_of_zero, schemes, sizes, winners
+from pegasos.estimators._schemes import Members, Scheme, decided, losses_of_zero, schemes, sizes, winners
 from pegasos.estimators._targets import (
     Terms,
     class_factors,
@@ -128,7 +128,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
         decisions = self.decision_function(X)
-        return np.asarray(self.classes_[winners(decisions)])
+        return decided(decisions, self.classes_)
 
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Recompute the certificate from the training data and the stored dual point, trusting no solver.

@@ -22,7 +22,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.estimators._path import Labelled, Lams, in_threads
-from pegasos.estimators._schemes import Scores, winners
+from pegasos.estimators._schemes import Scores, decided
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.problem import Floats
 from pegasos.solvers.driver import Watcher
@@ -177,7 +177,7 @@ class _Decided(ClassifierMixin, BaseEstimator):
         return self._decisions
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        return np.asarray(self.classes_[winners(self._decisions)])
+        return decided(self._decisions, self.classes_)
 
 
 def _score_of_decisions(scorer: Scorer, test: Labelled, weights: npt.NDArray[np.float64]) -> float:

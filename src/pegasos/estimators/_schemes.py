@@ -93,6 +93,13 @@ def winners(decisions: Scores) -> npt.NDArray[np.intp]:
     return np.asarray(decisions.argmax(axis=1))
 
 
+def decided(decisions: Scores, classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The class that the scores of the classes decide for."""
+    if decisions.ndim == 1 and classes.dtype.kind in "biuf":  # with no array of their numbers beside
+        return np.where(decisions > 0.0, classes[1:], classes[:1])
+    return np.asarray(classes[winners(decisions)])
+
+
 class OneVsRest:
     """One problem a class, against the rest; two classes make one problem. They share rows and costs."""
 

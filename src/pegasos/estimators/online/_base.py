@@ -15,7 +15,7 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import kept_on_failure
-from pegasos.estimators._schemes import OneVsRest, winners
+from pegasos.estimators._schemes import OneVsRest, decided
 from pegasos.estimators._targets import (
     Weights,
     check_classes,
@@ -106,7 +106,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
         decisions = self.decision_function(X)
-        return np.asarray(self.classes_[winners(decisions)])
+        return decided(decisions, self.classes_)
 
     def _passes(self, state: Any, rows: Any, labels: Labels) -> tuple[int, KeyboardInterrupt | None]:
         """All passes of a fit: how many there were, and the interrupt that ended them early, if one did."""
