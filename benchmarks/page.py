@@ -164,12 +164,16 @@ def _multiclass() -> str:
         return ""
     rows = _read("multiclass")
     names = [key for key in rows[0] if key not in ("problem", "lam", "target")]
-    return "## Ten classes, one against the rest\n\n" + table(
-        ["data", "lam", "gap", *names],
-        [
-            [row["problem"], f"{row['lam']:g}", f"{row['target']:g}", *(_number(row[name]) for name in names)]
-            for row in rows
-        ],
+    return (
+        "## Ten classes, one against the rest\n\n"
+        + table(
+            ["data", "lam", "gap", *names],
+            [
+                [row["problem"], f"{row['lam']:g}", f"{row['target']:g}", *(_number(row[name]) for name in names)]
+                for row in rows
+            ],
+        )
+        + "\n"
     )
 
 
