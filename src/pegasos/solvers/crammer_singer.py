@@ -10,6 +10,7 @@ solver follows the other is as for `Problem`; only the loops differ, and the lay
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.problem import Floats
 from pegasos.solvers.auto import Auto, AutoState
-from pegasos.solvers.dual_ascent import Climbing, DualAscent, DualState
+from pegasos.solvers.dual_ascent import Climbing, DualAscent
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 
@@ -58,25 +59,14 @@ class JointPegasos(Pegasos):
 class JointAscent(DualAscent):
     """The settings: only the type of the weights. A step is a row, with all its dual variables."""
 
-    def advance_to(self, problem: Any, state: DualState, visits: int) -> None:
-        """Visit the rows that are missing."""
-        n_visits = visits - state.counters.visits
-        if n_visits > 0:
-            assert isinstance(state.counters, _core.JointCounters)
-            _core.joint_dual_advance(
-                problem.native,
-                state.counters,
-                state.weights,
-                state.alpha,
-                problem.rows.squared_norms,
-                state.order,
-                n_visits,
-            )
-
     def point(self, problem: Any, state: Climbing) -> tuple[npt.NDArray[np.float64], Floats]:
         """The weights and the dual point, as the loop has them."""
         weights, alpha = super().point(problem, state)
         return problem.picked_up(weights), alpha
+
+    @property
+    def _loop(self) -> Callable[..., None]:
+        return _core.joint_dual_advance
 
     def _counters(self) -> _core.DualCounters:
         return _core.JointCounters()

@@ -7,6 +7,7 @@ converges linearly. Rows that shrinking left out come back whenever a certificat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -146,15 +147,12 @@ class DualAscent:
         """Visit the rows that are missing."""
         n_visits = visits - state.counters.visits
         if n_visits > 0:
-            _core.dual_advance(
-                problem.native,
-                state.counters,
-                state.weights,
-                state.alpha,
-                problem.rows.squared_norms,
-                state.order,
-                n_visits,
-            )
+            arrays = state.weights, state.alpha, problem.rows.squared_norms, state.order
+            self._loop(problem.native, state.counters, *arrays, n_visits)
+
+    @property
+    def _loop(self) -> Callable[..., None]:
+        return _core.dual_advance
 
     def next_look(self, problem: Problem, state: Climbing) -> int:
         """The end of a sweep over the rows left, on data where a whole epoch of such sweeps would take long."""
