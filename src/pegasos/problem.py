@@ -83,11 +83,9 @@ class Rows:
 
     def view(self, indices: npt.NDArray[Any]) -> Rows:
         """Some of the rows, or of a view's, in place: every loop does with them what it does with a copy."""
-        numbers = self.numbers
-        if numbers is None and indices.dtype == np.uint32:  # as a problem counts its rows
-            numbers = indices
-        else:
-            numbers = (np.arange(self.n_rows, dtype=np.uint32) if numbers is None else numbers)[indices]
+        # A problem counts its rows in 32 bits.
+        everyone = np.arange(self.n_rows, dtype=np.uint32) if self.numbers is None else self.numbers
+        numbers = everyone[indices]
         native = _core.view_rows(self.native, numbers)
         return Rows(self.values, self.bias, self.squared_norms[indices], native, numbers)
 

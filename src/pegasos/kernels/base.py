@@ -257,9 +257,9 @@ def _csr(values: list[float], indices: list[int], starts: list[int], n_columns: 
     return matrix
 
 
-def _missing(kernel: Kernel, name: str) -> NotImplementedError:
+def _missing(kernel: Kernel, name: str) -> PegasosError:
     """A kernel of one's own needs no more than what is asked of it."""
-    return NotImplementedError(f"{type(kernel).__name__} has no {name}, which is needed here; give the class one.")
+    return PegasosError(f"{type(kernel).__name__} has no {name}, which is needed here; give the class one.")
 
 
 def n_threads() -> int:

@@ -159,7 +159,7 @@ def _parts(problem: Problem, n: int) -> list[Problem]:
 def _part(problem: Problem, k: int, n: int) -> Problem:
     """Every n-th row from the k-th on, with moves that count n times."""
     own = slice(k, None, n)
-    rows = problem.rows.view(np.arange(k, problem.rows.n_rows, n, dtype=np.uint32))
+    rows = problem.rows.view(np.arange(k, problem.rows.n_rows, n))
     sign = np.ascontiguousarray(problem.sign[own])
     return replace(
         problem, rows=rows, sign=sign, cost=problem.cost[own], offset=problem.offset[own], lam=problem.lam / n

@@ -308,3 +308,15 @@ def test_two_columns_of_one_name_are_refused():
     frame = pandas.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(PegasosError, match="there is more than one column 'a'"):
         on("a", Echo()).read(frame)
+
+
+@pytest.mark.parametrize("call", ["block", "diagonal"])
+def test_a_kernel_of_ones_own_that_lacks_a_part_is_told_which(call):
+    @dataclass
+    class Half(Kernel):
+        def read(self, items):
+            return Objects(list(items))
+
+    collections = [[1, 2]] * {"block": 2, "diagonal": 1}[call]
+    with pytest.raises(PegasosError, match="Half has no evaluate"):
+        getattr(Half(), call)(*collections)

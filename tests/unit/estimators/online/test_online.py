@@ -294,7 +294,7 @@ def test_numbers_out_of_range_are_refused_and_the_model_stays():
     before = stream.coef_.copy()
     a, b = 1e308 * np.eye(len(X[0]))[:2]
     # The second has the score inf - inf, which moves nothing.
-    for huge in (np.sign(X[:4]) * 1e308, [a - b, a + b, b - a, a + b]):
+    for huge, labels in ((np.sign(X) * 1e308, y), ([a - b, a + b, b - a, a + b], [y[0]] * 4)):
         with pytest.raises(PegasosError, match="left the range of the machine"):
-            stream.partial_fit(huge, [y[0]] * 4)
+            stream.partial_fit(huge, labels)
         assert (stream.coef_ == before).all()
