@@ -45,6 +45,7 @@ RESULTS = Path(__file__).parent / "results" / "tuning.json"
 NAMES = ("a9a:6000", "satimage", "spambase", "usps", "splice", "mutag")
 _most_matrices = {True: 12, False: 3}  # of few items, of many
 _most_strings = 9000  # the matrices of more would fill the memory
+_most_steps = 10_000_000  # LIBSVM's own limit, which scikit-learn lifts: a fit to a matrix of low rank may never end
 _costs, _widths = (1e-2, 1e4), (1e-2, 1e2)
 Found = tuple[float, Any]  # the mean over the folds, and what it is the mean of
 
@@ -114,7 +115,7 @@ class Task:
     def machine(self, C: float, gamma: float | None) -> Any:
         """LinearSVC, SVC with an RBF kernel, or SVC on a matrix."""
         if not self.is_rows:
-            return SVC(C=C, kernel="precomputed", cache_size=1000)
+            return SVC(C=C, kernel="precomputed", cache_size=1000, max_iter=_most_steps)
         d = self.train.shape[1]
         scaler = StandardScaler(with_mean=not hasattr(self.train, "indptr"))
         machine = LinearSVC(C=C / d, dual="auto") if gamma is None else SVC(C=C, gamma=gamma / d, cache_size=1000)

@@ -248,15 +248,17 @@ class RandomWalk(Kernel):
     def _sum_walks(self, graph: Graph, others: _Union) -> npt.NDArray[np.float64]:
         numbers = np.array([others.number.get(label, -1) for label in graph.labels])
         alike = (others.labels[:, np.newaxis] == numbers).astype(np.float64)
-        adjacency = float(self.decay) * graph.adjacency.toarray()
+        adjacency = float(self.decay) * graph.adjacency  # sparse: a product this small is not worth the threads of BLAS
 
         def step(weights: _Nodes) -> _Nodes:
             """Both walks go one edge on: decay A times a vector that is laid out as a matrix of node by node."""
-            return np.asarray((others.adjacency @ weights) @ adjacency * alike)
+            return np.asarray(others.adjacency @ (adjacency @ weights.T).T * alike)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            total = _solve(step, alike, others) if self.n_steps is None else _accumulate(step, alike, self.n_steps)
-            sums = others.sums(total)
+            if self.n_steps is None:
+                sums = others.sums(_solve(step, alike, others))
+            else:
+                sums = _accumulate(step, alike, others, self.n_steps)
         if not np.isfinite(sums).all():
             raise PegasosError(
                 f"the walks of {self.n_steps} steps with decay {self.decay} are too many for a floating-point number; "
@@ -284,8 +286,13 @@ class _Union:
         number: dict[str, int] = {}
         labels = [number.setdefault(label, len(number)) for graph in graphs for label in graph.labels]
         sizes = np.array([len(graph) for graph in graphs])
-        adjacency = sp.block_diag([graph.adjacency for graph in graphs], format="csr")
-        return cls(number, np.array(labels), np.cumsum(sizes) - sizes, sizes, adjacency)
+        starts = np.cumsum(sizes) - sizes
+        degrees = np.concatenate([np.diff(graph.starts) for graph in graphs])
+        neighbours = np.concatenate([graph.neighbours + start for graph, start in zip(graphs, starts, strict=True)])
+        shape = (len(labels), len(labels))
+        ends = np.concatenate([[0], np.cumsum(degrees)])
+        adjacency = sp.csr_array((np.ones(len(neighbours)), neighbours, ends), shape=shape)
+        return cls(number, np.array(labels), starts, sizes, adjacency)
 
     def sums(self, values: _Nodes) -> npt.NDArray[np.float64]:
         """The sum of the values of each graph."""
@@ -296,12 +303,18 @@ class _Union:
         return np.repeat(values, self.sizes)[:, np.newaxis]
 
 
-def _accumulate(step: Callable[[_Nodes], _Nodes], alike: _Nodes, n_steps: int) -> _Nodes:
-    total, term = alike.copy(), alike
-    for _ in range(n_steps):
-        term = step(term)
-        total += term
-    return total
+def _accumulate(
+    step: Callable[[_Nodes], _Nodes], alike: _Nodes, graphs: _Union, n_steps: int
+) -> npt.NDArray[np.float64]:
+    """The walks of up to so many edges: a walk of 2 k is two of k from its middle, one of 2 k + 1 one of k and k + 1."""
+    half, sums = alike, graphs.sums(alike)
+    for length in range(1, n_steps + 1):
+        if length % 2:
+            last, half = half, step(half)
+            sums += graphs.sums(last * half)
+        else:
+            sums += graphs.sums(half * half)
+    return sums
 
 
 def _solve(step: Callable[[_Nodes], _Nodes], alike: _Nodes, graphs: _Union) -> _Nodes:

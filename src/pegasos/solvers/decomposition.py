@@ -29,7 +29,10 @@ _new_rows = 512  # that a round takes in at most
 _square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
 _round_leaves = 0.1  # of the largest gain, when a round ends
 _steps_a_row = 40  # that a round takes at most, for each row of the working set
+_steps_to_a_jump = 5  # the same, where earlier rounds had to jump: what is left for single steps is to find the bounds
 _jump_rows, _jump_work = 3000, 3e10  # of Newton's method: the rows at most, and the sum of their cubes
+_ridge_growth, _largest_ridge = 100.0, 1e-3  # what is added to the diagonal, where rounding asks for more of it
+_nearby = 1e-9  # of a Newton step: the bound that ends it so soon has been reached already
 _least_effort = 1e-9
 _rounding = 1e-15  # of the objective: no step lowers such a gap
 _few = 0.9  # of the members: with fewer that can move, a smaller kernel matrix pays
@@ -52,6 +55,7 @@ class DecompositionState:
     primal: float = np.inf  # as the scores say
     gap: float = np.inf
     target: float = np.inf  # a review is due when the relative gap falls below this
+    has_jumped: bool = False  # whether single steps were not enough
     effort: float = 1.0  # what the gap to reach is multiplied with, to say how far to climb
 
 
@@ -238,16 +242,16 @@ class Decomposition:
             step = np.minimum(1.0 / curvature, np.finfo(dtype).max).astype(dtype)
         unit = 1.0 / (problem.lam * problem.total)
         up_before, down_before = up.copy(), down.copy()
-        taken = _core.greedy_advance(
-            square, slope, down, up, step, curvature, rows.one_norm, unit, enough, _steps_a_row * n
-        )
+        most = (_steps_to_a_jump if state.has_jumped else _steps_a_row) * n
+        taken = _core.greedy_advance(square, slope, down, up, step, curvature, rows.one_norm, unit, enough, most)
         state.steps += taken
         is_changed = (up != up_before) | (down != down_before)
         # From the nearer bound: what is left to the farther one has lost the last digits.
         after = np.where(up < -down, upper - up, lower - down)
         # Exactly at a bound, whatever the rounding on the way.
         after = np.where(up <= 0.0, upper, np.where(down >= 0.0, lower, np.clip(after, lower, upper)))
-        if taken == _steps_a_row * n:  # single steps lead nowhere: the kernel matrix is ill-conditioned
+        if taken == most:  # single steps lead nowhere: the kernel matrix is ill-conditioned
+            state.has_jumped = True
             jumped = _jump(square, slope.astype(np.float64), after, (lower, upper), unit)
             is_changed |= jumped != after
             after = jumped
@@ -279,7 +283,7 @@ def _jump(
     ridge = 1e-6 if square.dtype == np.float32 else 1e-13
     value = value.copy()
     work = 0.0
-    while work < _jump_work:
+    while work < _jump_work and ridge < _largest_ridge:
         free = np.flatnonzero((value > lower) & (value < upper))
         work += float(len(free)) ** 3
         if not 0 < len(free) <= _jump_rows:
@@ -287,19 +291,25 @@ def _jump(
         hessian = unit * square[np.ix_(free, free)].astype(np.float64)
         hessian.flat[:: len(free) + 1] += ridge * hessian.diagonal().max()
         _, direction, failed = scipy.linalg.lapack.dposv(hessian, slope[free])
-        if failed:
-            break
-        here = value[free]
-        room = np.where(direction > 0.0, upper[free] - here, lower[free] - here)
+        if failed:  # rounding has made an eigenvalue negative
+            ridge *= _ridge_growth
+            continue
+        here, bound = value[free], np.where(direction > 0.0, upper[free], lower[free])
         with np.errstate(divide="ignore", invalid="ignore"):
-            reach = float(np.nanmin(np.where(direction != 0.0, room / direction, np.inf)))
+            ways = np.where(direction != 0.0, (bound - here) / direction, np.inf)
+        reach = float(ways.min())
         lengths = np.array([1.0, 0.5, 0.25, reach] if reach < 1.0 else [1.0])
         there = np.clip(here + lengths[:, np.newaxis] * direction, lower[free], upper[free])
+        if reach < 1.0:
+            there[-1] = np.where(ways == reach, bound, there[-1])
         moves = there - here
         gains = moves @ slope[free] - 0.5 * np.sum(moves * (moves @ hessian), axis=1)
         best = int(gains.argmax())
         if not gains[best] > 0.0:
-            break
+            if reach >= _nearby:  # the direction is one of rounding
+                ridge *= _ridge_growth
+                continue
+            best = len(gains) - 1  # a row that is all but at its bound is in the way: put it there
         slope = slope - unit * (square[:, free] @ moves[best])
         value[free] = there[best]
         if reach >= 1.0:

@@ -34,7 +34,7 @@ from pegasos.kernels.graph_reading import read_graphs
 from pegasos.kernels.series import series_of
 from pegasos.kernels.strings import strings_of
 
-_smallest_c = 0.03
+_costs = (0.03, 1e3)  # of C: with a larger one a fit takes long and seldom gains anything
 _stride = 3.0  # between a number and the next ones to try
 _most_measured = 500  # items whose distances are looked at
 _most_work = 2e10  # of a kernel that costs the square of an item's size: all pairs of items together
@@ -78,9 +78,7 @@ class Family:
     first : tuple of dicts
         What to try before the search begins: C and the parameters.
     mean_square : callable
-        k(x, x) of a typical item. C counts in units of its inverse.
-    largest_c : float
-        Above it a fit takes long and seldom gains anything.
+        k(x, x) of a typical row of numbers. C counts in units of its inverse; for other items, of that of their spread.
     """
 
     words: str
@@ -88,12 +86,11 @@ class Family:
     kernel: Callable[[Units, Mapping[str, Any]], Kernel] | None
     first: tuple[dict[str, Any], ...]
     mean_square: Callable[[Units, Mapping[str, Any]], float] = lambda units, chosen: 1.0
-    largest_c: float = 1e3
 
     @property
     def numbers(self) -> dict[str, Choice]:
         """All that is searched for: C and the parameters."""
-        return {"C": Choice(_smallest_c, self.largest_c), **self.choices}
+        return {"C": Choice(*_costs), **self.choices}
 
 
 Families = dict[str, Family]
@@ -200,8 +197,7 @@ def families_of_graphs(X: Any) -> Families:
             "Weisfeiler-Lehman kernel",
             {"h": _whole(0, 8)},
             lambda units, chosen: WeisfeilerLehman(chosen["h"]).normalized(),
-            ({"C": 10.0, "h": 2}, {"C": 1000.0, "h": 1}, {"C": 100.0, "h": 4}),
-            largest_c=1e4,
+            ({"C": 10.0, "h": 2}, {"C": 100.0, "h": 1}, {"C": 10.0, "h": 4}),
         ),
         "paths": Family(
             "shortest-path kernel",
@@ -217,7 +213,7 @@ def families_of_graphs(X: Any) -> Families:
             "random-walk kernel",
             {"decay": Choice(most / 30.0, most)},
             lambda units, chosen: RandomWalk(chosen["decay"], n_steps=8).normalized(),
-            ({"C": 10.0, "decay": most / 2.0},),
+            ({"C": 100.0, "decay": most / 2.0},),
         )
     return families
 

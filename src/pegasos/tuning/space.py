@@ -15,6 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 from pegasos.errors import PegasosError
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.kernels import Kernel
 from pegasos.tuning.families import (
     Families,
     Family,
@@ -25,6 +26,7 @@ from pegasos.tuning.families import (
     families_of_strings,
     measure,
 )
+from pegasos.tuning.probe import Probe
 
 _most_paired = 30  # classes
 _most_scaled = 5000  # rows that the units are measured on
@@ -43,7 +45,7 @@ class Setting:
 
     family: str
     scaling: str
-    C: float  # 1 / (lam N), for items whose mean squared length is 1
+    C: float  # 1 / (lam N), in units of one over the mean squared length of rows, or over the spread of other items
     chosen: Mapping[str, Any] = field(default_factory=dict)  # of the parameters of the family
     class_weight: str | None = None
 
@@ -60,6 +62,8 @@ class Space:
     n_rows : int
         Of the whole collection, which ``lam`` is for.
     multi_class : how several classes are dealt with
+    probe : Probe, or None for rows
+        Looks at kernels of strings, graphs and series, whose units are known when they have been seen.
     """
 
     families: Families
@@ -67,6 +71,7 @@ class Space:
     class_weights: tuple[str | None, ...]
     n_rows: int
     multi_class: str = "ovr"
+    probe: Probe | None = None
 
     @classmethod
     def of(
@@ -85,7 +90,7 @@ class Space:
             families = families_of_series(X, rng)
         else:
             families = families_of_strings(X) if kind == "strings" else families_of_graphs(X)
-        return cls(families, {"none": Units()}, class_weights, len(X), multi_class)
+        return cls(families, {"none": Units()}, class_weights, len(X), multi_class, Probe.of(X))
 
     def suggest(self, trial: Any) -> Setting:
         """The setting that a trial of Optuna asks for."""
@@ -128,21 +133,32 @@ class Space:
     def lam(self, setting: Setting, n_rows: int) -> float:
         """On a sample of the rows lam is larger: the weight of one row, C, stays what it is."""
         family, units = self._parts(setting)
-        return family.mean_square(units, setting.chosen) / (setting.C * n_rows)
+        kernel = self.kernel(setting)
+        if self.probe is None or kernel is None:
+            unit = family.mean_square(units, setting.chosen)
+        else:
+            unit = self.probe.look(kernel).spread
+        return unit / (setting.C * n_rows)
+
+    def kernel(self, setting: Setting) -> Kernel | None:
+        """The kernel of a setting; None is the linear machine."""
+        family, units = self._parts(setting)
+        return None if family.kernel is None else family.kernel(units, setting.chosen)
 
     def classifier(self, setting: Setting, n_rows: int, **parameters: Any) -> Any:
         """The machine of a setting, to be trained on so many rows that are scaled already."""
-        family, units = self._parts(setting)
         common = {
             "lam": self.lam(setting, n_rows),
             "multi_class": self.multi_class,
             "class_weight": setting.class_weight,
             **parameters,
         }
-        if family.kernel is None:
+        kernel = self.kernel(setting)
+        if kernel is None:
             # A constant feature as long as a typical row: an intercept is then as easy to learn in any unit.
-            return PegasosClassifier(intercept_scaling=float(np.sqrt(units.mean_square)), **common)
-        return KernelPegasosClassifier(family.kernel(units, setting.chosen), **common)
+            scale = float(np.sqrt(self.units[setting.scaling].mean_square))
+            return PegasosClassifier(intercept_scaling=scale, **common)
+        return KernelPegasosClassifier(kernel, **common)
 
     def scaler(self, setting: Setting) -> Any:
         """What scales the rows, or None."""
@@ -160,8 +176,7 @@ class Space:
 
     def as_row(self, setting: Setting) -> dict[str, Any]:
         """The setting as columns of a table."""
-        family, units = self._parts(setting)
-        kernel = None if family.kernel is None else family.kernel(units, setting.chosen)
+        kernel = self.kernel(setting)
         gamma = None if kernel is None else kernel.get_params().get("gamma")
         return {
             "kernel": setting.family,

@@ -28,7 +28,6 @@ loose, tight = 5e-2, 1e-3  # relative gaps
 _fewest_asked = 1000  # rows that a sample's score is taken on
 _most_items = 3000  # whose kernel matrix is kept
 _kept_bytes = 1 << 29  # of matrices
-_items_timed = 24  # whose kernel matrix tells how long that of all items would take
 _share_of_fits = 3.0  # how many times the limit of a fit a matrix may take: all its folds and lam share it
 
 Indices = npt.NDArray[np.intp]
@@ -149,14 +148,8 @@ class Examiner:
         return self.matrices[key]
 
     def _check_time(self, kernel: Any, limit: float) -> None:
-        """Refuse a kernel that would leave no time for others: to read items takes in proportion, pairs the square."""
-        some = self.X[:: max(1, len(self.X) // _items_timed)][:_items_timed]
-        begun = perf_counter()
-        items = kernel.read(some)
-        read = perf_counter()
-        kernel.evaluate(items, items)
-        growth = len(self.X) / len(some)
-        foreseen = (read - begun) * growth + (perf_counter() - read) * growth**2
+        """Refuse a kernel that would leave no time for others."""
+        foreseen = 0.0 if self.space.probe is None else self.space.probe.look(kernel).seconds(len(self.X))
         if foreseen > limit:
             raise PegasosError(f"its kernel matrix would take about {foreseen:.2g} s, too much of the time budget.")
 
