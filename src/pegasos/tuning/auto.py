@@ -154,13 +154,13 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         classes = find_classes(labels, None)
         codes = encode(labels, classes)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        folds = self._folds(rows, labels, codes, seed)
+        folds, deal = self._folds(rows, labels, codes, seed)
         weights = self._class_weights(codes)
         rng = np.random.default_rng(seed)
         space = Space.of(rows, kind, len(classes), class_weights=weights, rng=rng)
         counts_hits = self.scoring in (None, "accuracy")  # a function of that name may count something else
         examiner = Examiner(space, rows, labels, folds, scorer, metric, counts_hits, seed, self.n_jobs, kind == "rows")
-        race = Race(len(folds), _perfect(metric, self.scoring))
+        race = Race(len(folds), _perfect(metric, self.scoring), deal=deal)
         onlooker = Onlooker(self, X, y)
         search = Search(
             examiner, race, clock, self.n_trials, seed, lambda trial: onlooker.see(trial, race, space, clock)
@@ -234,8 +234,9 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         items = read_graphs(X, "label") if kind == "graphs" else list(X)  # graphs once, and not for every kernel
         return items, check_target(X, y)
 
-    def _folds(self, X: Any, y: Any, codes: npt.NDArray[np.intp], seed: int) -> list[Fold]:
-        """The folds, each in an order in which every beginning is a fair sample."""
+    def _folds(self, X: Any, y: Any, codes: npt.NDArray[np.intp], seed: int) -> tuple[list[Fold], int]:
+        """The folds, each in an order in which every beginning is a fair sample; and how many of them are one deal."""
+        deal = 0
         if isinstance(self.cv, int | np.integer):
             counts = np.bincount(codes)
             rarest = int(counts.argmin())
@@ -247,12 +248,13 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 )
             n_splits = min(int(self.cv), int(counts[rarest]))
             n_repeats = min(-(-_few_rows // len(y)), max(1, _most_folds // n_splits))
+            deal = n_splits if n_repeats > 1 else 0
             splitter: Any = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=seed)
         else:
             splitter = check_cv(self.cv, y, classifier=True)
         rng = np.random.default_rng(seed)
         parts = splitter.split(np.zeros(len(y)), y)
-        return [(*(part[sampled_order(codes[part], rng)] for part in pair),) for pair in parts]
+        return [(*(part[sampled_order(codes[part], rng)] for part in pair),) for pair in parts], deal
 
     def _class_weights(self, codes: npt.NDArray[np.intp]) -> tuple[str | None, ...]:
         """Balancing pays where another score than the share of hits meets uneven classes."""

@@ -12,7 +12,7 @@ import numpy as np
 from pegasos.errors import PegasosError
 from pegasos.kernels import Kernel
 
-_most_items = 24
+_most_items = 16
 
 
 @dataclass(frozen=True)

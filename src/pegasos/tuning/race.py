@@ -32,15 +32,18 @@ class Race:
     n_folds : int
     perfect : float
         The highest score there can be; infinite where that is not known.
+    deal : int
+        Folds of one deal of the rows, where they are dealt several times; 0 where they are not.
     """
 
     n_folds: int
     perfect: float
     trials: list[Trial] = field(default_factory=list)
+    deal: int = 0
 
     @property
     def best(self) -> Trial | None:
-        """The finished trial with the highest mean; before there is one, that with the most folds, then rows."""
+        """The finished trial with the highest mean; before there is one, that of a whole deal, or with most folds."""
         # Of equals the first one: it is the simpler one, since the search begins with the simple ones.
         seen = [trial for trial in self.trials if trial.climbed and not trial.has_failed]
         return max(seen, key=lambda trial: (*self._progress(trial), trial.mean, -trial.number), default=None)
@@ -111,6 +114,9 @@ class Race:
         n_rows, score = trial.climbed[-1]
         return best.mean + score - dict(best.climbed).get(n_rows, best.mean)
 
-    @staticmethod
-    def _progress(trial: Trial) -> tuple[int, int, int]:
-        return (1, 0, 0) if trial.is_finished else (0, len(trial.scores), trial.climbed[-1][0])
+    def _progress(self, trial: Trial) -> tuple[int, int, int]:
+        if trial.is_finished:
+            return (2, 0, 0)
+        if self.deal and len(trial.scores) >= self.deal:
+            return (1, 0, 0)
+        return (0, len(trial.scores), trial.climbed[-1][0])

@@ -101,13 +101,18 @@ class Search:
         """One setting after the other.
 
         All the settings to begin with take their first step before any takes its second, and the best of them goes on
-        first: the others are then soon given up.
+        first: the others are then soon given up. Where the rows are dealt into folds several times, all go through one
+        deal before. Those whose kernel alone would take as long as a fit may wait.
         """
         study, first = _study(self.seed), self.examiner.space.first()[: self.n_trials]
-        self._enqueue(study, first)
-        opened = [self._ask(study) for _ in first]
+        quick = [start for start in first if self._is_quick(start)] or first[:1]
+        self._enqueue(study, [*quick, *first])
+        opened = [self._ask(study) for _ in quick]
         for trial in opened:
             self._guarded(self._begin, trial)
+        if self.race.deal:
+            for trial in sorted(opened, key=lambda trial: -trial.mean):
+                self._guarded(self._deal, trial)
         for trial in sorted(opened, key=lambda trial: -trial.mean):
             self._guarded(self._go_on, trial)
             self._tell(study, trial)
@@ -116,6 +121,11 @@ class Search:
             self._guarded(self._begin, trial)
             self._guarded(self._go_on, trial)
             self._tell(study, trial)
+
+    def _is_quick(self, start: dict[str, Any]) -> bool:
+        """Whether the kernel matrix of a setting is at hand soon; without a clock all are."""
+        budget = self.clock.budget
+        return budget is None or self.examiner.space.seconds(start) <= _share_of_fit * budget
 
     def _enqueue(self, study: Any, starts: Sequence[dict[str, Any]]) -> None:
         """Settings to be asked for next, each once: Optuna's own check for that writes to the user's log."""
@@ -167,8 +177,29 @@ class Search:
         trial.n_rows = self._sizes(trial.setting)[0]
         self._climb(trial)
 
+    def _deal(self, trial: Trial) -> None:
+        """To as many rows as the time allows, then through the folds of one deal, whatever the others did."""
+        self._grow(trial)
+        while not trial.verdict and len(trial.scores) < self.race.deal:
+            if self._ends():
+                trial.verdict = self.reason
+            else:
+                trial.scores.append(self._mark(trial, len(trial.scores)).score)
+
     def _go_on(self, trial: Trial) -> None:
-        """To as many rows as there are, or as the time allows; then through the folds."""
+        """To as many rows as the time allows, then through the folds, unless the others are ahead."""
+        self._grow(trial)
+        while not trial.verdict and len(trial.scores) < self.race.n_folds:
+            trial.verdict = self.race.lost(trial) or (self.reason if self._ends() else "")
+            if not trial.verdict:
+                trial.scores.append(self._mark(trial, len(trial.scores)).score)
+        trial.is_finished = not trial.verdict and not self.reason
+        trial.verdict = trial.verdict or self.reason or "examined on all folds"
+
+    def _grow(self, trial: Trial) -> None:
+        """To as many rows as there are, or as the time allows."""
+        if trial.scores:
+            return
         for n_rows in self._sizes(trial.setting)[1:]:
             if not self.race.may_climb(trial):
                 trial.verdict = f"given up on {trial.n_rows} rows: others of its kind did better"
@@ -178,13 +209,6 @@ class Search:
             trial.n_rows = n_rows
             self._climb(trial)
         trial.scores.append(trial.climbed[-1][1])
-        for fold in range(1, self.race.n_folds):
-            trial.verdict = self.race.lost(trial) or (self.reason if self._ends() else "")
-            if trial.verdict:
-                return
-            trial.scores.append(self._mark(trial, fold).score)
-        trial.is_finished = not self.reason
-        trial.verdict = self.reason or "examined on all folds"
 
     def _climb(self, trial: Trial) -> None:
         mark = self._mark(trial, 0)

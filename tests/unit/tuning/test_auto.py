@@ -135,7 +135,7 @@ def test_a_function_called_accuracy_is_not_taken_for_the_share_of_hits(monkeypat
 )
 def test_a_score_ends_the_search_only_where_none_can_be_higher(scoring, perfect, monkeypatch):
     races = []
-    monkeypatch.setattr("pegasos.tuning.auto.Race", lambda *args: races.append(args) or Race(*args))
+    monkeypatch.setattr("pegasos.tuning.auto.Race", lambda *args, **more: races.append(args) or Race(*args, **more))
     with contextlib.suppress(PegasosError):  # of probabilities, which there are none of
         quick(n_trials=1, scoring=scoring).fit(MOONS, SIDES)
     assert races[0][1] == perfect
