@@ -156,6 +156,15 @@ def large_costs():
     return kernel_problem_of(RBF(0.5), X, np.where(X[:, 0] * X[:, 1] > 0, 1, -1), cost=cost, lam=0.1, total=50.0)
 
 
+def low_rank(lam, width=1.0):
+    """Overlapping classes, a smooth kernel and almost no regularisation: eigenvalues down to those of rounding."""
+    random = np.random.default_rng(9)
+    X = random.normal(size=(250, 2))
+    X[:20] = X[20:40]  # some with both signs
+    sign = np.where(X[:, 0] + random.normal(size=250) > 0, 1, -1)
+    return kernel_problem_of(RBF(width), X, sign, lam=lam, bias=1.0)
+
+
 AWKWARD = {
     **{name: lambda kernel=kernel: awkward_kernel_problem(kernel, bias=0.0) for name, kernel in KERNELS.items()},
     "offsets, costs and a bias": lambda: awkward_kernel_problem(RBF(0.3), n_rows=300, lam=1e-3),
@@ -195,6 +204,33 @@ def test_any_gap_is_reached_on_awkward_problems(make, tol):
     assert solution.status is Status.CERTIFIED
     assert solution.certificate.relative_gap <= tol
     assert_true(problem, solution)
+
+
+@pytest.mark.parametrize("width", [0.1, 1.0])
+@pytest.mark.parametrize("lam", [1e-6, 1e-8, 1e-10])
+def test_an_ill_conditioned_kernel_is_solved_for_every_seed(lam, width):
+    problem = low_rank(lam, width)
+    for seed in range(3):
+        solution = run(problem, Decomposition(1e-3), Stop(1e-3, max_iter=1000), seed=seed)
+        assert solution.status is Status.CERTIFIED
+        assert_true(problem, solution)
+
+
+def test_a_row_that_is_all_but_at_its_bound_does_not_end_a_jump():
+    # Newton's step takes the first row below its bound, to which it has 1e-20 to go, and is none without it.
+    features = np.array([[1.8, -3.1], [1.0, 0.1], [1.3, 0.4]])
+    slope, value = np.array([1.8, 0.0, -0.5]), np.array([1e-20, 0.3, 0.8])
+    found = decomposition._jump(features @ features.T, slope, value, (np.zeros(3), np.ones(3)), 100.0)
+    move = found - value
+    assert found[0] == 0.0
+    assert slope @ move - 50.0 * np.sum((move @ features) ** 2) > 0.01
+
+
+def test_a_matrix_that_rounding_has_made_indefinite_does_not_end_a_jump():
+    square = np.ones((6, 6)) + np.diag([1e-9, -1e-9] * 3)
+    slope, value = np.full(6, 0.5), np.full(6, 0.1)
+    found = decomposition._jump(square, slope, value, (np.zeros(6), np.ones(6)), 1.0)
+    assert slope @ (found - value) - 0.5 * (found - value).sum() ** 2 == pytest.approx(0.125, rel=1e-3)
 
 
 @pytest.mark.parametrize(("lam", "cost"), [(1e-2, 1.0), (1e-5, 1.0), (1e-6, 1.0), (1.0, 1e6)])

@@ -42,8 +42,9 @@ class StoppedClock(Clock):
         return self.begun
 
 
-def run(examiner, *, n_trials=12, budget=None):
-    search = Search(examiner, Race(3, 1.0), StoppedClock(budget, 0.0), n_trials, 0, lambda trial: False)
+def run(examiner, *, n_trials=12, budget=None, deal=0):
+    race = Race(len(examiner.folds), 1.0, deal=deal)
+    search = Search(examiner, race, StoppedClock(budget, 0.0), n_trials, 0, lambda trial: False)
     search.run()
     return search
 
@@ -78,6 +79,40 @@ def test_the_best_of_the_first_settings_goes_through_the_folds_first():
     assert [fold for _, fold, *_ in examiner.calls[:4]] == [0, 0, 0, 0]
     assert examiner.calls[4][0].family == "laplacian"
     assert all(setting.family == "laplacian" for setting, *_ in examiner.calls[4:])
+
+
+def test_where_rows_are_dealt_twice_all_first_settings_go_through_one_deal_before_one_goes_on():
+    examiner = Examiner()
+    examiner.folds *= 2
+    search = run(examiner, n_trials=4, deal=3)
+    folds = [fold for _, fold, *_ in examiner.calls]
+    assert folds[:12] == [0, 0, 0, 0, 1, 2, 1, 2, 1, 2, 1, 2]
+    assert folds[12:] == [3, 4, 5]
+    assert search.race.winner.setting.family == "laplacian"
+    assert [len(trial.scores) for trial in search.race.trials] == [3, 3, 3, 6]
+
+
+def test_when_the_time_ends_in_the_second_deal_the_best_of_the_first_one_wins():
+    examiner = Examiner()
+    examiner.folds *= 2
+    examiner.examine = lambda setting, fold, n_rows, **more: Mark(
+        {0: 0.9, 1: 0.5}.get(fold, 0.7) if setting.family == "linear" else 0.8, 0.1
+    )
+    search = run(examiner, n_trials=2, deal=3)
+    linear, poly = search.race.trials
+    linear.is_finished = poly.is_finished = False
+    linear.scores, poly.scores = [0.9, 0.5, 0.7, 0.7], [0.8, 0.8, 0.8]
+    assert search.race.winner is poly
+
+
+def test_first_settings_whose_kernel_takes_long_wait_until_the_others_have_been_examined(monkeypatch):
+    monkeypatch.setattr(Space, "seconds", lambda self, start: 11.0 if start["kernel"] in ("poly", "linear") else 9.0)
+    for budget, slow in ((100.0, ["linear", "poly"]), (200.0, []), (None, [])):
+        examiner = Examiner()
+        search = run(examiner, n_trials=9, budget=budget)
+        families = [trial.setting.family for trial in search.race.trials[:4]]
+        assert all((name in families) == (name not in slow) for name in ("linear", "poly"))
+        assert {"linear", "poly"} <= {trial.setting.family for trial in search.race.trials}
 
 
 def test_the_end_of_the_time_ends_the_search_and_bounds_every_fit():
