@@ -306,7 +306,7 @@ class _Union:
 def _accumulate(
     step: Callable[[_Nodes], _Nodes], alike: _Nodes, graphs: _Union, n_steps: int
 ) -> npt.NDArray[np.float64]:
-    """The walks of up to so many edges: a walk of 2 k is two of k from its middle, one of 2 k + 1 one of k and k + 1."""
+    """Sums over walks of up to so many edges: one of 2 k is two of k from its middle, one of 2 k + 1 is k and k + 1."""
     half, sums = alike, graphs.sums(alike)
     for length in range(1, n_steps + 1):
         if length % 2:

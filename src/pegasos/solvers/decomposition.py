@@ -29,7 +29,7 @@ _new_rows = 512  # that a round takes in at most
 _square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
 _round_leaves = 0.1  # of the largest gain, when a round ends
 _steps_a_row = 40  # that a round takes at most, for each row of the working set
-_steps_to_a_jump = 5  # the same, where earlier rounds had to jump: what is left for single steps is to find the bounds
+_steps_to_a_jump, _few_rows = 5, 600  # the same, where earlier rounds had to jump, which of so many rows is cheap
 _jump_rows, _jump_work = 3000, 3e10  # of Newton's method: the rows at most, and the sum of their cubes
 _ridge_growth, _largest_ridge = 100.0, 1e-3  # what is added to the diagonal, where rounding asks for more of it
 _nearby = 1e-9  # of a Newton step: the bound that ends it so soon has been reached already
@@ -242,7 +242,7 @@ class Decomposition:
             step = np.minimum(1.0 / curvature, np.finfo(dtype).max).astype(dtype)
         unit = 1.0 / (problem.lam * problem.total)
         up_before, down_before = up.copy(), down.copy()
-        most = (_steps_to_a_jump if state.has_jumped else _steps_a_row) * n
+        most = n * (_steps_to_a_jump if state.has_jumped and n <= _few_rows else _steps_a_row)
         taken = _core.greedy_advance(square, slope, down, up, step, curvature, rows.one_norm, unit, enough, most)
         state.steps += taken
         is_changed = (up != up_before) | (down != down_before)
@@ -251,8 +251,8 @@ class Decomposition:
         # Exactly at a bound, whatever the rounding on the way.
         after = np.where(up <= 0.0, upper, np.where(down >= 0.0, lower, np.clip(after, lower, upper)))
         if taken == most:  # single steps lead nowhere: the kernel matrix is ill-conditioned
-            state.has_jumped = True
             jumped = _jump(square, slope.astype(np.float64), after, (lower, upper), unit)
+            state.has_jumped |= not np.array_equal(jumped, after)
             is_changed |= jumped != after
             after = jumped
         changed = np.flatnonzero(is_changed)
