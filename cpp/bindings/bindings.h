@@ -79,6 +79,7 @@ void bind_interior_point(nb::module_& m);
 void bind_newton(nb::module_& m);
 void bind_cutting_plane(nb::module_& m);
 void bind_sequences(nb::module_& m);
+void bind_graphs(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_svmlight(nb::module_& m);
 

@@ -34,6 +34,7 @@ NB_MODULE(_core, m) {
   pegasos::bind_newton(m);
   pegasos::bind_cutting_plane(m);
   pegasos::bind_sequences(m);
+  pegasos::bind_graphs(m);
   pegasos::bind_kernels(m);
   pegasos::bind_svmlight(m);
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <stdexcept>
 #include <vector>
 
@@ -33,19 +32,6 @@ static OwnedSequences sequences_of(ValueArray values, StartArray starts) {
     longest = std::max(longest, length);
   }
   return {{values.data(), starts.data(), n, Index(values.shape(1))}, longest, values, starts};
-}
-
-// Does work(task, worker) for all tasks; a worker that has done one takes the next.
-template <class Work>
-static void share(Index n_tasks, Index n_workers, Work&& work) {
-  std::atomic<Index> next{0};
-  together(n_workers, [&](Index worker) {
-    for (Index task = next++; task < n_tasks; task = next++) work(task, worker);
-  });
-}
-
-static Index workers_for(Index n_tasks, Index n_threads) {
-  return std::clamp(n_tasks, Index(1), std::max(Index(1), n_threads));
 }
 
 // Pairs that a worker takes at once: enough that those of like length meet in a vector, few enough to go round.

@@ -1,6 +1,8 @@
 // Ranges of rows in threads that live as long as the call: none is left behind, none survives a fork.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -43,6 +45,19 @@ template <class F>
 void in_parts(Index n, Index parts, F&& f) {
   const auto begin = [&](Index part) { return n / parts * part + (n % parts) * part / parts; };
   together(parts, [&](Index part) { f(part, begin(part), begin(part + 1)); });
+}
+
+// Does work(task, worker) for all tasks; a worker that has done one takes the next.
+template <class Work>
+void share(Index n_tasks, Index n_workers, Work&& work) {
+  std::atomic<Index> next{0};
+  together(n_workers, [&](Index worker) {
+    for (Index task = next++; task < n_tasks; task = next++) work(task, worker);
+  });
+}
+
+inline Index workers_for(Index n_tasks, Index n_threads) {
+  return std::clamp(n_tasks, Index(1), std::max(Index(1), n_threads));
 }
 
 // What the parts of a pass add up, each on its own and the first of them in the caller's array.

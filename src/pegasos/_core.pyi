@@ -335,6 +335,17 @@ def weighted_degrees(a: Annotated[NDArray[numpy.uint64], dict(shape=(None, None,
     Writes the weighted degree kernel of each pair of strings, given as planes of bits.
     """
 
+class Graphs:
+    """Graphs with labelled nodes, side by side."""
+
+    def __init__(self, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], links: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1], numbered within their graph.
+        """
+
+def walks(a: Graphs, b: Graphs, decay: float, n_steps: int, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
+    """Writes the random-walk kernel of each pair; n_steps of 0 is no limit."""
+
 def apply_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: float, values: Annotated[NDArray, dict(shape=(None, None), device='cpu')], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> None:
     """
     Turns a block of products into kernel values plus a constant, in place.

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,15 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.int64]:
+        """A number for each node, the same in all graphs for labels that are equal: eight bytes of a digest."""
+        number = {
+            label: int.from_bytes(blake2b(label.encode(), digest_size=8).digest(), "little", signed=True)
+            for label in set(self.labels)
+        }
+        return np.array([number[label] for label in self.labels], np.int64)
 
     @property
     def adjacency(self) -> Any:

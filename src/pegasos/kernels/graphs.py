@@ -8,19 +8,20 @@ labelled alike if their labels are equal; nodes without a label are all alike.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
+from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive
+from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive, n_threads
 from pegasos.kernels.graph_reading import Graph, read_graph, read_graphs
 from pegasos.problem import Floats
 
@@ -174,7 +175,7 @@ class RandomWalk(Kernel):
 
     k(G, H) sums decay^length over the pairs of a walk in G and a walk in H that meet the same labels in the same order,
     which are the walks on the direct product of the graphs [1]_: 1' (I - decay A)^-1 1 with its adjacency matrix A,
-    found by conjugate gradients without forming A [2]_.
+    found by conjugate gradients without forming A [2]_ (the loop: cpp/core/pegasos/walks.h).
 
     Parameters
     ----------
@@ -212,12 +213,12 @@ class RandomWalk(Kernel):
         if self.n_steps is not None:
             check_count(self, n_steps=self.n_steps)
 
-    def read(self, items: Any) -> Objects:
+    def read(self, items: Any) -> Linked:
         """The graphs; those on which the sum does not converge are refused."""
         graphs = read_graphs(items, self.label)
         if self.n_steps is None:
             self._check_convergence(graphs)
-        return Objects(graphs)
+        return Linked(graphs)
 
     def _check_convergence(self, graphs: list[Graph]) -> None:
         # The largest eigenvalue of a product is at most that of the one times that of the other.
@@ -230,121 +231,53 @@ class RandomWalk(Kernel):
             )
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """Each graph of a against batches of b."""
-        assert isinstance(a, Objects)
-        assert isinstance(b, Objects)
-        block = np.zeros((len(a), len(b)))
-        for start, stop in _batches(b.values):
-            batch = _Union.of(b.values[start:stop])
-            for row, graph in enumerate(a.values[:stop] if a is b else a.values):
-                block[row, start:stop] = self._sum_walks(graph, batch)
-        return np.triu(block) + np.triu(block, 1).T if a is b else block
+        """Each pair."""
+        assert isinstance(a, Linked)
+        assert isinstance(b, Linked)
+        return self._fill(a, b, np.empty((len(a), len(b))))
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """Each graph against itself."""
-        assert isinstance(a, Objects)
-        return np.array([self._sum_walks(graph, _Union.of([graph]))[0] for graph in a.values], dtype=np.float64)
+        assert isinstance(a, Linked)
+        return self._fill(a, a, np.empty(len(a)))
 
-    def _sum_walks(self, graph: Graph, others: _Union) -> npt.NDArray[np.float64]:
-        numbers = np.array([others.number.get(label, -1) for label in graph.labels])
-        alike = (others.labels[:, np.newaxis] == numbers).astype(np.float64)
-        adjacency = float(self.decay) * graph.adjacency  # sparse: a product this small is not worth the threads of BLAS
-
-        def step(weights: _Nodes) -> _Nodes:
-            """Both walks go one edge on: decay A times a vector that is laid out as a matrix of node by node."""
-            return np.asarray(others.adjacency @ (adjacency @ weights.T).T * alike)
-
-        with np.errstate(over="ignore", invalid="ignore"):
-            if self.n_steps is None:
-                sums = others.sums(_solve(step, alike, others))
-            else:
-                sums = _accumulate(step, alike, others, self.n_steps)
-        if not np.isfinite(sums).all():
+    def _fill(self, a: Linked, b: Linked, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        _core.walks(a.native, b.native, float(self.decay), self.n_steps or 0, values, n_threads())
+        if not np.isfinite(values).all():
             raise PegasosError(
                 f"the walks of {self.n_steps} steps with decay {self.decay} are too many for a floating-point number; "
                 "lower one of them."
             )
-        return sums
-
-
-_Nodes = npt.NDArray[np.float64]  # of shape (nodes of several graphs, nodes of one graph)
-_nodes_in_a_batch = 1000
+        return values
 
 
 @dataclass(frozen=True, eq=False)
-class _Union:
-    """Several graphs side by side, as one."""
+class Linked:
+    """Graphs as the native kernel reads them."""
 
-    number: dict[str, int]  # of each label that occurs
-    labels: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
-    adjacency: Any
+    graphs: list[Graph]
 
-    @classmethod
-    def of(cls, graphs: Sequence[Graph]) -> _Union:
-        number: dict[str, int] = {}
-        labels = [number.setdefault(label, len(number)) for graph in graphs for label in graph.labels]
-        sizes = np.array([len(graph) for graph in graphs])
-        starts = np.cumsum(sizes) - sizes
-        degrees = np.concatenate([np.diff(graph.starts) for graph in graphs])
-        neighbours = np.concatenate([graph.neighbours + start for graph, start in zip(graphs, starts, strict=True)])
-        shape = (len(labels), len(labels))
-        ends = np.concatenate([[0], np.cumsum(degrees)])
-        adjacency = sp.csr_array((np.ones(len(neighbours)), neighbours, ends), shape=shape)
-        return cls(number, np.array(labels), starts, sizes, adjacency)
+    def __len__(self) -> int:
+        return len(self.graphs)
 
-    def sums(self, values: _Nodes) -> npt.NDArray[np.float64]:
-        """The sum of the values of each graph."""
-        return np.asarray(np.add.reduceat(values.sum(axis=1), self.starts))
+    def take(self, indices: npt.NDArray[Any]) -> Linked:
+        """The graphs of these numbers."""
+        return Linked([self.graphs[i] for i in indices])
 
-    def spread(self, values: npt.NDArray[np.float64]) -> _Nodes:
-        """The value of each graph, at each of its nodes."""
-        return np.repeat(values, self.sizes)[:, np.newaxis]
+    @cached_property
+    def native(self) -> _core.Graphs:
+        """Side by side."""
+        none = np.empty(0, np.int64)
+        return _core.Graphs(
+            np.concatenate([none, *(graph.codes for graph in self.graphs)]),
+            _ends([len(graph) for graph in self.graphs]),
+            _ends(np.concatenate([none, *(np.diff(graph.starts) for graph in self.graphs)])),
+            np.concatenate([none, *(graph.neighbours for graph in self.graphs)]),
+        )
 
 
-def _accumulate(
-    step: Callable[[_Nodes], _Nodes], alike: _Nodes, graphs: _Union, n_steps: int
-) -> npt.NDArray[np.float64]:
-    """Sums over walks of up to so many edges: one of 2 k is two of k from its middle, one of 2 k + 1 is k and k + 1."""
-    half, sums = alike, graphs.sums(alike)
-    for length in range(1, n_steps + 1):
-        if length % 2:
-            last, half = half, step(half)
-            sums += graphs.sums(last * half)
-        else:
-            sums += graphs.sums(half * half)
-    return sums
-
-
-def _solve(step: Callable[[_Nodes], _Nodes], alike: _Nodes, graphs: _Union) -> _Nodes:
-    """The solution of x - step(x) = alike: conjugate gradients, with steps of its own for each graph of the union."""
-    solution, residual, direction = np.zeros_like(alike), alike.copy(), alike.copy()
-    squared = graphs.sums(residual * residual)
-    enough = 1e-26 * squared
-    while (squared > enough).any():
-        image = direction - step(direction)
-        length = graphs.spread(_ratio(squared, graphs.sums(direction * image)))
-        solution += length * direction
-        residual -= length * image
-        last, squared = squared, graphs.sums(residual * residual)
-        direction = residual + graphs.spread(_ratio(squared, last)) * direction
-    return solution
-
-
-def _ratio(above: npt.NDArray[np.float64], below: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Above / below, and 0 for graphs on which there is nothing left to do."""
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0.0)
-
-
-def _batches(graphs: Sequence[Graph]) -> Iterator[tuple[int, int]]:
-    """Ranges of graphs that have about so many nodes together that a few arrays of them stay in the cache."""
-    start, n_nodes = 0, 0
-    for stop, graph in enumerate(graphs, start=1):
-        n_nodes += len(graph)
-        if n_nodes >= _nodes_in_a_batch or stop == len(graphs):
-            yield start, stop
-            start, n_nodes = stop, 0
+def _ends(sizes: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 def _round_down(value: float) -> float:

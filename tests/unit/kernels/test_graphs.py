@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.kernels import graphs as kernels
 from pegasos.kernels.graph_reading import Graph, read_graphs
@@ -102,11 +103,38 @@ def test_random_walk_converges_up_to_the_largest_decay():
     assert np.isfinite(RandomWalk(0.5, n_steps=50).block([graph], [graph])).all()
 
 
-def test_random_walk_does_not_depend_on_the_batches(monkeypatch):
-    expected = RandomWalk(0.03).block(GRAPHS, GRAPHS)
-    monkeypatch.setattr(kernels, "_nodes_in_a_batch", 1)
-    np.testing.assert_allclose(RandomWalk(0.03).block(GRAPHS, GRAPHS), expected, rtol=1e-12)
-    np.testing.assert_allclose(RandomWalk(0.03).block(list(GRAPHS), GRAPHS), expected, rtol=1e-12)
+@pytest.mark.parametrize("n_steps", [None, 4])
+def test_random_walk_does_not_depend_on_the_threads_nor_on_which_pairs_are_asked_for(monkeypatch, n_steps):
+    graphs = list(random_graphs(3, n_graphs=60))
+    kernel = RandomWalk(0.01, n_steps)
+    monkeypatch.setattr(kernels, "n_threads", lambda: 1)
+    expected = kernel.block(graphs, graphs)
+    np.testing.assert_array_equal(expected, expected.T)
+    monkeypatch.setattr(kernels, "n_threads", lambda: 3)
+    np.testing.assert_array_equal(kernel.block(graphs, graphs), expected)
+    np.testing.assert_allclose(kernel.block(list(graphs), graphs), expected, rtol=1e-13)
+    np.testing.assert_allclose(kernel.block(graphs[::-1], graphs)[::-1], expected, rtol=1e-13)
+    some = kernel.read(graphs).take(np.array([7, 3, 3]))
+    np.testing.assert_allclose(kernel.evaluate(some, kernel.read(graphs)), expected[[7, 3, 3]], rtol=1e-13)
+
+
+def test_graphs_for_the_core_that_are_not_sound_are_refused():
+    sound = {"labels": [1, 1, 2], "nodes": [0, 2, 3], "links": [0, 1, 2, 2], "neighbours": [1, 0]}
+    broken = [
+        ({"nodes": [0, 2]}, "nodes must go from 0"),
+        ({"nodes": [0, 4, 3]}, "nodes must not decrease|links"),
+        ({"links": [0, 1, 2]}, "links must go from 0"),
+        ({"links": [0, 2, 1, 2]}, "links must not decrease"),
+        ({"neighbours": [1, 2]}, "a neighbour is not in the graph"),
+        ({"neighbours": [-1, 0]}, "a neighbour is not in the graph"),
+    ]
+    for change, message in broken:
+        with pytest.raises(ValueError, match=message):
+            _core.Graphs(**{key: np.array(value, np.int64) for key, value in (sound | change).items()})
+    graphs = _core.Graphs(**{key: np.array(value, np.int64) for key, value in sound.items()})
+    for shape in ((2, 3), (3,), (2, 2, 1)):
+        with pytest.raises(ValueError, match="out must be"):
+            _core.walks(graphs, graphs, 0.1, 2, np.empty(shape), 1)
 
 
 @pytest.mark.parametrize("kernel", ALL, ids=str)

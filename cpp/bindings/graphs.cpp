@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "bindings.h"
+#include "pegasos/walks.h"
+#include "threads.h"
+
+namespace pegasos {
+
+using NumberArray = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The view together with the arrays it looks into.
+struct OwnedGraphs {
+  Graphs graphs;
+  Index largest;  // nodes of a graph
+  NumberArray labels, nodes, links, neighbours;
+};
+
+static OwnedGraphs graphs_of(NumberArray labels, NumberArray nodes, NumberArray links, NumberArray neighbours) {
+  const Index n = Index(nodes.shape(0)) - 1, n_nodes = Index(labels.shape(0));
+  if (n < 0 || nodes.data()[0] != 0 || nodes.data()[n] != n_nodes)
+    throw std::invalid_argument("nodes must go from 0 to the number of nodes.");
+  if (Index(links.shape(0)) != n_nodes + 1 || links.data()[0] != 0 ||
+      links.data()[n_nodes] != Index(neighbours.shape(0)))
+    throw std::invalid_argument("links must go from 0 to the number of neighbours.");
+  Index largest = 0;
+  for (Index g = 0; g < n; ++g) {
+    const Index begin = nodes.data()[g], end = nodes.data()[g + 1];
+    if (end < begin) throw std::invalid_argument("nodes must not decrease.");
+    largest = std::max(largest, end - begin);
+    for (Index i = begin; i < end; ++i) {
+      if (links.data()[i + 1] < links.data()[i]) throw std::invalid_argument("links must not decrease.");
+      for (Index k = links.data()[i]; k < links.data()[i + 1]; ++k)
+        if (neighbours.data()[k] < 0 || neighbours.data()[k] >= end - begin)
+          throw std::invalid_argument("a neighbour is not in the graph.");
+    }
+  }
+  return {{labels.data(), nodes.data(), links.data(), neighbours.data(), n}, largest, labels, nodes, links, neighbours};
+}
+
+struct Walker {
+  std::vector<double> values;
+  std::vector<Index> numbers;
+};
+
+// Fills a block of shape (len(a), len(b)), one triangle and its mirror image when a is b; or, where `out` has one
+// dimension, the values of each graph of a with its counterpart in b.
+static void walk(const OwnedGraphs& a, const OwnedGraphs& b, double decay, Index n_steps, WeightArray out,
+                 Index n_threads) {
+  const Index n_a = a.graphs.n, n_b = b.graphs.n;
+  const bool counterparts = out.ndim() == 1;
+  if (counterparts ? n_a != n_b || Index(out.shape(0)) != n_a
+                   : out.ndim() != 2 || Index(out.shape(0)) != n_a || Index(out.shape(1)) != n_b)
+    throw std::invalid_argument("out must be (len(a), len(b)), or (len(a),) for pairs of counterparts.");
+  if (n_steps < 0) throw std::invalid_argument("n_steps must be at least 0.");
+  const bool same = !counterparts && a.graphs.nodes == b.graphs.nodes && a.graphs.labels == b.graphs.labels;
+  const Index n_pairs = counterparts ? n_a : n_a * n_b;
+  constexpr Index pairs_at_once = 256;  // a thread takes as long to start as some dozen pairs
+  const Index n_tasks = (n_pairs + pairs_at_once - 1) / pairs_at_once;
+  std::vector<Walker> walkers(std::size_t(workers_for(n_tasks, n_threads)));
+  for (Walker& walker : walkers) {
+    walker.values.resize(std::size_t(walk_values(a.largest, b.largest)));
+    walker.numbers.resize(std::size_t(walk_numbers(a.largest, b.largest)));
+  }
+  const WalkSettings settings{decay, n_steps};
+  double* const values = out.data();
+
+  nb::gil_scoped_release release;
+  share(n_tasks, Index(walkers.size()), [&](Index task, Index number) {
+    Walker& walker = walkers[std::size_t(number)];
+    const Index end = std::min(n_pairs, (task + 1) * pairs_at_once);
+    for (Index p = task * pairs_at_once; p < end; ++p) {
+      const Index i = counterparts ? p : p / n_b, j = counterparts ? p : p % n_b;
+      if (same && i > j) continue;
+      const double value = walks(a.graphs, i, b.graphs, j, settings, walker.values.data(), walker.numbers.data());
+      values[p] = value;
+      if (same) values[j * n_b + i] = value;
+    }
+  });
+}
+
+void bind_graphs(nb::module_& m) {
+  nb::class_<OwnedGraphs>(m, "Graphs", "Graphs with labelled nodes, side by side.")
+      .def(
+          "__init__",
+          [](OwnedGraphs* self, NumberArray labels, NumberArray nodes, NumberArray links, NumberArray neighbours) {
+            new (self)
+                OwnedGraphs(graphs_of(std::move(labels), std::move(nodes), std::move(links), std::move(neighbours)));
+          },
+          nb::arg("labels"), nb::arg("nodes"), nb::arg("links"), nb::arg("neighbours"),
+          "Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1], "
+          "numbered "
+          "within their graph.");
+  m.def("walks", walk, nb::arg("a"), nb::arg("b"), nb::arg("decay"), nb::arg("n_steps"), nb::arg("out"),
+        nb::arg("n_threads"), "Writes the random-walk kernel of each pair; n_steps of 0 is no limit.");
+}
+
+}  // namespace pegasos
