@@ -55,7 +55,13 @@ def test_the_time_of_all_items_is_foreseen(monkeypatch):
     monkeypatch.setattr(
         Spectrum, "evaluate", lambda self, a, b: time.sleep(1e-4 * len(a) * len(b)) or evaluate(self, a, b)
     )
-    assert Probe.of(WORDS).look(Spectrum(2)).seconds(1000) >= 0.001 * 1000 + 1e-4 * 1000**2
+    assert Probe.of(WORDS).look(Spectrum(2)).seconds(1000) >= 0.001 * 1000 + 0.9 * 1e-4 * 1000**2
+
+
+def test_what_a_call_costs_is_not_taken_for_the_cost_of_pairs(monkeypatch):
+    evaluate = Spectrum.evaluate
+    monkeypatch.setattr(Spectrum, "evaluate", lambda self, a, b: time.sleep(0.02) or evaluate(self, a, b))
+    assert Probe.of(WORDS).look(Spectrum(2)).seconds(1000) < 0.02 / 14**2 * 1000**2
 
 
 def test_lam_counts_in_the_spread_of_the_items():
