@@ -20,6 +20,7 @@ PEGASOS_DATA names. The results go to benchmarks/results/tuning.json; runs of ot
 
 import argparse
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -236,6 +237,7 @@ def measure(task: Task, method: str, budget: float) -> dict[str, Any] | None:
 def main() -> None:
     """Measure, print a line a run, write the numbers."""
     arguments = _arguments()
+    os.environ["OMP_NUM_THREADS"] = "1"  # for the threads of pegasos; those of BLAS have been counted already
     for name in arguments.data.split(","):
         for seed in range(arguments.seeds):
             task = Task(name, seed)
