@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import pegasos
 from pegasos import KernelPegasosClassifier, PegasosClassifier
 from pegasos.data import convert, open_source, read
-from pegasos.kernels import Subsequence, WeightedDegree
+from pegasos.kernels import RandomWalk, Subsequence, WeightedDegree
 from tests.faults.models import fingerprint, kinds, rows, words
 
 
@@ -143,6 +143,7 @@ def _predictions(n_jobs):
     X, _ = rows(20_000, 6)
     texts = words(200)[0]
     letters = [text[:12] for text in texts]
+    paths = [(np.eye(12, k=1) + np.eye(12, k=-1), list(text)) for text in letters]
     return {
         "predict": lambda: _models(n_jobs)[0].decision_function(X),
         "predict sparse": lambda: _models(n_jobs)[0].decision_function(sp.csr_array(X)),
@@ -150,6 +151,7 @@ def _predictions(n_jobs):
         "predict by kernel": lambda: _models(n_jobs)[1].decision_function(X[:3000]),
         "subsequences": lambda: Subsequence(3).block(texts, texts),
         "weighted degrees": lambda: WeightedDegree(3).block(letters, letters),
+        "random walks": lambda: RandomWalk(0.1, n_steps=4).block(paths, paths),
     }
 
 

@@ -23,6 +23,7 @@ from pegasos.kernels import (
     GlobalAlignment,
     Laplacian,
     Polynomial,
+    RandomWalk,
     Subsequence,
     WeightedDegree,
 )
@@ -99,7 +100,7 @@ def larger():
 
 
 def others(folder):
-    """Strings, series, and text."""
+    """Strings, series, graphs, and text."""
     texts, said = words(20)
     KernelPegasosClassifier(Subsequence(3), lam=1e-2, random_state=0).fit(texts, said)
     for kernel in (Subsequence(3), WeightedDegree(3)):
@@ -108,6 +109,11 @@ def others(folder):
     series = [np.cumsum(np.arange(n, dtype=float) % 5) for n in range(3, 20)]
     for kernel in (GlobalAlignment(1.0), DynamicTimeWarping(1.0)):
         kernel.block(series, series[:5])
+    rings = [(np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1), ["C", *"N" * (n - 1)]) for n in (3, 5, 8)]
+    for kernel in (RandomWalk(0.1), RandomWalk(0.5, n_steps=5)):
+        kernel.block(rings, rings)
+        kernel.block(rings, rings[:2])
+        kernel.diagonal(rings)
     path = folder / "rows.svm"
     path.write_text("+1 1:0.5 3:2 # a comment\n\n-1 7:1e-3 2:1\n-1 qid:3 1:1\r\n+1")
     read(path)
