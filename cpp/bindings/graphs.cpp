@@ -17,24 +17,25 @@ struct OwnedGraphs {
   NumberArray labels, nodes, links, neighbours;
 };
 
+static void check_starts(const NumberArray& starts, Index end, const char* message) {
+  const Index n = Index(starts.shape(0));
+  const Index* const values = starts.data();
+  if (n < 1 || values[0] != 0 || values[n - 1] != end || !std::is_sorted(values, values + n))
+    throw std::invalid_argument(message);
+}
+
 static OwnedGraphs graphs_of(NumberArray labels, NumberArray nodes, NumberArray links, NumberArray neighbours) {
   const Index n = Index(nodes.shape(0)) - 1, n_nodes = Index(labels.shape(0));
-  if (n < 0 || nodes.data()[0] != 0 || nodes.data()[n] != n_nodes)
-    throw std::invalid_argument("nodes must go from 0 to the number of nodes.");
-  if (Index(links.shape(0)) != n_nodes + 1 || links.data()[0] != 0 ||
-      links.data()[n_nodes] != Index(neighbours.shape(0)))
-    throw std::invalid_argument("links must go from 0 to the number of neighbours.");
+  check_starts(nodes, n_nodes, "nodes must go from 0 to the number of nodes and not decrease.");
+  if (Index(links.shape(0)) != n_nodes + 1) throw std::invalid_argument("links must have an entry for each node.");
+  check_starts(links, Index(neighbours.shape(0)), "links must go from 0 to the number of neighbours and not decrease.");
   Index largest = 0;
   for (Index g = 0; g < n; ++g) {
     const Index begin = nodes.data()[g], end = nodes.data()[g + 1];
-    if (end < begin) throw std::invalid_argument("nodes must not decrease.");
     largest = std::max(largest, end - begin);
-    for (Index i = begin; i < end; ++i) {
-      if (links.data()[i + 1] < links.data()[i]) throw std::invalid_argument("links must not decrease.");
-      for (Index k = links.data()[i]; k < links.data()[i + 1]; ++k)
-        if (neighbours.data()[k] < 0 || neighbours.data()[k] >= end - begin)
-          throw std::invalid_argument("a neighbour is not in the graph.");
-    }
+    for (Index k = links.data()[begin]; k < links.data()[end]; ++k)
+      if (neighbours.data()[k] < 0 || neighbours.data()[k] >= end - begin)
+        throw std::invalid_argument("a neighbour is not in the graph.");
   }
   return {{labels.data(), nodes.data(), links.data(), neighbours.data(), n}, largest, labels, nodes, links, neighbours};
 }
@@ -89,9 +90,7 @@ void bind_graphs(nb::module_& m) {
                 OwnedGraphs(graphs_of(std::move(labels), std::move(nodes), std::move(links), std::move(neighbours)));
           },
           nb::arg("labels"), nb::arg("nodes"), nb::arg("links"), nb::arg("neighbours"),
-          "Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1], "
-          "numbered "
-          "within their graph.");
+          "Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1].");
   m.def("walks", walk, nb::arg("a"), nb::arg("b"), nb::arg("decay"), nb::arg("n_steps"), nb::arg("out"),
         nb::arg("n_threads"), "Writes the random-walk kernel of each pair; n_steps of 0 is no limit.");
 }

@@ -340,7 +340,7 @@ class Graphs:
 
     def __init__(self, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], links: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
-        Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1], numbered within their graph.
+        Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1].
         """
 
 def walks(a: Graphs, b: Graphs, decay: float, n_steps: int, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
@@ -242,7 +241,9 @@ class RandomWalk(Kernel):
         return self._fill(a, a, np.empty(len(a)))
 
     def _fill(self, a: Linked, b: Linked, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        _core.walks(a.native, b.native, float(self.decay), self.n_steps or 0, values, n_threads())
+        mine = a.native
+        theirs = mine if b is a else b.native  # one triangle will do
+        _core.walks(mine, theirs, float(self.decay), self.n_steps or 0, values, n_threads())
         if not np.isfinite(values).all():
             raise PegasosError(
                 f"the walks of {self.n_steps} steps with decay {self.decay} are too many for a floating-point number; "
@@ -264,7 +265,7 @@ class Linked:
         """The graphs of these numbers."""
         return Linked([self.graphs[i] for i in indices])
 
-    @cached_property
+    @property
     def native(self) -> _core.Graphs:
         """Side by side."""
         none = np.empty(0, np.int64)
