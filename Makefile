@@ -114,7 +114,8 @@ sanitize: $(SANITIZED)/.installed
 # versions of its library know only some of them.
 TSAN := .venv-tsan
 THREADED := tests/faults/test_threads.py tests/faults/test_native_threads.py tests/unit/solvers/test_split_ascent.py \
-	tests/unit/solvers/test_newton.py tests/unit/kernels/test_vector.py tests/unit/kernels/test_strings.py
+	tests/unit/solvers/test_newton.py tests/unit/kernels/test_vector.py tests/unit/kernels/test_strings.py \
+	tests/unit/kernels/test_graphs.py
 $(TSAN)/.installed: pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
 	$(PYTHON) -m venv $(TSAN)
 	$(TSAN)/bin/python -m pip install --quiet --upgrade pip
