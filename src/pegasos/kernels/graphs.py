@@ -212,12 +212,12 @@ class RandomWalk(Kernel):
         if self.n_steps is not None:
             check_count(self, n_steps=self.n_steps)
 
-    def read(self, items: Any) -> Linked:
+    def read(self, items: Any) -> Objects:
         """The graphs; those on which the sum does not converge are refused."""
         graphs = read_graphs(items, self.label)
         if self.n_steps is None:
             self._check_convergence(graphs)
-        return Linked(graphs)
+        return Objects(graphs)
 
     def _check_convergence(self, graphs: list[Graph]) -> None:
         # The largest eigenvalue of a product is at most that of the one times that of the other.
@@ -231,18 +231,18 @@ class RandomWalk(Kernel):
 
     def evaluate(self, a: Items, b: Items) -> Floats:
         """Each pair."""
-        assert isinstance(a, Linked)
-        assert isinstance(b, Linked)
+        assert isinstance(a, Objects)
+        assert isinstance(b, Objects)
         return self._fill(a, b, np.empty((len(a), len(b))))
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """Each graph against itself."""
-        assert isinstance(a, Linked)
+        assert isinstance(a, Objects)
         return self._fill(a, a, np.empty(len(a)))
 
-    def _fill(self, a: Linked, b: Linked, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        mine = a.native
-        theirs = mine if b is a else b.native  # one triangle will do
+    def _fill(self, a: Objects, b: Objects, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        mine = _side_by_side(a.values)
+        theirs = mine if b is a else _side_by_side(b.values)  # of the same graphs, one triangle will do
         _core.walks(mine, theirs, float(self.decay), self.n_steps or 0, values, n_threads())
         if not np.isfinite(values).all():
             raise PegasosError(
@@ -252,29 +252,15 @@ class RandomWalk(Kernel):
         return values
 
 
-@dataclass(frozen=True, eq=False)
-class Linked:
-    """Graphs as the native kernel reads them."""
-
-    graphs: list[Graph]
-
-    def __len__(self) -> int:
-        return len(self.graphs)
-
-    def take(self, indices: npt.NDArray[Any]) -> Linked:
-        """The graphs of these numbers."""
-        return Linked([self.graphs[i] for i in indices])
-
-    @property
-    def native(self) -> _core.Graphs:
-        """Side by side."""
-        none = np.empty(0, np.int64)
-        return _core.Graphs(
-            np.concatenate([none, *(graph.codes for graph in self.graphs)]),
-            _ends([len(graph) for graph in self.graphs]),
-            _ends(np.concatenate([none, *(np.diff(graph.starts) for graph in self.graphs)])),
-            np.concatenate([none, *(graph.neighbours for graph in self.graphs)]),
-        )
+def _side_by_side(graphs: list[Graph]) -> _core.Graphs:
+    """As the core reads them."""
+    none = np.empty(0, np.int64)
+    return _core.Graphs(
+        np.concatenate([none, *(graph.codes for graph in graphs)]),
+        _ends([len(graph) for graph in graphs]),
+        _ends(np.concatenate([none, *(np.diff(graph.starts) for graph in graphs)])),
+        np.concatenate([none, *(graph.neighbours for graph in graphs)]),
+    )
 
 
 def _ends(sizes: npt.ArrayLike) -> npt.NDArray[np.int64]:
