@@ -230,10 +230,18 @@ class RandomWalk(Kernel):
             )
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """Each pair."""
+        """Each pair, some rows of the block at a time, so that an interrupt is heard between them."""
         assert isinstance(a, Objects)
         assert isinstance(b, Objects)
-        return self._fill(a, b, np.empty((len(a), len(b))))
+        block = np.empty((len(a), len(b)))
+        at_once = max(1, _work_at_once * len(a) // max(1, sum(map(len, a.values)) * sum(map(len, b.values))))
+        if len(a) <= at_once:
+            return self._fill(a, b, block)
+        for start in range(0, len(a), at_once):
+            first = start if a is b else 0
+            rows, others = Objects(a.values[start : start + at_once]), Objects(b.values[first:])
+            block[start : start + at_once, first:] = self._fill(rows, others, np.empty((len(rows), len(others))))
+        return np.triu(block) + np.triu(block, 1).T if a is b else block
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """Each graph against itself."""
@@ -250,6 +258,9 @@ class RandomWalk(Kernel):
                 "lower one of them."
             )
         return values
+
+
+_work_at_once = 50_000_000  # pairs of nodes in a call of the core: about a second, with few steps and few neighbours
 
 
 def _side_by_side(graphs: list[Graph]) -> _core.Graphs:

@@ -78,4 +78,6 @@ def _label(axes: Any, panels: list[str], rows: list[dict[str, Any]], auto: Any) 
             place.set_xlim(min(shown) / 2.0, max(shown) * 2.0)
         if column != "ended_at" and rows[0][column] is not None:
             place.axvline(rows[0][column], color=faint, linewidth=1.0, linestyle="--")
-    axes[0].legend(frameon=False, loc="lower right", fontsize=8)
+    handles, _ = axes[0].get_legend_handles_labels()
+    # Above the panels: within them it would hide settings.
+    axes[0].figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=8)
