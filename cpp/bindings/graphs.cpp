@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "pairs.h"
 #include "pegasos/walks.h"
 #include "threads.h"
 
@@ -45,38 +46,29 @@ struct Walker {
   std::vector<Index> numbers;
 };
 
-// Fills a block of shape (len(a), len(b)), one triangle and its mirror image when a is b; or, where `out` has one
-// dimension, the values of each graph of a with its counterpart in b.
 static void walk(const OwnedGraphs& a, const OwnedGraphs& b, double decay, Index n_steps, WeightArray out,
                  Index n_threads) {
-  const Index n_a = a.graphs.n, n_b = b.graphs.n;
-  const bool counterparts = out.ndim() == 1;
-  if (counterparts ? n_a != n_b || Index(out.shape(0)) != n_a
-                   : out.ndim() != 2 || Index(out.shape(0)) != n_a || Index(out.shape(1)) != n_b)
-    throw std::invalid_argument("out must be (len(a), len(b)), or (len(a),) for pairs of counterparts.");
+  const bool is_same = a.graphs.nodes == b.graphs.nodes && a.graphs.labels == b.graphs.labels;
+  const Pairing pairing(a.graphs.n, b.graphs.n, is_same, out);
   if (n_steps < 0) throw std::invalid_argument("n_steps must be at least 0.");
-  const bool same = !counterparts && a.graphs.nodes == b.graphs.nodes && a.graphs.labels == b.graphs.labels;
-  const Index n_pairs = counterparts ? n_a : n_a * n_b;
   constexpr Index pairs_at_once = 256;  // a thread takes as long to start as some dozen pairs
-  const Index n_tasks = (n_pairs + pairs_at_once - 1) / pairs_at_once;
+  const Index n_tasks = (pairing.size() + pairs_at_once - 1) / pairs_at_once;
   std::vector<Walker> walkers(std::size_t(workers_for(n_tasks, n_threads)));
   for (Walker& walker : walkers) {
     walker.values.resize(std::size_t(walk_values(a.largest, b.largest)));
     walker.numbers.resize(std::size_t(walk_numbers(a.largest, b.largest)));
   }
   const WalkSettings settings{decay, n_steps};
-  double* const values = out.data();
 
   nb::gil_scoped_release release;
   share(n_tasks, Index(walkers.size()), [&](Index task, Index number) {
     Walker& walker = walkers[std::size_t(number)];
-    const Index end = std::min(n_pairs, (task + 1) * pairs_at_once);
+    const Index end = std::min(pairing.size(), (task + 1) * pairs_at_once);
     for (Index p = task * pairs_at_once; p < end; ++p) {
-      const Index i = counterparts ? p : p / n_b, j = counterparts ? p : p % n_b;
-      if (same && i > j) continue;
-      const double value = walks(a.graphs, i, b.graphs, j, settings, walker.values.data(), walker.numbers.data());
-      values[p] = value;
-      if (same) values[j * n_b + i] = value;
+      const Pair pair = pairing.at(p);
+      if (pairing.needs(pair))
+        pairing.put(pair,
+                    walks(a.graphs, pair.a, b.graphs, pair.b, settings, walker.values.data(), walker.numbers.data()));
     }
   });
 }

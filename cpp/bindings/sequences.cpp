@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "pairs.h"
 #include "threads.h"
 
 namespace pegasos {
@@ -43,26 +44,19 @@ struct Worker {
   double values[most_pairs];
 };
 
-// Fills a block of shape (len(a), len(b)), one triangle and its mirror image when a is b; or, where `out` has one
-// dimension, the values of each item of a with its counterpart in b.
 template <class Loop>
 static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_states, const WeightArray& out,
                  Index n_threads, Loop&& loop) {
-  const Index n_a = a.sequences.n, n_b = b.sequences.n, n_channels = a.sequences.n_channels;
-  const bool counterparts = out.ndim() == 1;
-  if (counterparts ? n_a != n_b || Index(out.shape(0)) != n_a
-                   : out.ndim() != 2 || Index(out.shape(0)) != n_a || Index(out.shape(1)) != n_b)
-    throw std::invalid_argument("out must be (len(a), len(b)), or (len(a),) for pairs of counterparts.");
+  const Index n_channels = a.sequences.n_channels;
+  const bool is_same = a.sequences.values == b.sequences.values && a.sequences.starts == b.sequences.starts;
+  const Pairing pairing(a.sequences.n, b.sequences.n, is_same, out);
   if (n_channels != b.sequences.n_channels) throw std::invalid_argument("a and b must have as many channels.");
-  const bool same = !counterparts && a.sequences.values == b.sequences.values &&
-                    a.sequences.starts == b.sequences.starts;
-  const Index n_pairs = counterparts ? n_a : n_a * n_b;
+  const Index n_pairs = pairing.size();
   const Index pairs_at_once = std::clamp(n_pairs / (4 * std::max(Index(1), n_threads)), fewest_pairs, most_pairs);
   const Index n_tasks = (n_pairs + pairs_at_once - 1) / pairs_at_once;
   std::vector<Worker> workers(std::size_t(workers_for(n_tasks, n_threads)));
   for (Worker& worker : workers)
     worker.room.resize(std::size_t(pairs_room(a.longest, b.longest, n_channels, n_states)));
-  double* const values = out.data();
 
   nb::gil_scoped_release release;
   share(n_tasks, Index(workers.size()), [&](Index task, Index number) {
@@ -70,8 +64,8 @@ static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_state
     Index n = 0;
     const Index end = std::min(n_pairs, (task + 1) * pairs_at_once);
     for (Index p = task * pairs_at_once; p < end; ++p) {
-      const Pair pair = counterparts ? Pair{p, p} : Pair{p / n_b, p % n_b};
-      if (!same || pair.a <= pair.b) worker.pairs[n++] = pair;
+      const Pair pair = pairing.at(p);
+      if (pairing.needs(pair)) worker.pairs[n++] = pair;
     }
     const auto shorter = [&](const Pair& left, const Pair& right) {
       const auto lengths = [&](const Pair& pair) {
@@ -82,11 +76,7 @@ static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_state
     };
     if (!std::is_sorted(worker.pairs, worker.pairs + n, shorter)) std::sort(worker.pairs, worker.pairs + n, shorter);
     loop(SequencePairs{a.sequences, b.sequences, worker.pairs, n}, worker.room.data(), worker.values);
-    for (Index k = 0; k < n; ++k) {
-      const Pair& pair = worker.pairs[k];
-      values[counterparts ? pair.a : pair.a * n_b + pair.b] = worker.values[k];
-      if (same) values[pair.b * n_b + pair.a] = worker.values[k];
-    }
+    for (Index k = 0; k < n; ++k) pairing.put(worker.pairs[k], worker.values[k]);
   });
 }
 

@@ -22,6 +22,7 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive, n_threads
 from pegasos.kernels.graph_reading import Graph, read_graph, read_graphs
+from pegasos.kernels.sequences import starts_of
 from pegasos.problem import Floats
 
 
@@ -268,14 +269,10 @@ def _side_by_side(graphs: list[Graph]) -> _core.Graphs:
     none = np.empty(0, np.int64)
     return _core.Graphs(
         np.concatenate([none, *(graph.codes for graph in graphs)]),
-        _ends([len(graph) for graph in graphs]),
-        _ends(np.concatenate([none, *(np.diff(graph.starts) for graph in graphs)])),
+        starts_of([len(graph) for graph in graphs]),
+        starts_of(np.concatenate([none, *(np.diff(graph.starts) for graph in graphs)])),
         np.concatenate([none, *(graph.neighbours for graph in graphs)]),
     )
-
-
-def _ends(sizes: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 def _round_down(value: float) -> float:

@@ -29,7 +29,7 @@ class Sequences:
     @classmethod
     def of(cls, values: npt.NDArray[np.float64], lengths: list[int]) -> Sequences:
         """Sequences of these lengths."""
-        return cls(values, _starts_of(lengths))
+        return cls(values, starts_of(lengths))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -52,10 +52,11 @@ class Sequences:
     def take(self, indices: npt.NDArray[Any]) -> Sequences:
         """The sequences of these numbers."""
         lengths = self.lengths[indices]
-        starts = _starts_of(lengths)
+        starts = starts_of(lengths)
         positions = np.arange(starts[-1]) + np.repeat(self.starts[:-1][indices] - starts[:-1], lengths)
         return Sequences(self.values[positions], starts)
 
 
-def _starts_of(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def starts_of(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Where pieces of these lengths begin, one after the other, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])

@@ -124,8 +124,9 @@ class Search:
 
     def _is_quick(self, start: dict[str, Any]) -> bool:
         """Whether the kernel matrix of a setting is at hand soon; without a clock all are."""
-        budget = self.clock.budget
-        return budget is None or self.examiner.space.seconds(start) <= _share_of_fit * budget
+        space, budget = self.examiner.space, self.clock.budget
+        kernel = space.kernel(space.suggest(load_optuna().trial.FixedTrial(start)))
+        return budget is None or space.seconds(kernel) <= _share_of_fit * budget
 
     def _enqueue(self, study: Any, starts: Sequence[dict[str, Any]]) -> None:
         """Settings to be asked for next, each once: Optuna's own check for that writes to the user's log."""
@@ -178,23 +179,22 @@ class Search:
         self._climb(trial)
 
     def _deal(self, trial: Trial) -> None:
-        """To as many rows as the time allows, then through the folds of one deal, whatever the others did."""
-        self._grow(trial)
-        while not trial.verdict and len(trial.scores) < self.race.deal:
-            if self._ends():
-                trial.verdict = self.reason
-            else:
-                trial.scores.append(self._mark(trial, len(trial.scores)).score)
+        """Through the folds of one deal; before anybody has finished, nobody is given up."""
+        self._pass(trial, self.race.deal)
 
     def _go_on(self, trial: Trial) -> None:
-        """To as many rows as the time allows, then through the folds, unless the others are ahead."""
+        """Through all folds."""
+        self._pass(trial, self.race.n_folds)
+        trial.is_finished = not trial.verdict and not self.reason
+        trial.verdict = trial.verdict or self.reason or "examined on all folds"
+
+    def _pass(self, trial: Trial, n_folds: int) -> None:
+        """To as many rows as the time allows, then through so many folds, unless the others are ahead."""
         self._grow(trial)
-        while not trial.verdict and len(trial.scores) < self.race.n_folds:
+        while not trial.verdict and len(trial.scores) < n_folds:
             trial.verdict = self.race.lost(trial) or (self.reason if self._ends() else "")
             if not trial.verdict:
                 trial.scores.append(self._mark(trial, len(trial.scores)).score)
-        trial.is_finished = not trial.verdict and not self.reason
-        trial.verdict = trial.verdict or self.reason or "examined on all folds"
 
     def _grow(self, trial: Trial) -> None:
         """To as many rows as there are, or as the time allows."""

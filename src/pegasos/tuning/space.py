@@ -120,15 +120,6 @@ class Space:
                     found.append(_named(Setting(name, scaling, chosen.pop("C"), chosen, balance)))
         return found
 
-    def seconds(self, start: dict[str, Any]) -> float:
-        """About how long the kernel matrix takes that a first setting asks for: of rows it is not kept."""
-        if self.probe is None:
-            return 0.0
-        name = start["kernel"]
-        chosen = {key: start[f"{name} {key}"] for key in self.families[name].choices}
-        kernel = self.kernel(Setting(name, start["scaling"], 1.0, chosen))
-        return 0.0 if kernel is None else self.probe.look(kernel).seconds(self.n_rows)
-
     def near(self, setting: Setting) -> list[dict[str, Any]]:
         """The settings beside this one: one number a step up or down, or another scaling."""
         numbers = {"C": setting.C, **setting.chosen}
@@ -153,6 +144,10 @@ class Space:
         """The kernel of a setting; None is the linear machine."""
         family, units = self._parts(setting)
         return None if family.kernel is None else family.kernel(units, setting.chosen)
+
+    def seconds(self, kernel: Kernel | None) -> float:
+        """About how long the kernel matrix of all items takes; that of rows is never computed as a whole."""
+        return 0.0 if self.probe is None or kernel is None else self.probe.look(kernel).seconds(self.n_rows)
 
     def classifier(self, setting: Setting, n_rows: int, **parameters: Any) -> Any:
         """The machine of a setting, to be trained on so many rows that are scaled already."""
