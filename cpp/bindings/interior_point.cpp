@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
 #include "bindings.h"
+#include "threads.h"
 
 namespace pegasos {
 
@@ -15,37 +17,39 @@ static Chosen chosen_of(const OwnedProblem& owned, const ChosenArray& rows) {
   return {rows.data(), n};
 }
 
-static void chosen_scores(const OwnedProblem& owned, ChosenArray rows, Vector weights, Vector out) {
-  const Chosen chosen = chosen_of(owned, rows);
-  require_length(weights, owned.problem.rows.n_features + 1);
-  require_length(out, chosen.n);
-  nb::gil_scoped_release release;
-  loops().chosen_scores(owned.problem, chosen, weights.data(), out.data());
-}
-
-static void chosen_sum(const OwnedProblem& owned, ChosenArray rows, Vector values, Vector out) {
-  const Chosen chosen = chosen_of(owned, rows);
-  require_length(values, chosen.n);
-  require_length(out, owned.problem.rows.n_features + 1);
-  nb::gil_scoped_release release;
-  loops().chosen_sum(owned.problem, chosen, values.data(), out.data());
-}
-
-static void gram(const OwnedProblem& owned, ChosenArray rows, Vector scale, Matrix out) {
-  const Chosen chosen = chosen_of(owned, rows);
-  require_length(scale, chosen.n);
-  require_side(out, owned.problem.rows.n_features + 1);
-  std::vector<double> room(std::size_t(loops().gram_room(owned.problem.rows)));
-  nb::gil_scoped_release release;
-  loops().gram(owned.problem, chosen, scale.data(), out.data(), room.data());
-}
-
 static void outer(const OwnedProblem& owned, ChosenArray rows, Matrix out) {
   const Chosen chosen = chosen_of(owned, rows);
   require_side(out, chosen.n);
-  std::vector<double> room(std::size_t(owned.problem.rows.n_features + 1), 0.0);
+  const Index side = owned.problem.rows.n_features + 1, threads = std::max(Index(1), owned.problem.rows.threads);
+  // Long rows of the triangle come last: pieces of equal work.
+  const auto begin = [&](Index part) { return Index(double(chosen.n) * std::sqrt(double(part) / double(threads))); };
+  std::vector<double> rooms(std::size_t(side * threads), 0.0);
   nb::gil_scoped_release release;
-  loops().outer(owned.problem, chosen, out.data(), room.data());
+  together(threads, [&](Index part) {
+    double* room = rooms.data() + part * side;
+    loops().outer(owned.problem, chosen, out.data(), room, begin(part), part + 1 < threads ? begin(part + 1) : chosen.n);
+  });
+}
+
+static void interior_advance(const OwnedProblem& owned, ChosenArray rows, InteriorCounters& counters, Vector weights,
+                             Vector fixed, Vector alpha, Vector slack, Vector lower, Vector upper, Vector best_weights,
+                             Vector best_alpha, nb::object square, Index n_iterations, double target, double constant) {
+  const Chosen chosen = chosen_of(owned, rows);
+  for (const Vector* one : {&alpha, &slack, &lower, &upper, &best_alpha}) require_length(*one, chosen.n);
+  for (const Vector* one : {&weights, &fixed, &best_weights}) require_length(*one, owned.problem.rows.n_features + 1);
+  const double* products = nullptr;
+  Matrix matrix;
+  if (!square.is_none()) {
+    matrix = nb::cast<Matrix>(square);
+    require_side(matrix, chosen.n);
+    products = matrix.data();
+  }
+  const InteriorState state{weights.data(), fixed.data(),        alpha.data(),      slack.data(), lower.data(),
+                            upper.data(),   best_weights.data(), best_alpha.data(), products,     &counters};
+  const Parallel parallel{std::max(Index(1), owned.problem.rows.threads),
+                          [](Index n, Index parts, const Parallel::Task& task) { in_parts(n, parts, task); }};
+  nb::gil_scoped_release release;
+  loops().interior_advance(owned.problem, chosen, state, parallel, n_iterations, target, constant);
 }
 
 static bool factor(Matrix matrix) {
@@ -62,14 +66,24 @@ static void solve(Matrix matrix, Vector vector) {
 }
 
 void bind_interior_point(nb::module_& m) {
-  m.def("chosen_scores", chosen_scores, nb::arg("problem"), nb::arg("chosen"), nb::arg("weights"), nb::arg("out"),
-        "Writes sign_i <w, x_i> of the chosen rows.");
-  m.def("chosen_sum", chosen_sum, nb::arg("problem"), nb::arg("chosen"), nb::arg("values"), nb::arg("out"),
-        "Writes the sum of values_i sign_i x_i over the chosen rows.");
-  m.def("gram", gram, nb::arg("problem"), nb::arg("chosen"), nb::arg("scale"), nb::arg("out"),
-        "Writes the lower triangle of the sum of scale_i x_i x_i' over the chosen rows.");
+  nb::class_<InteriorCounters>(m, "InteriorCounters")
+      .def(nb::init<>())
+      .def_rw("iterations", &InteriorCounters::iterations)
+      .def_rw("primal", &InteriorCounters::primal)
+      .def_rw("dual", &InteriorCounters::dual)
+      .def_rw("step", &InteriorCounters::step)
+      .def_rw("complement", &InteriorCounters::complement)
+      .def_rw("stalled", &InteriorCounters::stalled)
+      .def("__getstate__",
+           [](const InteriorCounters& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
+      .def("__setstate__", restore<InteriorCounters>);
   m.def("outer", outer, nb::arg("problem"), nb::arg("chosen"), nb::arg("out"),
         "Writes the lower triangle of the matrix of sign_i sign_j <x_i, x_j>.");
+  m.def("interior_advance", interior_advance, nb::arg("problem"), nb::arg("chosen"), nb::arg("counters"),
+        nb::arg("weights"), nb::arg("fixed"), nb::arg("alpha"), nb::arg("slack"), nb::arg("lower"), nb::arg("upper"),
+        nb::arg("best_weights"), nb::arg("best_alpha"), nb::arg("outer").none(), nb::arg("n_iterations"),
+        nb::arg("target"), nb::arg("constant"),
+        "Iterates until the gap of the chosen rows' problem is at most target of its primal, or n_iterations are done.");
   m.def("factor", factor, nb::arg("matrix"),
         "Cholesky in place, of a lower triangle; False when not positive definite.");
   m.def("solve", solve, nb::arg("matrix"), nb::arg("vector"), "Solves in place, with the factor.");

@@ -83,7 +83,7 @@ static void curvature(const OwnedProblem& owned, AnyFloatArray residual, double 
   const Index side = rows.n_features + 1, parts = parts_of(rows.n_rows, rows.threads);
   require_side(out, side);
   Sums sums(out.data(), side * side, parts);
-  const std::size_t room = std::size_t(loops().curvature_room(rows));
+  const std::size_t room = std::size_t(loops().gram_room(side));
   std::vector<double> rooms(room * std::size_t(parts));
   nb::gil_scoped_release release;
   in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {

@@ -1,16 +1,26 @@
-// The linear algebra of the interior point (src/pegasos/solvers/interior_point.py), on chosen rows of a problem.
+// A primal-dual interior point: the problem restricted to chosen rows, the dual variables of the others fixed.
 //
-// z_i = sign_i (x_i, bias) for i in chosen, Z the matrix of these rows:
+//   min_w  mu/2 |w|^2 - <fixed, w> + sum_i c_i max(0, q_i - <w, z_i>),      mu = lam total,  z_i = sign_i (x_i, bias)
+//   max_a  sum_i q_i a_i - |fixed + Z'a|^2 / (2 mu),   0 <= a_i <= c_i,     q_i = 1 - sign_i offset_i
 //
-//   chosen_scores   Z w
-//   chosen_sum      Z' v
-//   gram            Z' diag(scale) Z      (lower triangle, features + 1 on a side)
-//   outer           Z Z'                  (lower triangle, chosen rows on a side)
-//   factor, solve   Cholesky of a symmetric matrix given by its lower triangle, row by row
+// where fixed = sum of alpha_j z_j over the fixed rows, and both objectives are `total` times those of the problem. With
+// r = q - Zw split into r = v - u, u, v >= 0, and t = c - a, the optimum is where
 //
-// Sums are in double, up to the products of a block of rows in `gram`, which are in the precision of the rows.
+//   mu w = fixed + Z'a,   a_i u_i = 0,   t_i v_i = 0.
+//
+// Given: any w, a = t = c/2 and u, v > 0 with v - u = r. Each iteration takes Mehrotra's predictor and corrector (SIAM J.
+// Optimization 2, 1992) and up to two of Gondzio's correctors (Computational Optimization and Applications 6, 1996). Each
+// direction solves
+//
+//   (mu I + Z' Theta^-1 Z) dw = Z' Theta^-1 b - (mu w - fixed - Z'a),    Theta = u/a + v/t,   da = Theta^-1 (b - Z dw)
+//
+// features x features, or the equivalent system of rows x rows where there are fewer rows (Ferris, Munson: SIAM J.
+// Optimization 13, 2002), by Cholesky and one step of refinement. w is a variable of its own, not w(a): its digits do not
+// suffer from the division by mu, so that the gap falls to rounding at any mu. Results: the w of the lowest primal and the
+// a of the highest dual objective met. All in double, whatever the type of the rows.
 #pragma once
 
+#include "parallel.h"
 #include "problem.h"
 #include "types.h"
 
@@ -19,6 +29,29 @@ namespace pegasos {
 struct Chosen {
   const RowNumber* rows;
   Index n;
+};
+
+struct InteriorCounters {
+  Index iterations = 0;
+  double primal = 1e300;     // the lowest met, of the restricted problem, times total
+  double dual = -1e300;      // the highest
+  double step = 0.0;         // length of the last one, at most 1
+  double complement = 0.0;   // mean of a_i u_i and t_i v_i
+  bool stalled = false;      // no further step makes sense
+};
+
+// Arrays of the caller.
+struct InteriorState {
+  double* weights;        // n_features + 1
+  const double* fixed;    // n_features + 1
+  double* alpha;          // one entry for each chosen row: a, t, u, v
+  double* slack;
+  double* lower;
+  double* upper;
+  double* best_weights;   // of the lowest primal
+  double* best_alpha;     // of the highest dual
+  const double* outer;    // Z Z' (lower triangle), or null: features x features
+  InteriorCounters* counters;
 };
 
 }  // namespace pegasos

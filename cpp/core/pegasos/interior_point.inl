@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "interior_point.h"
 #include "matrices.h"
@@ -8,68 +11,302 @@
 
 namespace pegasos::PEGASOS_ISA {
 
-inline void chosen_scores(const Problem& problem, const Chosen& chosen, const double* weights, double* out) {
+// The matrix of sign_i sign_j <x_i, x_j> over the chosen rows [begin, end), lower triangle. `room` has n_features + 1
+// entries, all 0, and is left so.
+inline void outer(const Problem& problem, const Chosen& chosen, double* matrix, double* room, Index begin, Index end) {
   visit(problem.rows, [&]<class R>(const R& rows) {
-    for (Index k = 0; k < chosen.n; ++k) {
-      const Index i = chosen.rows[k];
-      rows.prefetch(chosen.rows[k + 4 < chosen.n ? k + 4 : k]);
-      out[k] = double(problem.sign[i]) * rows.dot(i, weights);
-    }
-  });
-}
-
-inline void chosen_sum(const Problem& problem, const Chosen& chosen, const double* values, double* out) {
-  visit(problem.rows, [&]<class R>(const R& rows) {
-    for (Index j = 0; j <= rows.n_features; ++j) out[j] = 0.0;
-    for (Index k = 0; k < chosen.n; ++k) {
-      const Index i = chosen.rows[k];
-      rows.prefetch(chosen.rows[k + 4 < chosen.n ? k + 4 : k]);
-      rows.add(i, double(problem.sign[i]) * values[k], out);
-    }
-  });
-}
-
-// `room` has gram_block * GramTile<T>::width(side) entries of type T, the type of the values.
-inline constexpr Index gram_block = 48;
-
-template <class R, class T>
-void gram_of(const R& rows, const Chosen& chosen, const double* scale, double* matrix, T* room) {
-  using Tile = GramTile<T>;
-  const Index side = rows.n_features + 1, width = Tile::width(side);
-  for (Index k = 0; k < side * side; ++k) matrix[k] = 0.0;
-  for (Index begin = 0; begin < chosen.n; begin += gram_block) {
-    const Index n = begin + gram_block < chosen.n ? gram_block : chosen.n - begin;
-    for (Index k = 0; k < n * width; ++k) room[k] = T(0);
-    for (Index k = 0; k < n; ++k) rows.add(chosen.rows[begin + k], T(std::sqrt(scale[begin + k])), room + k * width);
-    for (Index i = 0; i < side; i += Tile::tall)
-      for (Index j = 0; j < i + Tile::tall && j < side; j += Tile::wide) Tile::add(room, n, width, i, j, matrix, side);
-  }
-}
-
-inline Index gram_room(const Rows& rows) {
-  const Index side = rows.n_features + 1;
-  const Index narrow = GramTile<float>::width(side), wide = GramTile<double>::width(side);
-  return gram_block * (narrow > wide ? narrow : wide);
-}
-
-inline void gram(const Problem& problem, const Chosen& chosen, const double* scale, double* matrix, double* room) {
-  visit(problem.rows, [&]<class R>(const R& rows) {
-    gram_of(rows, chosen, scale, matrix, reinterpret_cast<typename R::Value*>(room));
-  });
-}
-
-// `room` has n_features + 1 entries, all 0, and is left so.
-inline void outer(const Problem& problem, const Chosen& chosen, double* matrix, double* room) {
-  visit(problem.rows, [&]<class R>(const R& rows) {
-    for (Index k = 0; k < chosen.n; ++k) {
+    for (Index k = begin; k < end; ++k) {
       const Index i = chosen.rows[k];
       rows.add(i, double(problem.sign[i]), room);
       for (Index l = 0; l <= k; ++l) {
         const Index j = chosen.rows[l];
         matrix[k * chosen.n + l] = double(problem.sign[j]) * rows.dot(j, room);
       }
-      rows.add(i, -double(problem.sign[i]), room);
+      if constexpr (requires { rows.indices; })
+        rows.add(i, -double(problem.sign[i]), room);
+      else
+        std::fill(room, room + rows.n_features + 1, 0.0);
     }
+  });
+}
+
+template <class R>
+struct InteriorPoint {
+  using Doubles = std::vector<double>;
+
+  static constexpr double nearly_all = 0.995;   // of the way to the nearest bound
+  static constexpr int most_correctors = 2;     // Gondzio's
+  static constexpr double spread = 10.0;        // a product further than this from their centre is corrected
+  static constexpr double longer = 0.3;         // what a corrector hopes to gain, of a step
+  static constexpr double least_step = 1e-9;
+  static constexpr Index most_iterations = 200;
+
+  const Problem& problem;
+  const R& rows;
+  const Chosen& chosen;
+  const InteriorState& state;
+  const Parallel& parallel;
+
+  const Index n = chosen.n, side = rows.n_features + 1;
+  const bool by_rows = state.outer != nullptr;
+  const double mu = problem.lam * problem.total;
+  const double row_work = 2.0 * double(entries_of_rows()) / double(n > 0 ? n : 1) + 10.0;
+  double* const a = state.alpha;
+  double* const t = state.slack;
+  double* const u = state.lower;
+  double* const v = state.upper;
+  double* const w = state.weights;
+
+  Doubles cost{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))}, r{Doubles(std::size_t(n))};
+  Doubles inverse{Doubles(std::size_t(n))}, product{Doubles(std::size_t(n))}, right{Doubles(std::size_t(n))};
+  Doubles push{Doubles(std::size_t(n))}, pull{Doubles(std::size_t(n))};  // what the correctors add for u and for v
+  Doubles da{Doubles(std::size_t(n))}, du{Doubles(std::size_t(n))}, dv{Doubles(std::size_t(n))};
+  Doubles sum{Doubles(std::size_t(side))}, rho{Doubles(std::size_t(side))}, dw{Doubles(std::size_t(side))};
+  Doubles rest{Doubles(std::size_t(side))}, other{Doubles(std::size_t(side))};
+  Doubles matrix{Doubles(std::size_t(by_rows ? n * n : side * side))};
+  Doubles room{Doubles(std::size_t(Cholesky::room(by_rows ? n : side)))};
+  Doubles parts{};  // sums of the threads
+
+  Index entries_of_rows() const {
+    Index total = 0;
+    for (Index k = 0; k < n; ++k) total += rows.entries(chosen.rows[k]).n + 1;
+    return total;
+  }
+
+  // out = the sum over the parts of what f(k, row, sign, sum) adds for the chosen rows k.
+  template <class F>
+  void add_up(double* out, F&& f) {
+    const Index shares = parallel.parts_of(n, row_work);
+    parts.assign(std::size_t(shares * side), 0.0);
+    parallel(n, row_work, [&](Index part, Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const Index i = chosen.rows[k];
+        rows.prefetch(chosen.rows[k + 4 < end ? k + 4 : k]);
+        f(k, i, double(problem.sign[i]), parts.data() + part * side);
+      }
+    });
+    for (Index j = 0; j < side; ++j) {
+      double total = 0.0;
+      for (Index part = 0; part < shares; ++part) total += parts[std::size_t(part * side + j)];
+      out[j] = total;
+    }
+  }
+
+  // out_k = <z_k, vector>
+  void scores(const double* vector, double* out) {
+    parallel(n, row_work, [&](Index, Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const Index i = chosen.rows[k];
+        rows.prefetch(chosen.rows[k + 4 < end ? k + 4 : k]);
+        out[k] = double(problem.sign[i]) * rows.dot(i, vector);
+      }
+    });
+  }
+
+  void read() {
+    for (Index k = 0; k < n; ++k) {
+      const Index i = chosen.rows[k];
+      cost[std::size_t(k)] = at(problem.cost, i);
+      q[std::size_t(k)] = 1.0 - double(problem.sign[i]) * at(problem.offset, i);
+    }
+  }
+
+  // r, rho = mu w - fixed - Z'a, and both objectives, in one pass.
+  void evaluate() {
+    add_up(sum.data(), [&](Index k, Index i, double sign, double* out) {
+      r[std::size_t(k)] = q[std::size_t(k)] - sign * rows.dot(i, static_cast<const double*>(w));
+      rows.add(i, sign * a[k], out);
+    });
+    double square = 0.0, along = 0.0, dual_square = 0.0, loss = 0.0, gain = 0.0;
+    for (Index j = 0; j < side; ++j) {
+      const double own = state.fixed[j] + sum[std::size_t(j)];
+      rho[std::size_t(j)] = mu * w[j] - own;
+      square += w[j] * w[j], along += w[j] * state.fixed[j], dual_square += own * own;
+    }
+    for (Index k = 0; k < n; ++k) {
+      loss += cost[std::size_t(k)] * std::max(r[std::size_t(k)], 0.0);
+      gain += q[std::size_t(k)] * a[k];
+    }
+    const double primal = 0.5 * mu * square - along + loss, dual = gain - 0.5 * dual_square / mu;
+    InteriorCounters& now = *state.counters;
+    if (primal < now.primal) now.primal = primal, std::copy(w, w + side, state.best_weights);
+    if (dual > now.dual) now.dual = dual, std::copy(a, a + n, state.best_alpha);
+  }
+
+  void build() {
+    for (Index k = 0; k < n; ++k) inverse[std::size_t(k)] = 1.0 / (u[k] / a[k] + v[k] / t[k]);
+    if (by_rows) {
+      for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j <= i; ++j) matrix[std::size_t(i * n + j)] = state.outer[i * n + j] / mu;
+        matrix[std::size_t(i * n + i)] += 1.0 / inverse[std::size_t(i)];
+      }
+    } else {
+      const double work = 0.5 * double(side) * double(side);
+      const Index shares = parallel.parts_of(n, work), size = side * side;
+      Doubles others(std::size_t((shares - 1) * size)), packed(std::size_t(shares * gram_room(side)));
+      std::fill(matrix.begin(), matrix.end(), 0.0);
+      parallel(n, work, [&](Index part, Index begin, Index end) {
+        double* mine = part == 0 ? matrix.data() : others.data() + (part - 1) * size;
+        GramSum<R, double> gram{rows, mine, packed.data() + part * gram_room(side)};
+        for (Index k = begin; k < end; ++k) gram.add(chosen.rows[k], inverse[std::size_t(k)]);
+        gram.flush();
+      });
+      for (Index part = 0; part + 1 < shares; ++part)
+        for (Index k = 0; k < size; ++k) matrix[std::size_t(k)] += others[std::size_t(part * size + k)];
+      for (Index j = 0; j < side; ++j) matrix[std::size_t(j * side + j)] += mu;
+    }
+    const Index length = by_rows ? n : side;
+    Cholesky{matrix.data(), length, room.data(), room.data() + length}.factor(parallel);
+  }
+
+  // da and dw of the right side b = r + push - pull.
+  void direction(bool refined) {
+    for (Index k = 0; k < n; ++k) right[std::size_t(k)] = r[std::size_t(k)] + push[std::size_t(k)] - pull[std::size_t(k)];
+    if (by_rows)
+      direction_by_rows(refined);
+    else
+      direction_by_features(refined);
+    for (Index k = 0; k < n; ++k) {
+      const std::size_t s = std::size_t(k);
+      du[s] = push[s] - u[k] - u[k] / a[k] * da[s];
+      dv[s] = pull[s] - v[k] + v[k] / t[k] * da[s];
+    }
+  }
+
+  void direction_by_features(bool refined) {
+    add_up(rest.data(), [&](Index k, Index i, double sign, double* out) {
+      rows.add(i, sign * right[std::size_t(k)] * inverse[std::size_t(k)], out);
+    });
+    for (Index j = 0; j < side; ++j) rest[std::size_t(j)] -= rho[std::size_t(j)];
+    dw = rest;
+    solve(matrix.data(), side, dw.data());
+    if (refined) {
+      add_up(other.data(), [&](Index k, Index i, double sign, double* out) {
+        const double score = sign * rows.dot(i, static_cast<const double*>(dw.data()));
+        rows.add(i, sign * score * inverse[std::size_t(k)], out);
+      });
+      for (Index j = 0; j < side; ++j) rest[std::size_t(j)] -= mu * dw[std::size_t(j)] + other[std::size_t(j)];
+      solve(matrix.data(), side, rest.data());
+      for (Index j = 0; j < side; ++j) dw[std::size_t(j)] += rest[std::size_t(j)];
+    }
+    scores(dw.data(), product.data());
+    for (Index k = 0; k < n; ++k) da[std::size_t(k)] = (right[std::size_t(k)] - product[std::size_t(k)]) * inverse[std::size_t(k)];
+  }
+
+  void direction_by_rows(bool refined) {
+    scores(rho.data(), product.data());
+    for (Index k = 0; k < n; ++k) right[std::size_t(k)] += product[std::size_t(k)] / mu;
+    da = right;
+    solve(matrix.data(), n, da.data());
+    const auto add_rows = [&](Index k, Index i, double sign, double* out) { rows.add(i, sign * da[std::size_t(k)], out); };
+    add_up(dw.data(), add_rows);
+    if (refined) {
+      scores(dw.data(), product.data());
+      for (Index k = 0; k < n; ++k)
+        right[std::size_t(k)] -= product[std::size_t(k)] / mu + da[std::size_t(k)] / inverse[std::size_t(k)];
+      solve(matrix.data(), n, right.data());
+      for (Index k = 0; k < n; ++k) da[std::size_t(k)] += right[std::size_t(k)];
+      add_up(dw.data(), add_rows);
+    }
+    for (Index j = 0; j < side; ++j) dw[std::size_t(j)] = (dw[std::size_t(j)] - rho[std::size_t(j)]) / mu;
+  }
+
+  // How far a, t, u and v stay positive, at most 1.
+  double longest_step() const {
+    double steepest = 1.0;
+    for (Index k = 0; k < n; ++k) {
+      const std::size_t s = std::size_t(k);
+      steepest = std::max(steepest, std::max(std::max(-da[s] / a[k], da[s] / t[k]), std::max(-du[s] / u[k], -dv[s] / v[k])));
+    }
+    return 1.0 / steepest;
+  }
+
+  // The mean product after a step.
+  double complement(double step) const {
+    double total = 0.0;
+    for (Index k = 0; k < n; ++k) {
+      const std::size_t s = std::size_t(k);
+      total += (a[k] + step * da[s]) * (u[k] + step * du[s]) + (t[k] - step * da[s]) * (v[k] + step * dv[s]);
+    }
+    return total / (2.0 * double(n));
+  }
+
+  void predict_and_correct(double mean) {
+    std::fill(push.begin(), push.end(), 0.0);
+    std::fill(pull.begin(), pull.end(), 0.0);
+    direction(false);
+    const double left = std::max(complement(longest_step()) / mean, 0.0), centre = mean * left * left * left;
+    for (Index k = 0; k < n; ++k) {
+      const std::size_t s = std::size_t(k);
+      push[s] = (centre - da[s] * du[s]) / a[k];
+      pull[s] = (centre + da[s] * dv[s]) / t[k];
+    }
+    direction(true);
+    correct(centre);
+  }
+
+  // Gondzio: products that a longer step would leave far from the centre are brought back towards it.
+  void correct(double centre) {
+    Doubles last_push, last_pull, last_da, last_du, last_dv, last_dw;
+    double step = longest_step();
+    for (int k = 0; k < most_correctors && step < 0.9; ++k) {
+      last_push = push, last_pull = pull, last_da = da, last_du = du, last_dv = dv, last_dw = dw;
+      const double hoped = std::min(1.0, step + longer), least = centre / spread, most = centre * spread;
+      for (Index l = 0; l < n; ++l) {
+        const std::size_t s = std::size_t(l);
+        const double low = (a[l] + hoped * da[s]) * (u[l] + hoped * du[s]);
+        const double high = (t[l] - hoped * da[s]) * (v[l] + hoped * dv[s]);
+        push[s] += std::max(std::clamp(low, least, most) - low, -most) / a[l];
+        pull[s] += std::max(std::clamp(high, least, most) - high, -most) / t[l];
+      }
+      direction(true);
+      const double now = longest_step();
+      if (now < step + 0.01) {
+        push = last_push, pull = last_pull, da = last_da, du = last_du, dv = last_dv, dw = last_dw;
+        return;
+      }
+      step = now;
+    }
+  }
+
+  void iterate() {
+    InteriorCounters& now = *state.counters;
+    now.complement = (std::inner_product(a, a + n, u, 0.0) + std::inner_product(t, t + n, v, 0.0)) / (2.0 * double(n));
+    build();
+    predict_and_correct(now.complement);
+    now.step = nearly_all * longest_step();
+    ++now.iterations;
+    if (!(now.step > least_step) || !std::isfinite(std::inner_product(dw.begin(), dw.end(), dw.begin(), 0.0))) {
+      now.stalled = true;
+      return;
+    }
+    for (Index k = 0; k < n; ++k) {
+      const std::size_t s = std::size_t(k);
+      a[k] += now.step * da[s], t[k] -= now.step * da[s];
+      u[k] += now.step * du[s], v[k] += now.step * dv[s];
+    }
+    for (Index j = 0; j < side; ++j) w[j] += now.step * dw[std::size_t(j)];
+    evaluate();
+    now.stalled = now.iterations >= most_iterations || !(now.complement > 0.0);
+  }
+
+  // Until so many iterations are done, or the gap is at most `target` of the primal; `rest` is what fixed rows add to
+  // both objectives.
+  void advance(Index n_iterations, double target, double constant) {
+    read();
+    evaluate();
+    InteriorCounters& now = *state.counters;
+    for (Index k = 0; k < n_iterations && !now.stalled; ++k) {
+      if (now.primal - now.dual <= target * (now.primal + constant)) return;
+      iterate();
+    }
+  }
+};
+
+inline void interior_advance(const Problem& problem, const Chosen& chosen, const InteriorState& state,
+                             const Parallel& parallel, Index n_iterations, double target, double constant) {
+  visit(problem.rows, [&]<class R>(const R& rows) {
+    InteriorPoint<R>{problem, rows, chosen, state, parallel}.advance(n_iterations, target, constant);
   });
 }
 

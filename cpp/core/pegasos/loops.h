@@ -36,15 +36,13 @@ struct Loops {
   Smoothed (*smooth)(const Problem&, const SmoothedState&, double softness, Index begin, Index end);
   void (*bend)(const Problem&, const Buffer& residual, double softness, const Buffer& vector, double* out, double* room,
                Index begin, Index end);
-  Index (*curvature_room)(const Rows&);
+  Index (*gram_room)(Index side);
   void (*curvature)(const Problem&, const Buffer& residual, double softness, Index every, double* matrix, double* room,
                     Index begin, Index end);
   Plane (*cut)(const Problem&, const double* weights, std::uint8_t* violated, double* normal, Index begin, Index end);
-  void (*chosen_scores)(const Problem&, const Chosen&, const double* weights, double* out);
-  void (*chosen_sum)(const Problem&, const Chosen&, const double* values, double* out);
-  Index (*gram_room)(const Rows&);
-  void (*gram)(const Problem&, const Chosen&, const double* scale, double* matrix, double* room);
-  void (*outer)(const Problem&, const Chosen&, double* matrix, double* room);
+  void (*outer)(const Problem&, const Chosen&, double* matrix, double* room, Index begin, Index end);
+  void (*interior_advance)(const Problem&, const Chosen&, const InteriorState&, const Parallel&, Index n_iterations,
+                           double target, double constant);
   bool (*factor)(double* matrix, Index side);
   void (*solve)(const double* matrix, Index side, double* vector);
   void (*subsequences)(const SequencePairs&, const SubsequenceSettings&, double* room, double* out);

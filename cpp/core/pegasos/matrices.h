@@ -1,8 +1,9 @@
-// Small symmetric matrices, given by their lower triangles row by row: products of rows, Cholesky.
+// Symmetric matrices, given by their lower triangles row by row: products of rows, Cholesky.
 #pragma once
 
 #include <cmath>
 
+#include "parallel.h"
 #include "simd.h"
 #include "types.h"
 
@@ -38,6 +39,135 @@ struct GramTile {
 
   // Width of a packed row: room for whole tiles in both directions.
   static Index width(Index side) { return (side + tall + wide - 1) / wide * wide + wide; }
+};
+
+// Adds scale x x' to a matrix: of a short row entry by entry, of others in blocks that are packed first, in the
+// precision T.
+template <class R, class T>
+struct GramSum {
+  using Tile = GramTile<T>;
+  static constexpr Index block = 48;
+  const R& rows;
+  double* matrix;
+  T* room;  // gram_room entries
+  Index side = rows.n_features + 1, width = Tile::width(side);
+  Index packed = 0;
+
+  void add(Index i, double scale) {
+    const auto row = rows.entries(i);
+    // Going through memory at random costs about as much as sixteen products in order.
+    if (16 * row.n * row.n < side * side)
+      add_entries(row, scale);
+    else
+      pack(i, scale);
+  }
+
+  template <class Entries>
+  void add_entries(const Entries& row, double scale) {
+    for (Index a = 0; a < row.n; ++a) {
+      const double left = scale * double(row.value(a));
+      double* out = matrix + row.column(a) * side;
+      for (Index b = 0; b <= a; ++b) out[row.column(b)] += left * double(row.value(b));
+    }
+    double* out = matrix + (side - 1) * side;
+    const double left = scale * rows.bias;
+    for (Index b = 0; b < row.n; ++b) out[row.column(b)] += left * double(row.value(b));
+    out[side - 1] += left * rows.bias;
+  }
+
+  void pack(Index i, double scale) {
+    T* out = room + packed * width;
+    for (Index k = 0; k < width; ++k) out[k] = T(0);
+    rows.add(i, T(std::sqrt(scale)), out);
+    if (++packed == block) flush();
+  }
+
+  void flush() {
+    for (Index i = 0; i < side; i += Tile::tall)
+      for (Index j = 0; j < i + Tile::tall && j < side; j += Tile::wide)
+        Tile::add(room, packed, width, i, j, matrix, side);
+    packed = 0;
+  }
+};
+
+// How many doubles a GramSum needs, whatever its precision.
+inline Index gram_room(Index side) {
+  const Index narrow = GramTile<float>::width(side), wide = GramTile<double>::width(side);
+  return 48 * (narrow > wide ? narrow : wide);
+}
+
+// Cholesky by blocks of columns (Golub, Van Loan: Matrix Computations, section 4.2.6). A pivot that rounding has left
+// nothing of is replaced by a huge one, which keeps its variable where it is: of a matrix that is positive semidefinite
+// up to rounding, every factor is usable.
+struct Cholesky {
+  static constexpr Index block = 48;
+  static constexpr int lanes = simd::vector_bytes / 8;
+  static constexpr Index tall = 6;
+  static constexpr Index wide = 2 * lanes;
+  static constexpr double lost = 4e-16;  // of its diagonal entry: a pivot below this is rounding
+  static constexpr double huge = 1e64;
+  using V = simd::Vector<double, lanes>;
+
+  double* matrix;
+  Index side;
+  double* diagonal;  // side entries: before the factorization
+  double* panel;     // side * block entries
+
+  static Index room(Index side) { return side + side * block; }
+
+  // Rows [i, i + n) of columns [begin, begin + block): subtracts the products with the columns before.
+  void subtract(Index i, Index n, Index begin) const {
+    const double* lines[tall];
+    for (Index a = 0; a < tall; ++a) lines[a] = matrix + (i + (a < n ? a : 0)) * side;
+    for (Index j = 0; j < block; j += wide) {
+      V sums[tall][2] = {};
+      for (Index k = 0; k < begin; ++k) {
+        const V left = simd::load<double, lanes>(panel + k * block + j);
+        const V right = simd::load<double, lanes>(panel + k * block + j + lanes);
+        for (Index a = 0; a < tall; ++a) {
+          sums[a][0] += lines[a][k] * left;
+          sums[a][1] += lines[a][k] * right;
+        }
+      }
+      for (Index a = 0; a < n; ++a) {
+        double line[wide];
+        simd::store<double, lanes>(line, sums[a][0]);
+        simd::store<double, lanes>(line + lanes, sums[a][1]);
+        double* out = matrix + (i + a) * side + begin + j;
+        for (Index b = 0; b < wide && begin + j + b < side && j + b < block; ++b) out[b] -= line[b];
+      }
+    }
+  }
+
+  // Row i of the columns [begin, end), once the rows [begin, end) are done.
+  void finish(Index i, Index begin, Index end) const {
+    double* row = matrix + i * side;
+    for (Index j = begin; j < end && j < i; ++j) {
+      const double* other = matrix + j * side;
+      row[j] = (row[j] - simd::dot(row + begin, other + begin, j - begin, 0.0)) / other[j];
+    }
+    if (i >= end) return;
+    const double pivot = row[i] - simd::dot(row + begin, row + begin, i - begin, 0.0);
+    row[i] = pivot > lost * diagonal[i] ? std::sqrt(pivot) : huge;
+  }
+
+  void factor(const Parallel& parallel) const {
+    for (Index i = 0; i < side; ++i) diagonal[i] = matrix[i * side + i];
+    for (Index begin = 0; begin < side; begin += block) {
+      const Index end = begin + block < side ? begin + block : side;
+      for (Index k = 0; k < begin; ++k)
+        for (Index j = 0; j < block; ++j) panel[k * block + j] = begin + j < side ? matrix[(begin + j) * side + k] : 0.0;
+      for (Index i = begin; i < end; i += tall) subtract(i, end - i < tall ? end - i : tall, begin);
+      for (Index i = begin; i < end; ++i) finish(i, begin, end);
+      parallel(side - end, double(block) * double(begin + block), [&](Index, Index from, Index to) {
+        for (Index i = end + from; i < end + to; i += tall) {
+          const Index n = end + to - i < tall ? end + to - i : tall;
+          subtract(i, n, begin);
+          for (Index a = 0; a < n; ++a) finish(i + a, begin, end);
+        }
+      });
+    }
+  }
 };
 
 // Replaces the lower triangle by its Cholesky factor; false when the matrix is not positive definite.

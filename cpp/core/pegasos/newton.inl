@@ -85,61 +85,6 @@ inline Slope slope(const Problem& problem, const Line& line, double softness, In
                                                  : slope_of<double>(problem, line, softness, begin, end);
 }
 
-// Adds scale x x' to a matrix: of a short row entry by entry, of others in blocks that are packed first.
-template <class R>
-struct GramSum {
-  using T = typename R::Value;
-  using Tile = GramTile<T>;
-  static constexpr Index block = 48;
-  const R& rows;
-  double* matrix;
-  T* room;
-  Index side = rows.n_features + 1, width = Tile::width(side);
-  Index packed = 0;
-
-  void add(Index i, double scale) {
-    const auto row = rows.entries(i);
-    // Going through memory at random costs about as much as sixteen products in order.
-    if (16 * row.n * row.n < side * side)
-      add_entries(row, i, scale);
-    else
-      pack(i, scale);
-  }
-
-  template <class Entries>
-  void add_entries(const Entries& row, Index, double scale) {
-    for (Index a = 0; a < row.n; ++a) {
-      const double left = scale * double(row.value(a));
-      double* out = matrix + row.column(a) * side;
-      for (Index b = 0; b <= a; ++b) out[row.column(b)] += left * double(row.value(b));
-    }
-    double* out = matrix + (side - 1) * side;
-    const double left = scale * rows.bias;
-    for (Index b = 0; b < row.n; ++b) out[row.column(b)] += left * double(row.value(b));
-    out[side - 1] += left * rows.bias;
-  }
-
-  void pack(Index i, double scale) {
-    T* out = room + packed * width;
-    for (Index k = 0; k < width; ++k) out[k] = T(0);
-    rows.add(i, T(std::sqrt(scale)), out);
-    if (++packed == block) flush();
-  }
-
-  void flush() {
-    for (Index i = 0; i < side; i += Tile::tall)
-      for (Index j = 0; j < i + Tile::tall && j < side; j += Tile::wide)
-        Tile::add(room, packed, width, i, j, matrix, side);
-    packed = 0;
-  }
-};
-
-inline Index curvature_room(const Rows& rows) {
-  const Index side = rows.n_features + 1;
-  const Index narrow = GramTile<float>::width(side), wide = GramTile<double>::width(side);
-  return GramSum<DenseRows<float>>::block * (narrow > wide ? narrow : wide);
-}
-
 // Adds rows up: of dense ones some in the precision of W before the sum in double, which is twice as fast.
 template <class R, class W>
 struct RowSum {
@@ -223,11 +168,11 @@ inline void bend(const Problem& problem, const Buffer& residual, double softness
 }
 
 // matrix (lower triangle) += the second derivatives, as every `every`th curved row tells them; `room` has
-// curvature_room entries.
+// gram_room entries.
 inline void curvature(const Problem& problem, const Buffer& residual, double softness, Index every, double* matrix,
                       double* room, Index begin, Index end) {
   visit(problem.rows, residual.scalar, [&]<class R, class W>(const R& rows, W) {
-    GramSum<R> gram{rows, matrix, reinterpret_cast<typename R::Value*>(room)};
+    GramSum<R, typename R::Value> gram{rows, matrix, reinterpret_cast<typename R::Value*>(room)};
     Logistic<W> logistic;
     Index count = 0;
     each_block<W>(Line{residual, residual, 0.0}, begin, end, [&](Index i, Index n, const W* r) {
