@@ -1,6 +1,9 @@
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 #include "bindings.h"
@@ -15,6 +18,11 @@ static Chosen chosen_of(const OwnedProblem& owned, const ChosenArray& rows) {
   const auto inside = [&](RowNumber i) { return Index(i) < owned.problem.rows.n_rows; };
   if (!std::all_of(rows.data(), rows.data() + n, inside)) throw std::invalid_argument("a chosen row is out of bounds.");
   return {rows.data(), n};
+}
+
+static Parallel threads_of(const Rows& rows) {
+  return {std::max(Index(1), rows.threads),
+          [](Index n, Index parts, const Parallel::Task& task) { in_parts(n, parts, task); }};
 }
 
 static void outer(const OwnedProblem& owned, ChosenArray rows, Matrix out) {
@@ -46,10 +54,23 @@ static void interior_advance(const OwnedProblem& owned, ChosenArray rows, Interi
   }
   const InteriorState state{weights.data(), fixed.data(),        alpha.data(),      slack.data(), lower.data(),
                             upper.data(),   best_weights.data(), best_alpha.data(), products,     &counters};
-  const Parallel parallel{std::max(Index(1), owned.problem.rows.threads),
-                          [](Index n, Index parts, const Parallel::Task& task) { in_parts(n, parts, task); }};
+  const Parallel parallel = threads_of(owned.problem.rows);
   nb::gil_scoped_release release;
   loops().interior_advance(owned.problem, chosen, state, parallel, n_iterations, target, constant);
+}
+
+static std::tuple<Index, double, double> face_advance(const OwnedProblem& owned, ChosenArray rows, Vector weights,
+                                                      Vector alpha, Index most_products) {
+  const Chosen chosen = chosen_of(owned, rows);
+  require_length(weights, owned.problem.rows.n_features + 1);
+  require_length(alpha, owned.problem.rows.n_rows);
+  const Parallel parallel = threads_of(owned.problem.rows);
+  FaceMove move;
+  {
+    nb::gil_scoped_release release;
+    move = loops().face_advance(owned.problem, chosen, parallel, weights.data(), alpha.data(), most_products);
+  }
+  return {move.products, move.gain, move.linear};
 }
 
 static bool factor(Matrix matrix) {
@@ -84,6 +105,10 @@ void bind_interior_point(nb::module_& m) {
         nb::arg("best_weights"), nb::arg("best_alpha"), nb::arg("outer").none(), nb::arg("n_iterations"),
         nb::arg("target"), nb::arg("constant"),
         "Iterates until the gap of the chosen rows' problem is at most target of its primal, or n_iterations are done.");
+  m.def("face_advance", face_advance, nb::arg("problem"), nb::arg("chosen"), nb::arg("weights"), nb::arg("alpha"),
+        nb::arg("most_products"),
+        "Conjugate gradients over the chosen rows, projected on their bounds; returns the products with the rows, the "
+        "gain of the dual times total, and the change of sum_i alpha_i (1 - sign_i offset_i).");
   m.def("factor", factor, nb::arg("matrix"),
         "Cholesky in place, of a lower triangle; False when not positive definite.");
   m.def("solve", solve, nb::arg("matrix"), nb::arg("vector"), "Solves in place, with the factor.");

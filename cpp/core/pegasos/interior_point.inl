@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "chosen.inl"
 #include "interior_point.h"
 #include "matrices.h"
 #include "rows.h"
@@ -47,10 +48,10 @@ struct InteriorPoint {
   const InteriorState& state;
   const Parallel& parallel;
 
+  ChosenRows<R> z{problem, rows, chosen, parallel};
   const Index n = chosen.n, side = rows.n_features + 1;
   const bool by_rows = state.outer != nullptr;
   const double mu = problem.lam * problem.total;
-  const double row_work = 2.0 * double(entries_of_rows()) / double(n > 0 ? n : 1) + 10.0;
   double* const a = state.alpha;
   double* const t = state.slack;
   double* const u = state.lower;
@@ -65,67 +66,29 @@ struct InteriorPoint {
   Doubles rest{Doubles(std::size_t(side))}, other{Doubles(std::size_t(side))};
   Doubles matrix{Doubles(std::size_t(by_rows ? n * n : side * side))};
   Doubles room{Doubles(std::size_t(Cholesky::room(by_rows ? n : side)))};
-  Doubles parts{};  // sums of the threads
-
-  Index entries_of_rows() const {
-    Index total = 0;
-    for (Index k = 0; k < n; ++k) total += rows.entries(chosen.rows[k]).n + 1;
-    return total;
-  }
-
-  // out = the sum over the parts of what f(k, row, sign, sum) adds for the chosen rows k.
-  template <class F>
-  void add_up(double* out, F&& f) {
-    const Index shares = parallel.parts_of(n, row_work);
-    parts.assign(std::size_t(shares * side), 0.0);
-    parallel(n, row_work, [&](Index part, Index begin, Index end) {
-      for (Index k = begin; k < end; ++k) {
-        const Index i = chosen.rows[k];
-        rows.prefetch(chosen.rows[k + 4 < end ? k + 4 : k]);
-        f(k, i, double(problem.sign[i]), parts.data() + part * side);
-      }
-    });
-    for (Index j = 0; j < side; ++j) {
-      double total = 0.0;
-      for (Index part = 0; part < shares; ++part) total += parts[std::size_t(part * side + j)];
-      out[j] = total;
-    }
-  }
-
-  // out_k = <z_k, vector>
-  void scores(const double* vector, double* out) {
-    parallel(n, row_work, [&](Index, Index begin, Index end) {
-      for (Index k = begin; k < end; ++k) {
-        const Index i = chosen.rows[k];
-        rows.prefetch(chosen.rows[k + 4 < end ? k + 4 : k]);
-        out[k] = double(problem.sign[i]) * rows.dot(i, vector);
-      }
-    });
-  }
-
   void read() {
     for (Index k = 0; k < n; ++k) {
       const Index i = chosen.rows[k];
-      cost[std::size_t(k)] = at(problem.cost, i);
-      q[std::size_t(k)] = 1.0 - double(problem.sign[i]) * at(problem.offset, i);
+      cost[k] = at(problem.cost, i);
+      q[k] = 1.0 - double(problem.sign[i]) * at(problem.offset, i);
     }
   }
 
   // r, rho = mu w - fixed - Z'a, and both objectives, in one pass.
   void evaluate() {
-    add_up(sum.data(), [&](Index k, Index i, double sign, double* out) {
-      r[std::size_t(k)] = q[std::size_t(k)] - sign * rows.dot(i, static_cast<const double*>(w));
+    z.add_up(sum.data(), [&](Index k, Index i, double sign, double* out) {
+      r[k] = q[k] - sign * rows.dot(i, static_cast<const double*>(w));
       rows.add(i, sign * a[k], out);
     });
     double square = 0.0, along = 0.0, dual_square = 0.0, loss = 0.0, gain = 0.0;
     for (Index j = 0; j < side; ++j) {
-      const double own = state.fixed[j] + sum[std::size_t(j)];
-      rho[std::size_t(j)] = mu * w[j] - own;
+      const double own = state.fixed[j] + sum[j];
+      rho[j] = mu * w[j] - own;
       square += w[j] * w[j], along += w[j] * state.fixed[j], dual_square += own * own;
     }
     for (Index k = 0; k < n; ++k) {
-      loss += cost[std::size_t(k)] * std::max(r[std::size_t(k)], 0.0);
-      gain += q[std::size_t(k)] * a[k];
+      loss += cost[k] * std::max(r[k], 0.0);
+      gain += q[k] * a[k];
     }
     const double primal = 0.5 * mu * square - along + loss, dual = gain - 0.5 * dual_square / mu;
     InteriorCounters& now = *state.counters;
@@ -134,7 +97,7 @@ struct InteriorPoint {
   }
 
   void build() {
-    for (Index k = 0; k < n; ++k) inverse[std::size_t(k)] = 1.0 / (u[k] / a[k] + v[k] / t[k]);
+    for (Index k = 0; k < n; ++k) inverse[k] = 1.0 / (u[k] / a[k] + v[k] / t[k]);
     if (by_rows) {
       for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j <= i; ++j) matrix[std::size_t(i * n + j)] = state.outer[i * n + j] / mu;
@@ -148,11 +111,11 @@ struct InteriorPoint {
       parallel(n, work, [&](Index part, Index begin, Index end) {
         double* mine = part == 0 ? matrix.data() : others.data() + (part - 1) * size;
         GramSum<R, double> gram{rows, mine, packed.data() + part * gram_room(side)};
-        for (Index k = begin; k < end; ++k) gram.add(chosen.rows[k], inverse[std::size_t(k)]);
+        for (Index k = begin; k < end; ++k) gram.add(chosen.rows[k], inverse[k]);
         gram.flush();
       });
       for (Index part = 0; part + 1 < shares; ++part)
-        for (Index k = 0; k < size; ++k) matrix[std::size_t(k)] += others[std::size_t(part * size + k)];
+        for (Index k = 0; k < size; ++k) matrix[k] += others[std::size_t(part * size + k)];
       for (Index j = 0; j < side; ++j) matrix[std::size_t(j * side + j)] += mu;
     }
     const Index length = by_rows ? n : side;
@@ -161,61 +124,60 @@ struct InteriorPoint {
 
   // da and dw of the right side b = r + push - pull.
   void direction(bool refined) {
-    for (Index k = 0; k < n; ++k) right[std::size_t(k)] = r[std::size_t(k)] + push[std::size_t(k)] - pull[std::size_t(k)];
+    for (Index k = 0; k < n; ++k) right[k] = r[k] + push[k] - pull[k];
     if (by_rows)
       direction_by_rows(refined);
     else
       direction_by_features(refined);
     for (Index k = 0; k < n; ++k) {
-      const std::size_t s = std::size_t(k);
+      const Index s = k;
       du[s] = push[s] - u[k] - u[k] / a[k] * da[s];
       dv[s] = pull[s] - v[k] + v[k] / t[k] * da[s];
     }
   }
 
   void direction_by_features(bool refined) {
-    add_up(rest.data(), [&](Index k, Index i, double sign, double* out) {
-      rows.add(i, sign * right[std::size_t(k)] * inverse[std::size_t(k)], out);
+    z.add_up(rest.data(), [&](Index k, Index i, double sign, double* out) {
+      rows.add(i, sign * right[k] * inverse[k], out);
     });
-    for (Index j = 0; j < side; ++j) rest[std::size_t(j)] -= rho[std::size_t(j)];
+    for (Index j = 0; j < side; ++j) rest[j] -= rho[j];
     dw = rest;
     solve(matrix.data(), side, dw.data());
     if (refined) {
-      add_up(other.data(), [&](Index k, Index i, double sign, double* out) {
+      z.add_up(other.data(), [&](Index k, Index i, double sign, double* out) {
         const double score = sign * rows.dot(i, static_cast<const double*>(dw.data()));
-        rows.add(i, sign * score * inverse[std::size_t(k)], out);
+        rows.add(i, sign * score * inverse[k], out);
       });
-      for (Index j = 0; j < side; ++j) rest[std::size_t(j)] -= mu * dw[std::size_t(j)] + other[std::size_t(j)];
+      for (Index j = 0; j < side; ++j) rest[j] -= mu * dw[j] + other[j];
       solve(matrix.data(), side, rest.data());
-      for (Index j = 0; j < side; ++j) dw[std::size_t(j)] += rest[std::size_t(j)];
+      for (Index j = 0; j < side; ++j) dw[j] += rest[j];
     }
-    scores(dw.data(), product.data());
-    for (Index k = 0; k < n; ++k) da[std::size_t(k)] = (right[std::size_t(k)] - product[std::size_t(k)]) * inverse[std::size_t(k)];
+    z.scores(dw.data(), product.data());
+    for (Index k = 0; k < n; ++k) da[k] = (right[k] - product[k]) * inverse[k];
   }
 
   void direction_by_rows(bool refined) {
-    scores(rho.data(), product.data());
-    for (Index k = 0; k < n; ++k) right[std::size_t(k)] += product[std::size_t(k)] / mu;
+    z.scores(rho.data(), product.data());
+    for (Index k = 0; k < n; ++k) right[k] += product[k] / mu;
     da = right;
     solve(matrix.data(), n, da.data());
-    const auto add_rows = [&](Index k, Index i, double sign, double* out) { rows.add(i, sign * da[std::size_t(k)], out); };
-    add_up(dw.data(), add_rows);
+    z.sum(da.data(), dw.data());
     if (refined) {
-      scores(dw.data(), product.data());
+      z.scores(dw.data(), product.data());
       for (Index k = 0; k < n; ++k)
-        right[std::size_t(k)] -= product[std::size_t(k)] / mu + da[std::size_t(k)] / inverse[std::size_t(k)];
+        right[k] -= product[k] / mu + da[k] / inverse[k];
       solve(matrix.data(), n, right.data());
-      for (Index k = 0; k < n; ++k) da[std::size_t(k)] += right[std::size_t(k)];
-      add_up(dw.data(), add_rows);
+      for (Index k = 0; k < n; ++k) da[k] += right[k];
+      z.sum(da.data(), dw.data());
     }
-    for (Index j = 0; j < side; ++j) dw[std::size_t(j)] = (dw[std::size_t(j)] - rho[std::size_t(j)]) / mu;
+    for (Index j = 0; j < side; ++j) dw[j] = (dw[j] - rho[j]) / mu;
   }
 
   // How far a, t, u and v stay positive, at most 1.
   double longest_step() const {
     double steepest = 1.0;
     for (Index k = 0; k < n; ++k) {
-      const std::size_t s = std::size_t(k);
+      const Index s = k;
       steepest = std::max(steepest, std::max(std::max(-da[s] / a[k], da[s] / t[k]), std::max(-du[s] / u[k], -dv[s] / v[k])));
     }
     return 1.0 / steepest;
@@ -225,7 +187,7 @@ struct InteriorPoint {
   double complement(double step) const {
     double total = 0.0;
     for (Index k = 0; k < n; ++k) {
-      const std::size_t s = std::size_t(k);
+      const Index s = k;
       total += (a[k] + step * da[s]) * (u[k] + step * du[s]) + (t[k] - step * da[s]) * (v[k] + step * dv[s]);
     }
     return total / (2.0 * double(n));
@@ -237,7 +199,7 @@ struct InteriorPoint {
     direction(false);
     const double left = std::max(complement(longest_step()) / mean, 0.0), centre = mean * left * left * left;
     for (Index k = 0; k < n; ++k) {
-      const std::size_t s = std::size_t(k);
+      const Index s = k;
       push[s] = (centre - da[s] * du[s]) / a[k];
       pull[s] = (centre + da[s] * dv[s]) / t[k];
     }
@@ -253,7 +215,7 @@ struct InteriorPoint {
       last_push = push, last_pull = pull, last_da = da, last_du = du, last_dv = dv, last_dw = dw;
       const double hoped = std::min(1.0, step + longer), least = centre / spread, most = centre * spread;
       for (Index l = 0; l < n; ++l) {
-        const std::size_t s = std::size_t(l);
+        const Index s = l;
         const double low = (a[l] + hoped * da[s]) * (u[l] + hoped * du[s]);
         const double high = (t[l] - hoped * da[s]) * (v[l] + hoped * dv[s]);
         push[s] += std::max(std::clamp(low, least, most) - low, -most) / a[l];
@@ -281,11 +243,11 @@ struct InteriorPoint {
       return;
     }
     for (Index k = 0; k < n; ++k) {
-      const std::size_t s = std::size_t(k);
+      const Index s = k;
       a[k] += now.step * da[s], t[k] -= now.step * da[s];
       u[k] += now.step * du[s], v[k] += now.step * dv[s];
     }
-    for (Index j = 0; j < side; ++j) w[j] += now.step * dw[std::size_t(j)];
+    for (Index j = 0; j < side; ++j) w[j] += now.step * dw[j];
     evaluate();
     now.stalled = now.iterations >= most_iterations || !(now.complement > 0.0);
   }

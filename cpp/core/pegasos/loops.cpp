@@ -5,6 +5,7 @@
 #include "cutting_plane.inl"
 #include "decomposition.inl"
 #include "dual_ascent.inl"
+#include "face.inl"
 #include "interior_point.inl"
 #include "kernel_blocks.inl"
 #include "linear_pegasos.inl"
@@ -41,6 +42,7 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   cut,
                   outer,
                   interior_advance,
+                  face_advance,
                   factor,
                   solve,
                   sequence_kernels::subsequences,

@@ -5,6 +5,7 @@
 #include "cutting_plane.h"
 #include "decomposition.h"
 #include "dual_ascent.h"
+#include "face.h"
 #include "interior_point.h"
 #include "kernel_blocks.h"
 #include "linear_pegasos.h"
@@ -43,6 +44,8 @@ struct Loops {
   void (*outer)(const Problem&, const Chosen&, double* matrix, double* room, Index begin, Index end);
   void (*interior_advance)(const Problem&, const Chosen&, const InteriorState&, const Parallel&, Index n_iterations,
                            double target, double constant);
+  FaceMove (*face_advance)(const Problem&, const Chosen&, const Parallel&, double* weights, double* alpha,
+                           Index most_products);
   bool (*factor)(double* matrix, Index side);
   void (*solve)(const double* matrix, Index side, double* vector);
   void (*subsequences)(const SequencePairs&, const SubsequenceSettings&, double* room, double* out);

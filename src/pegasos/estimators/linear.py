@@ -182,7 +182,7 @@ class PegasosClassifier(CertifiedClassifier):
         class_weight: Any = None,
         prior: Any = None,
         tol: float | None = 1e-3,
-        max_iter: int = 1000,
+        max_iter: int = 100_000,
         time_budget: float | None = None,
         probability: bool = False,
         warm_start: bool = False,

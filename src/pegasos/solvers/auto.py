@@ -1,54 +1,71 @@
-"""Each solver where it is fastest: Pegasos, dual ascent, Newton's method, an interior point.
+"""Each solver where it is fastest: Pegasos, dual ascent, Newton's method, an interior point, conjugate gradients.
 
 The first epoch of Pegasos leaves a relative gap of about |x|^2 / (lam total) (measured on six data sets); where that is
 enough, nothing is faster. Afterwards it brings its gap from epoch e to e + 1 down by the factor e/(e + 1), whatever the
 data; dual ascent raises its lower bound by an amount that one epoch shows, and goes on only if that is more. Where
-lam is smaller, dual ascent is the faster one from the first row on, but its epochs grow with |x|^2 / (lam total)
-(measured on ten data sets), fewer where one sign is rare, so that few rows come near the margin: where Newton's method
-needs less work than that, it is taken. And where dual ascent would need more work than an interior point, that takes
-the rows to their place, and dual ascent looks at all of them again. All choices follow counts of work, never the clock.
+lam is smaller, dual ascent is faster from the first row on, but its epochs grow with |x|^2 / (lam total) (measured on
+ten data sets), fewer where one sign is rare, so that few rows come near the margin. Where Newton's method on a smoothed
+problem, or an interior point on all rows, is expected to need less work than that, it begins.
+
+What they leave open is finished on the rows that matter. Newton's method hands its rows near the margin to the interior
+point, and so does dual ascent when its rate says that it would need more work; the rows left out are fixed at their
+bounds, looked at again in the certificate, and taken in where that shows a mistake. Where both matrices of the interior
+point would be too large, dual ascent takes turns with conjugate gradients over the rows between their bounds. All
+choices follow estimates of work, never the clock.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.certificate import better_within_bounds, certify, stretched
+from pegasos import _core
+from pegasos.certificate import better_within_bounds, certify, dual_point, stretched
 from pegasos.problem import Floats, Problem, Rows
-from pegasos.solvers.driver import Review
+from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.dual_ascent import Climbing, DualAscent, first_gap
 from pegasos.solvers.interior_point import InteriorPoint, InteriorState
 from pegasos.solvers.newton import Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
-_first_gap_worth_having = 0.01  # when there is none to reach
-_patience = 100  # epochs of dual ascent after which a cheap interior point is always worth it
-_cheap = 1e9  # multiply-adds
-_least_newton = 1e-5  # relative gap that Newton's method is good for
-_near = float(1 << 24)  # values that are quickly at hand
-_newton_margin = 0.8  # of the gap asked for is what it should reach by its own account
+_GAP_OF_ONE_EPOCH = 0.01  # at which Pegasos begins when there is no tol to reach
+_LEAST_NEWTON_GAP = 1e-5  # relative gap that Newton's method is good for
+_NEWTON_MARGIN = 0.8  # of the gap asked for is what it should reach by its own account
+_INTERIOR_MARGIN = 0.3  # the same for an interior point
+_CACHED = float(1 << 24)  # values that fit into caches
+_AT_BOUND = 1e-3  # of the cost: a smoothed dual variable this close to a bound belongs there
+_PATIENCE = 100  # epochs of dual ascent after which a cheap interior point is always worth it
+_CHEAP = 5e7  # nanoseconds
+_FACE_EPOCHS = 8  # epochs to go from which conjugate gradients are tried
+_FACE_PRICE = 100  # epochs that an interior point must be worth before they are
+_FACE_WORK = 3e7  # multiplications that one call may take
+_MOST_PRODUCTS = 300
+_LAST_TARGET = 1e-15  # relative gap below which an interior point is not asked to go
 
 
 @dataclass
 class AutoState:
-    """The states at work: Pegasos until dual ascent has won, dual ascent, an interior point within it, or Newton's."""
+    """The states at work: Pegasos until dual ascent has won, dual ascent, Newton's, or an interior point."""
 
     seed: int
     pegasos: PegasosState | None = None
     dual: Climbing | None = None
-    interior: InteriorState | None = None
     newton: NewtonState | None = None
-    visits_before: int = 0  # by others than the dual state
+    interior: InteriorState | None = None
+    visits_before: int = 0  # by others than the state at work
     steps_before: int = 0
     gap: float = np.inf  # of the last certificate of Pegasos
     dual_before: float = 0.0  # the lower bound with which dual ascent was put on trial
     next_choice: int = 1  # the epoch after which to think again about Pegasos
-    fresh_weights: npt.NDArray[np.float64] | None = None  # of an interior point that has just ended
     gaps: list[float] = field(default_factory=list)  # estimates at the epochs of this stretch of dual ascent
+    fixed: Floats | None = None  # the dual point around an interior point's rows
+    target: float = 0.0  # relative gap that the interior point goes for
+    faces: int = 0  # moves by conjugate gradients
+    is_exhausted: bool = False  # an interior point on all rows has ended
 
 
 @dataclass(frozen=True)
@@ -61,12 +78,24 @@ class Auto:
     interior: InteriorPoint = field(default_factory=InteriorPoint)
 
     def start(self, problem: Problem, seed: int) -> AutoState:
-        """Pegasos, where its first epoch is expected to reach the gap: it leaves about |x|^2 / (lam total)."""
+        """Pegasos, where its first epoch is expected to reach the gap; else what is expected to need the least work."""
         gap = first_gap(problem)
-        if gap <= (_first_gap_worth_having if self.tol is None else self.tol):
+        if gap <= (_GAP_OF_ONE_EPOCH if self.tol is None else self.tol):
             return AutoState(seed, pegasos=self.pegasos.start(problem, seed))
-        if self._is_for_newton(problem, gap):
-            return AutoState(seed, newton=self._newton.start(problem))
+        return self._by_price(problem, seed, gap)
+
+    def _by_price(self, problem: Problem, seed: int, gap: float) -> AutoState:
+        if self.tol is not None and gap > 0.0:
+            ascent, newton = self._ascent_price(problem, gap), Newton.price(problem)
+            interior = self.interior.price(problem, problem.rows.n_rows)
+            if interior < min(ascent, newton):
+                state = AutoState(seed)
+                everyone = np.arange(problem.rows.n_rows, dtype=np.uint32)
+                zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
+                self._enter_interior(problem, state, everyone, *zero)
+                return state
+            if newton < ascent:
+                return AutoState(seed, newton=self._newton.start(problem))
         return AutoState(seed, dual=self.ascent.start(problem, seed))
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
@@ -74,13 +103,14 @@ class Auto:
         return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
 
     def steps(self, state: AutoState) -> int:
-        """Steps taken so far, of all solvers."""
+        """Steps taken so far, by all solvers."""
         if state.newton is not None:
-            return state.newton.visits  # a step of its own is worth as many of the others
+            return state.newton.visits  # one step of it is worth as many of the others
         if state.dual is not None:
             return state.steps_before + self.ascent.steps(state.dual)
-        assert state.pegasos is not None
-        return self.pegasos.steps(state.pegasos)
+        if state.pegasos is not None:
+            return self.pegasos.steps(state.pegasos)
+        return state.steps_before
 
     def visits(self, state: AutoState) -> int:
         """Rows visited so far, by all solvers."""
@@ -88,59 +118,64 @@ class Auto:
             return state.newton.visits
         if state.dual is not None:
             return state.visits_before + self.ascent.visits(state.dual)
-        assert state.pegasos is not None
-        return self.pegasos.visits(state.pegasos)
+        if state.pegasos is not None:
+            return self.pegasos.visits(state.pegasos)
+        return state.visits_before
 
     def advance_to(self, problem: Problem, state: AutoState, visits: int) -> None:
-        """Go on with the solver of the hour; choices are made at the ends of epochs."""
+        """Go on with the solver at work, or return early to have its point looked at."""
         n = problem.rows.n_rows
         while (done := self.visits(state)) < visits:
+            if state.is_exhausted:
+                raise ExhaustedError
             if state.newton is not None:
                 self._newton_step(problem, state, state.newton)
             elif state.interior is not None:
-                self._step_inside(problem, state, state.interior)
+                if self._advance_interior(problem, state, state.interior, visits - done):
+                    return
             elif state.pegasos is not None:
                 if done >= state.next_choice * n:
                     self._choose(problem, state, state.pegasos)
-                    if self.visits(state) < done:  # a trial in vain does not count: the caller cuts its chunk anew
+                    if self.visits(state) < done:  # a trial that failed does not count
                         return
                 self._advance_one(problem, state, min(visits, max(done + 1, state.next_choice * n)))
             else:
                 end_of_epoch = n * (done // n + 1)
                 self._advance_one(problem, state, min(visits, end_of_epoch))
                 if self.visits(state) >= end_of_epoch:
-                    self._consider_interior(problem, state)
+                    self._consider(problem, state)
 
     def next_look(self, problem: Problem, state: AutoState) -> int:
-        """As the solver at work sees it; while dual ascent is on trial or an interior point at work, whole epochs."""
+        """As the solver at work sees it; while dual ascent is on trial, whole epochs."""
         n = problem.rows.n_rows
         if state.newton is not None:
             return state.newton.visits + 1
         end_of_epoch = (self.visits(state) // n + 1) * n
-        if state.dual is None or state.pegasos is not None or state.interior is not None:
+        if state.interior is not None:
+            return end_of_epoch + _PATIENCE * n  # it returns when its own account says so
+        if state.dual is None or state.pegasos is not None:
             return end_of_epoch
         return min(end_of_epoch, state.visits_before + self.ascent.next_look(problem, state.dual))
 
     def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
         """As the solver at work sees it."""
         if state.newton is not None:
-            assert self.tol is not None
             return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(state.newton)
         if state.interior is not None:
-            return False
+            return self._interior_is_ready(state, state.interior)
         if state.dual is not None:
-            return state.fresh_weights is not None or self.ascent.review_due(problem, state.dual, epoch, tol)
+            return self.ascent.review_due(problem, state.dual, epoch, tol)
         assert state.pegasos is not None
         return self.pegasos.review_due(problem, state.pegasos, epoch, tol)
 
     def review(self, problem: Problem, state: AutoState, tol: float | None) -> Review:
-        """The certificate of the point reached."""
+        """The certificate of the point reached; where it is not good enough, the next solver is chosen."""
         if state.newton is not None:
-            return self._review_newton(problem, state.newton, tol)
+            return self._review_newton(problem, state, state.newton, tol)
         if state.interior is not None:
-            self._leave_interior(problem, state, state.interior)
+            return self._review_interior(problem, state, state.interior, tol)
         if state.dual is not None:
-            return self._better_weights(problem, state, self.ascent.review(problem, state.dual, tol))
+            return self._review_dual(problem, state, state.dual, tol)
         assert state.pegasos is not None
         review = self.pegasos.review(problem, state.pegasos, tol)
         state.gap = review.certificate.gap
@@ -150,59 +185,183 @@ class Auto:
         """The weights and the dual point of the solver at work."""
         if state.newton is not None:
             return state.newton.weights, self._newton.alpha_of_all(problem, state.newton)
+        if state.interior is not None:
+            return state.interior.best_weights, self._whole(state, state.interior, state.interior.best_alpha)
         if state.dual is not None:
             return self.ascent.point(problem, state.dual)
         assert state.pegasos is not None
         return self.pegasos.point(problem, state.pegasos)
 
+    # Newton's method
+
     @property
     def _newton(self) -> Newton:
         return Newton(self.ascent.dtype)
 
-    def _is_for_newton(self, problem: Problem, gap: float) -> bool:
-        """Whether Newton's method is going to need less work than dual ascent; the same for any number of threads."""
-        if self.tol is None or self.tol < _least_newton or not gap > 0.0:
-            return False
-        positive = float(np.mean(problem.sign > 0))
-        rarity = min(1.0, 0.3 + 2.0 * min(positive, 1.0 - positive))
-        epochs = rarity * (4.0 + 3.0 * gap) * max(1.0, -math.log10(self.tol)) / 3.0
-        assert isinstance(problem.rows, Rows)
-        stored = problem.rows.n_stored
-        # Rows here and there in more memory than caches hold take longer to come.
-        visit = 30.0 + 0.5 * stored / problem.rows.n_rows + 20.0 * max(0.0, math.log2(stored / _near))
-        return Newton.price(problem) < epochs * problem.rows.n_rows * visit
-
     def _newton_goal(self, newton: NewtonState) -> float:
-        """The gap at which Newton's method asks for a certificate: less after each in vain."""
+        """The gap at which Newton's method asks for a certificate: less after each one that failed."""
         assert self.tol is not None
-        return self.tol * _newton_margin * 0.5**newton.reviews
+        return max(self.tol, _LEAST_NEWTON_GAP) * _NEWTON_MARGIN * 0.5**newton.reviews
 
     def _newton_step(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
-        """A step; where it leads nowhere, dual ascent goes on from its dual point."""
         self._newton.step(problem, newton, self._newton_goal(newton))
         if newton.stalled:
-            self._newton.look_at_all(problem, newton)
-            alpha = stretched(problem, newton.alpha)
-            state.dual = self.ascent.enter(problem, alpha, state.seed)
-            state.visits_before, state.steps_before, state.newton = newton.visits, newton.visits, None
+            self._leave_newton(problem, state, newton)
 
-    def _review_newton(self, problem: Problem, newton: NewtonState, tol: float | None) -> Review:
-        """Its weights, and its dual point scaled to the best bound that it gives, where that is not reached yet."""
+    def _leave_newton(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
+        """To an interior point on the rows near the margin, or to dual ascent where that would be too much."""
+        self._newton.look_at_all(problem, newton)
+        state.visits_before = state.steps_before = newton.visits
+        state.newton = None
+        alpha = newton.alpha.astype(np.float64)
+        chosen, alpha = _near_margin(problem, alpha)
+        if math.isfinite(self.interior.price(problem, len(chosen))):
+            self._enter_interior(problem, state, chosen, newton.weights, alpha)
+        else:
+            state.dual = self._precise.enter(problem, stretched(problem, newton.alpha), state.seed)
+
+    def _review_newton(self, problem: Problem, state: AutoState, newton: NewtonState, tol: float | None) -> Review:
+        """Its weights, with its dual point moved to the bounds, or scaled to the best lower bound that it gives."""
         self._newton.look_at_all(problem, newton)
         newton.reviews += 1
-        certificate = certify(problem, newton.weights, newton.alpha)
+        weights = newton.weights
+        _, alpha = _near_margin(problem, newton.alpha)
+        certificate = certify(problem, weights, alpha)
         if tol is not None and certificate.relative_gap <= tol:
-            return Review(certificate, newton.weights, newton.alpha)
+            return Review(certificate, weights, alpha)
         alpha = stretched(problem, newton.alpha)
-        return Review(certify(problem, newton.weights, alpha), newton.weights, alpha)
+        certificate = certify(problem, weights, alpha)
+        if tol is not None and certificate.relative_gap > tol and tol < _LEAST_NEWTON_GAP:
+            self._leave_newton(problem, state, newton)
+        return Review(certificate, weights, alpha)
 
-    def _better_weights(self, problem: Problem, state: AutoState, review: Review) -> Review:
-        """The interior point's own weights, where summing the dual point up would lose too many digits."""
-        weights, state.fresh_weights = state.fresh_weights, None
-        if weights is None:
-            return review
-        certificate = certify(problem, weights, review.alpha)
-        return Review(certificate, weights, review.alpha) if certificate.gap < review.certificate.gap else review
+    # The interior point
+
+    def _enter_interior(
+        self,
+        problem: Problem,
+        state: AutoState,
+        chosen: npt.NDArray[np.uint32],
+        weights: npt.NDArray[np.float64],
+        alpha: Floats,
+    ) -> None:
+        """All rows that are not chosen stay at their dual variables; those that cost nothing need not be chosen."""
+        assert self.tol is not None
+        if state.dual is not None:
+            state.visits_before += self.ascent.visits(state.dual)
+            state.steps_before += self.ascent.steps(state.dual)
+            state.dual = None
+        chosen = chosen[problem.cost[chosen] > 0.0]
+        state.interior = self.interior.enter(problem, chosen, weights, alpha)
+        state.fixed = np.array(alpha, np.float64)
+        state.target = _INTERIOR_MARGIN * self.tol
+        state.gaps.clear()
+
+    @staticmethod
+    def _interior_is_ready(state: AutoState, interior: InteriorState) -> bool:
+        return interior.stalled or interior.relative_gap <= state.target
+
+    def _advance_interior(self, problem: Problem, state: AutoState, interior: InteriorState, visits: int) -> bool:
+        """Iterations of about so many visits; says whether its point should be looked at."""
+        n, before = max(1, len(interior.chosen)), interior.counters.iterations
+        self.interior.advance(problem, interior, max(1, visits // n), state.target)
+        done = max(1, interior.counters.iterations - before)
+        state.visits_before += done * n
+        state.steps_before += done
+        return self._interior_is_ready(state, interior)
+
+    @staticmethod
+    def _whole(state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        assert state.fixed is not None
+        whole = state.fixed.copy()
+        whole[interior.chosen] = alpha
+        return np.asarray(whole, np.float64)
+
+    def _review_interior(self, problem: Problem, state: AutoState, interior: InteriorState, tol: float | None) -> Review:
+        """The better of its dual point and the one on the bounds; then more rows, or more iterations."""
+        weights = interior.best_weights
+        alpha = self._on_bounds(problem, state, interior)
+        certificate = certify(problem, weights, alpha)
+        if tol is not None and certificate.relative_gap <= tol:
+            return Review(certificate, weights.copy(), alpha)
+        inside = self._whole(state, interior, interior.best_alpha)
+        other = certify(problem, weights, inside)
+        if other.relative_gap < certificate.relative_gap:
+            certificate, alpha = other, inside
+        review = Review(certificate, weights.copy(), alpha)
+        if tol is not None and self._interior_is_ready(state, interior):
+            if certificate.relative_gap <= tol and (interior.stalled or state.target <= 1e-3 * tol):
+                return review
+            self._go_on_inside(problem, state, interior, weights)
+        return review
+
+    def _on_bounds(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
+        """The dual point with every row on the bound that its multiplier outweighs; the others make up for that.
+
+        In the limit one of a_i and its multiplier u_i is 0. While a_i/cost_i < u_i, row i is taken for one at 0, and
+        in the same way for one at its cost.
+        """
+        cost = problem.cost[interior.chosen]
+        alpha = interior.alpha.copy()
+        alpha[interior.lower * cost > interior.alpha] = 0.0
+        at_cost = interior.upper * cost > interior.slack
+        alpha[at_cost] = cost[at_cost]
+        whole = self._whole(state, interior, alpha)
+        free = np.flatnonzero((whole > 0.0) & (whole < problem.cost)).astype(np.uint32)
+        weights, _ = dual_point(problem, whole)
+        _core.face_advance(problem.native, free, weights, whole, _products(problem, len(free)))
+        return whole
+
+    def _go_on_inside(
+        self, problem: Problem, state: AutoState, interior: InteriorState, weights: npt.NDArray[np.float64]
+    ) -> None:
+        """Take in the rows that the fixed dual variables are wrong about; without any, ask for more, or give up."""
+        assert state.fixed is not None
+        wrong = _wrong_rows(problem, state.fixed, weights, interior.chosen)
+        if len(wrong) > 0:
+            chosen = np.union1d(interior.chosen, wrong).astype(np.uint32)
+            if 2 * len(chosen) > problem.rows.n_rows:
+                chosen = np.arange(problem.rows.n_rows, dtype=np.uint32)
+            if math.isfinite(self.interior.price(problem, len(chosen))):
+                self._enter_interior(problem, state, chosen, weights, self._whole(state, interior, interior.best_alpha))
+                return
+        elif not interior.stalled and state.target > _LAST_TARGET:
+            state.target *= 0.01
+            return
+        elif len(wrong) == 0:
+            state.is_exhausted = True
+            return
+        state.interior = None
+        state.dual = self._precise.enter(problem, self._whole(state, interior, interior.best_alpha), state.seed)
+
+    # Dual ascent and Pegasos
+
+    @property
+    def _precise(self) -> DualAscent:
+        return replace(self.ascent, dtype=np.float64)
+
+    def _ascent_price(self, problem: Problem, gap: float) -> float:
+        """Nanoseconds that dual ascent is expected to take; the same for any number of threads."""
+        assert self.tol is not None
+        positive = float(np.mean(problem.sign > 0))
+        rarity = min(1.0, 0.3 + 2.0 * min(positive, 1.0 - positive))
+        epochs = rarity * (4.0 + 3.0 * gap) * max(1.0, -math.log10(max(self.tol, _LAST_TARGET))) / 3.0
+        return epochs * _epoch_price(problem)
+
+    def _review_dual(self, problem: Problem, state: AutoState, dual: Climbing, tol: float | None) -> Review:
+        """Where the estimate was wrong in single precision, dual ascent goes on in double."""
+        has_claimed = tol is not None and self.ascent.estimate(problem, dual) <= tol
+        review = self.ascent.review(problem, dual, tol)
+        if has_claimed and state.pegasos is None and not review.certificate.relative_gap <= tol:
+            self._go_on_in_double(problem, state, dual)
+        return review
+
+    def _go_on_in_double(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
+        if dual.alpha.dtype == np.float64:
+            return
+        state.visits_before += self.ascent.visits(dual)
+        state.steps_before += self.ascent.steps(dual)
+        state.dual = self._precise.enter(problem, dual.alpha, dual.random)
 
     def _advance_one(self, problem: Problem, state: AutoState, visits: int) -> None:
         if state.dual is not None:
@@ -227,64 +386,80 @@ class Auto:
             state.next_choice = 2 * round(epochs)
             state.dual = None
 
-    def _consider_interior(self, problem: Problem, state: AutoState) -> None:
-        """Change over when that is less work than what dual ascent is going to need."""
+    def _consider(self, problem: Problem, state: AutoState) -> None:
+        """At the end of an epoch of dual ascent: change over where that is less work than the epochs to come."""
         assert state.dual is not None
         estimate = self.ascent.estimate(problem, state.dual)
         if self.tol is None or not estimate > self.tol:
             return
         state.gaps.append(estimate)
-        all_rows, price = self._price(problem, state.dual)
-        if len(state.gaps) >= _patience and price < _cheap:
-            worth = True
-        else:
-            done = len(state.gaps) * _work_of_an_epoch(problem)
-            to_go = _epochs_to_go(state.gaps, self.tol) * _work_of_an_epoch(problem)
-            worth = done > 0.5 * price and to_go > 2.0 * price  # shrinking makes the rest shorter than it looks
-        if worth:
-            chosen = self.ascent.rows(problem, state.dual, all_rows=all_rows)
+        to_go = _epochs_to_go(state.gaps, self.tol)
+        epoch = _epoch_price(problem)
+        all_rows, price = self._interior_price(problem, state.dual)
+        is_worth = len(state.gaps) * epoch > 0.5 * price and to_go * epoch > 2.0 * price
+        if is_worth or (len(state.gaps) >= _PATIENCE and price < _CHEAP):
             weights, alpha = self.ascent.point(problem, state.dual)
-            state.interior = self.interior.enter(problem, alpha, weights, chosen)
-            state.gaps.clear()
+            chosen = self.ascent.rows(problem, state.dual, all_rows=all_rows)
+            self._enter_interior(problem, state, chosen, weights, alpha)
+        elif price > _FACE_PRICE * epoch and to_go > _FACE_EPOCHS and len(state.gaps) >= (4 if state.faces == 0 else 2):
+            self._move_on_face(problem, state, state.dual)
 
-    def _price(self, problem: Problem, dual: Climbing) -> tuple[bool, float]:
+    def _interior_price(self, problem: Problem, dual: Climbing) -> tuple[bool, float]:
         """Whether to take all rows, where that is cheap: shrinking may err; and the price of an interior point."""
-        price_of_all = self.interior.price(problem.rows.n_rows, problem.rows.n_features)
-        price = self.interior.price(dual.n_left or problem.rows.n_rows, problem.rows.n_features)
-        all_rows = price_of_all < max(_cheap, 2.0 * price)
-        return all_rows, price_of_all if all_rows else price
+        of_all = self.interior.price(problem, problem.rows.n_rows)
+        of_left = self.interior.price(problem, dual.n_left or problem.rows.n_rows)
+        all_rows = of_all < max(_CHEAP, 2.0 * of_left)
+        return all_rows, of_all if all_rows else of_left
 
-    def _step_inside(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
-        assert state.dual is not None
-        assert self.tol is not None
-        self.interior.step(problem, interior)
-        state.visits_before += len(interior.alpha)
-        state.steps_before += 1
-        gap = self.interior.gap(problem, interior)
-        lower = self.ascent.dual(problem, state.dual)
-        if interior.stalled or gap <= max(0.2 * self.tol, 1e-10) * (lower + gap):
-            self._leave_interior(problem, state, interior)
-            # Its iterations count as whole epochs, so that its point is looked at before dual ascent moves on.
-            state.visits_before += -self.visits(state) % problem.rows.n_rows
-
-    def _leave_interior(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
-        """Dual ascent goes on from the interior point's place, if that is better than its own."""
-        assert state.dual is not None
-        alpha = state.dual.alpha.copy()
-        alpha[interior.chosen] = interior.alpha
-        moved = self.ascent.enter(problem, alpha, state.dual.random)
-        if self.ascent.dual(problem, moved) > self.ascent.dual(problem, state.dual):
-            state.visits_before += self.ascent.visits(state.dual)
-            state.steps_before += self.ascent.steps(state.dual)
-            state.dual = moved
-        state.interior = None
-        state.fresh_weights = interior.others + interior.weights
+    def _move_on_face(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
+        """Conjugate gradients over the rows between their bounds; dual ascent goes on from there in double."""
+        alpha = problem.within_bounds(dual.alpha).astype(np.float64)
+        free = np.flatnonzero((alpha > 0.0) & (alpha < problem.cost)).astype(np.uint32)
+        if len(free) > problem.rows.n_features:  # more rows than the weights can satisfy at once
+            return
+        weights, _ = dual_point(problem, alpha)
+        products, _, _ = _core.face_advance(problem.native, free, weights, alpha, _products(problem, len(free)))
+        state.visits_before += self.ascent.visits(dual) + 2 * products * len(free)
+        state.steps_before += self.ascent.steps(dual) + products
+        state.dual = self._precise.enter(problem, alpha, dual.random)
+        state.faces += 1
+        state.gaps.clear()
 
 
-def _work_of_an_epoch(problem: Problem) -> float:
-    """In multiply-adds, of dual ascent; a visit has a price of its own."""
+def _near_margin(problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
+    """The rows whose dual variables are well between their bounds, and the dual point with the others at them."""
+    cost = problem.cost
+    share = np.array(alpha, np.float64)
+    at_zero, at_cost = share <= _AT_BOUND * cost, share >= (1.0 - _AT_BOUND) * cost
+    share[at_zero] = 0.0
+    share[at_cost] = cost[at_cost]
+    return np.flatnonzero(~(at_zero | at_cost)).astype(np.uint32), share
+
+
+def _wrong_rows(
+    problem: Problem, alpha: Floats, weights: npt.NDArray[np.float64], chosen: npt.NDArray[np.uint32]
+) -> npt.NDArray[np.uint32]:
+    """The rows, not chosen, whose dual variables these weights contradict, and those that are nearly so."""
+    r = 1.0 - problem.sign * (problem.rows.scores_of(weights) + problem.offset)
+    beyond = np.where(alpha <= 0.0, r, np.where(alpha >= problem.cost, -r, np.inf))
+    beyond[chosen] = -np.inf
+    beyond[problem.cost <= 0.0] = -np.inf
+    worst = float(np.max(beyond, where=np.isfinite(beyond), initial=0.0))
+    return np.flatnonzero(beyond > -worst).astype(np.uint32) if (beyond > 0.0).any() else np.empty(0, np.uint32)
+
+
+def _products(problem: Problem, n_rows: int) -> int:
+    """How many products with so many rows a call of the conjugate gradients may take."""
     assert isinstance(problem.rows, Rows)
-    return 2.0 * problem.rows.n_stored + 50.0 * problem.rows.n_rows
+    stored = problem.rows.n_stored / problem.rows.n_rows
+    return int(np.clip(_FACE_WORK / (2.0 * max(n_rows, 1) * (stored + 10.0)), 10, _MOST_PRODUCTS))
+
+
+def _epoch_price(problem: Problem) -> float:
+    """Nanoseconds of an epoch of dual ascent; rows scattered over more memory than caches hold take longer to come."""
+    assert isinstance(problem.rows, Rows)
+    n, stored = problem.rows.n_rows, problem.rows.n_stored
+    return n * (30.0 + 0.5 * stored / n + 20.0 * max(0.0, math.log2(stored / _CACHED)))
 
 
 def _epochs_to_go(gaps: list[float], tol: float) -> float:

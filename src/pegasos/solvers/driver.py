@@ -157,11 +157,12 @@ class _Run:
         return dual_point(self.problem, alpha)[1] > self.largest_hard_optimum()
 
     def advance_to(self, visits: int) -> Status | None:
-        """Chunks of about 0.05 s, so that budgets and interrupts are kept."""
+        """Chunks of about 0.05 s, so that budgets and interrupts are kept; a solver that returns early is looked at."""
         while (done := self.solver.visits(self.state)) < visits:
             self.watcher.on_chunk(self.state)
             before = perf_counter()
-            self.solver.advance_to(self.problem, self.state, min(visits, done + self.chunk))
+            goal = min(visits, done + self.chunk)
+            self.solver.advance_to(self.problem, self.state, goal)
             now = perf_counter()
             done = self.solver.visits(self.state) - done
             self.chunk = max(1, int(done * _chunk_seconds / max(now - before, 1e-6)))
@@ -169,6 +170,8 @@ class _Run:
                 return Status.TIME
             if self.watcher.interrupted():
                 return Status.INTERRUPTED
+            if self.solver.visits(self.state) < goal:
+                break
         return None
 
     def review(self) -> Status | None:

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "chosen.inl"
+#include "face.h"
+
+namespace pegasos::PEGASOS_ISA {
+
+template <class R>
+struct Face {
+  using Doubles = std::vector<double>;
+
+  static constexpr double little = 1e-3;  // of the whole gain: a product that adds less is the last
+  static constexpr int most_halvings = 12;
+
+  const Problem& problem;
+  ChosenRows<R> z;
+  double* weights;  // n_features + 1
+  double* alpha;    // of all rows
+  const double mu = problem.lam * problem.total;
+  const std::size_t n = std::size_t(z.n), side = std::size_t(z.side);
+
+  static double inner(const Doubles& a, const Doubles& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+
+  FaceMove advance(Index most_products) {
+    Doubles r(n), x(n, 0.0);
+    z.scores(weights, r.data());
+    for (std::size_t k = 0; k < n; ++k) {
+      const Index i = z.chosen.rows[k];
+      r[k] = 1.0 - double(problem.sign[i]) * at(problem.offset, i) - r[k];
+    }
+    FaceMove move;
+    move.products = climb(r, x, most_products);
+    return project(r, x, move);
+  }
+
+  // x, the maximum of the quadratic up to what is worth its price; returns the products that it took.
+  Index climb(const Doubles& r, Doubles& x, Index most_products) {
+    Doubles left = r, eased(n), along(n), scale(n), image(n), vector(side);
+    for (std::size_t k = 0; k < n; ++k) {
+      const double square = z.rows.squared_norm(z.chosen.rows[k]);
+      scale[k] = square > 0.0 ? mu / square : 0.0;
+      along[k] = scale[k] * left[k];
+    }
+    double size = inner(left, along), gained = 0.0;
+    Index products = 0;
+    while (products < most_products && size > 0.0) {
+      z.sum(along.data(), vector.data());
+      const double curvature = inner(vector, vector) / mu;
+      ++products;
+      if (!(curvature > 0.0)) break;
+      const double length = size / curvature, gain = 0.5 * length * size;
+      z.scores(vector.data(), image.data());
+      for (std::size_t k = 0; k < n; ++k) {
+        x[k] += length * along[k];
+        left[k] -= length * image[k] / mu;
+        eased[k] = scale[k] * left[k];
+      }
+      gained += gain;
+      const double next = inner(left, eased);
+      if (gain < little * gained || !(next > 0.0)) break;
+      for (std::size_t k = 0; k < n; ++k) along[k] = eased[k] + next / size * along[k];
+      size = next;
+    }
+    return products;
+  }
+
+  FaceMove project(const Doubles& r, const Doubles& x, FaceMove move) {
+    Doubles change(n), vector(side);
+    double step = 1.0;
+    for (int k = 0; k < most_halvings; ++k, step *= 0.5) {
+      for (std::size_t l = 0; l < n; ++l) {
+        const Index i = z.chosen.rows[l];
+        change[l] = std::clamp(alpha[i] + step * x[l], 0.0, at(problem.cost, i)) - alpha[i];
+      }
+      z.sum(change.data(), vector.data());
+      ++move.products;
+      const double gain = inner(r, change) - 0.5 * inner(vector, vector) / mu;
+      if (!(gain > 0.0)) continue;
+      for (std::size_t l = 0; l < n; ++l) {
+        const Index i = z.chosen.rows[l];
+        move.linear += change[l] * (1.0 - double(problem.sign[i]) * at(problem.offset, i));
+        alpha[i] = std::clamp(alpha[i] + step * x[l], 0.0, at(problem.cost, i));
+      }
+      for (std::size_t j = 0; j < side; ++j) weights[j] += vector[j] / mu;
+      move.gain = gain;
+      return move;
+    }
+    return move;
+  }
+};
+
+inline FaceMove face_advance(const Problem& problem, const Chosen& chosen, const Parallel& parallel, double* weights,
+                             double* alpha, Index most_products) {
+  return visit(problem.rows, [&]<class R>(const R& rows) {
+    return Face<R>{problem, {problem, rows, chosen, parallel}, weights, alpha}.advance(most_products);
+  });
+}
+
+}  // namespace pegasos::PEGASOS_ISA
