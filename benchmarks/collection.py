@@ -5,7 +5,7 @@ scikit-learn's bundled data sets and a few generated families are always there; 
 against the others.
 
 "scaled" units: dense columns standardized, sparse rows divided by their length. "raw" units: the data as they come; where
-the columns all have about the same size, they are multiplied by powers of ten from 1e-3 to 1e3.
+the columns of a table all have about the same size, they are multiplied by powers of ten from 1e-3 to 1e3.
 """
 
 import os
@@ -20,6 +20,7 @@ from sklearn.preprocessing import normalize, scale
 
 MOST_ROWS = 20_000
 UNITS = ("scaled", "raw")
+_WIDE = 2000  # columns from which a sparse matrix is text: counts of words, whose unit is given
 _RAW_SPREAD = 100.0  # ratio of the largest to the smallest column from which raw data need no help
 
 
@@ -57,6 +58,8 @@ def _scaled(X):
 
 
 def _raw(X):
+    if sp.issparse(X) and X.shape[1] > _WIDE:
+        return X
     squares = X.multiply(X) if sp.issparse(X) else np.square(X)
     sizes = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
     sizes = sizes[sizes > 0.0]

@@ -74,9 +74,12 @@ static std::tuple<Index, double, double> face_advance(const OwnedProblem& owned,
 }
 
 static bool factor(Matrix matrix) {
-  require_side(matrix, Index(matrix.shape(0)));
+  const Index side = Index(matrix.shape(0));
+  require_side(matrix, side);
+  std::vector<double> room(std::size_t(loops().factor_room(side)));
+  const Parallel alone{1, {}};
   nb::gil_scoped_release release;
-  return loops().factor(matrix.data(), Index(matrix.shape(0)));
+  return loops().factor(matrix.data(), side, room.data(), alone);
 }
 
 static void solve(Matrix matrix, Vector vector) {
@@ -110,7 +113,8 @@ void bind_interior_point(nb::module_& m) {
         "Conjugate gradients over the chosen rows, projected on their bounds; returns the products with the rows, the "
         "gain of the dual times total, and the change of sum_i alpha_i (1 - sign_i offset_i).");
   m.def("factor", factor, nb::arg("matrix"),
-        "Cholesky in place, of a lower triangle; False when not positive definite.");
+        "Cholesky in place, of a lower triangle. Says whether the matrix is positive definite beyond rounding; a pivot "
+        "that is not is replaced by a huge one.");
   m.def("solve", solve, nb::arg("matrix"), nb::arg("vector"), "Solves in place, with the factor.");
 }
 

@@ -259,19 +259,61 @@ def joint_losses(problem: JointProblem, weights: Annotated[NDArray[numpy.float64
     The sum of the costs times the losses of all rows, and the least margin of those that cost anything.
     """
 
-def chosen_scores(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Writes sign_i <w, x_i> of the chosen rows."""
+class InteriorCounters:
+    def __init__(self) -> None: ...
 
-def chosen_sum(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Writes the sum of values_i sign_i x_i over the chosen rows."""
+    @property
+    def iterations(self) -> int: ...
 
-def gram(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-    """
-    Writes the lower triangle of the sum of scale_i x_i x_i' over the chosen rows.
-    """
+    @iterations.setter
+    def iterations(self, arg: int, /) -> None: ...
+
+    @property
+    def primal(self) -> float: ...
+
+    @primal.setter
+    def primal(self, arg: float, /) -> None: ...
+
+    @property
+    def dual(self) -> float: ...
+
+    @dual.setter
+    def dual(self, arg: float, /) -> None: ...
+
+    @property
+    def step(self) -> float: ...
+
+    @step.setter
+    def step(self, arg: float, /) -> None: ...
+
+    @property
+    def complement(self) -> float: ...
+
+    @complement.setter
+    def complement(self, arg: float, /) -> None: ...
+
+    @property
+    def stalled(self) -> bool: ...
+
+    @stalled.setter
+    def stalled(self, arg: bool, /) -> None: ...
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
 
 def outer(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Writes the lower triangle of the matrix of sign_i sign_j <x_i, x_j>."""
+
+def interior_advance(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], counters: InteriorCounters, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], fixed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], slack: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], lower: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], upper: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], best_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], best_alpha: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], outer: object | None, n_iterations: int, target: float, constant: float) -> None:
+    """
+    Iterates until the gap of the chosen rows' problem is at most target of its primal, or n_iterations are done.
+    """
+
+def face_advance(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], most_products: int) -> tuple[int, float, float]:
+    """
+    Conjugate gradients over the chosen rows, projected on their bounds; returns the products with the rows, the gain of the dual times total, and the change of sum_i alpha_i (1 - sign_i offset_i).
+    """
 
 def factor(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> bool:
     """

@@ -46,7 +46,8 @@ struct Loops {
                            double target, double constant);
   FaceMove (*face_advance)(const Problem&, const Chosen&, const Parallel&, double* weights, double* alpha,
                            Index most_products);
-  bool (*factor)(double* matrix, Index side);
+  Index (*factor_room)(Index side);
+  bool (*factor)(double* matrix, Index side, double* room, const Parallel&);
   void (*solve)(const double* matrix, Index side, double* vector);
   void (*subsequences)(const SequencePairs&, const SubsequenceSettings&, double* room, double* out);
   void (*alignments)(const SequencePairs&, const AlignmentSettings&, double* room, double* out);

@@ -148,10 +148,11 @@ struct Cholesky {
     }
     if (i >= end) return;
     const double pivot = row[i] - simd::dot(row + begin, row + begin, i - begin, 0.0);
-    row[i] = pivot > lost * diagonal[i] ? std::sqrt(pivot) : huge;
+    row[i] = pivot > lost * diagonal[i] ? std::sqrt(pivot) : huge;  // not a number: huge as well
   }
 
-  void factor(const Parallel& parallel) const {
+  // Says whether the matrix is positive definite, beyond rounding; the factor is usable in any case.
+  bool factor(const Parallel& parallel) const {
     for (Index i = 0; i < side; ++i) diagonal[i] = matrix[i * side + i];
     for (Index begin = 0; begin < side; begin += block) {
       const Index end = begin + block < side ? begin + block : side;
@@ -167,22 +168,16 @@ struct Cholesky {
         }
       });
     }
+    bool definite = true;
+    for (Index i = 0; i < side; ++i) definite &= matrix[i * side + i] < huge;
+    return definite;
   }
 };
 
-// Replaces the lower triangle by its Cholesky factor; false when the matrix is not positive definite.
-inline bool factor(double* matrix, Index side) {
-  for (Index i = 0; i < side; ++i) {
-    double* row = matrix + i * side;
-    for (Index j = 0; j < i; ++j) {
-      const double* other = matrix + j * side;
-      row[j] = (row[j] - simd::dot(row, other, j, 0.0)) / other[j];
-    }
-    const double pivot = row[i] - simd::dot(row, row, i, 0.0);
-    if (!(pivot > 0.0)) return false;
-    row[i] = std::sqrt(pivot);
-  }
-  return true;
+inline Index factor_room(Index side) { return Cholesky::room(side); }
+
+inline bool factor(double* matrix, Index side, double* room, const Parallel& parallel) {
+  return Cholesky{matrix, side, room, room + side}.factor(parallel);
 }
 
 // vector <- (L L')^-1 vector

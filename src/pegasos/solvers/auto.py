@@ -38,12 +38,15 @@ _NEWTON_MARGIN = 0.8  # of the gap asked for is what it should reach by its own 
 _INTERIOR_MARGIN = 0.3  # the same for an interior point
 _CACHED = float(1 << 24)  # values that fit into caches
 _AT_BOUND = 1e-3  # of the cost: a smoothed dual variable this close to a bound belongs there
-_PATIENCE = 100  # epochs of dual ascent after which a cheap interior point is always worth it
-_CHEAP = 5e7  # nanoseconds
 _FACE_EPOCHS = 8  # epochs to go from which conjugate gradients are tried
 _FACE_PRICE = 100  # epochs that an interior point must be worth before they are
 _FACE_WORK = 3e7  # multiplications that one call may take
 _MOST_PRODUCTS = 300
+_FAR = 1.0  # from the margin, on the right side: such a row need not stay with an interior point
+_FEW_ROUNDS = 3  # after which an interior point takes all rows, where it can
+_LONG_LOOK = 1000  # epochs
+_FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
+_AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
 _LAST_TARGET = 1e-15  # relative gap below which an interior point is not asked to go
 
 
@@ -64,6 +67,7 @@ class AutoState:
     gaps: list[float] = field(default_factory=list)  # estimates at the epochs of this stretch of dual ascent
     fixed: Floats | None = None  # the dual point around an interior point's rows
     target: float = 0.0  # relative gap that the interior point goes for
+    rounds: int = 0  # in which an interior point took in further rows
     faces: int = 0  # moves by conjugate gradients
     is_exhausted: bool = False  # an interior point on all rows has ended
 
@@ -88,11 +92,10 @@ class Auto:
         if self.tol is not None and gap > 0.0:
             ascent, newton = self._ascent_price(problem, gap), Newton.price(problem)
             interior = self.interior.price(problem, problem.rows.n_rows)
-            if interior < min(ascent, newton):
+            if interior < min(ascent, newton, _AFFORDABLE):
                 state = AutoState(seed)
-                everyone = np.arange(problem.rows.n_rows, dtype=np.uint32)
                 zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
-                self._enter_interior(problem, state, everyone, *zero)
+                self._enter_interior(problem, state, _all_rows(problem), *zero)
                 return state
             if newton < ascent:
                 return AutoState(seed, newton=self._newton.start(problem))
@@ -152,7 +155,7 @@ class Auto:
             return state.newton.visits + 1
         end_of_epoch = (self.visits(state) // n + 1) * n
         if state.interior is not None:
-            return end_of_epoch + _PATIENCE * n  # it returns when its own account says so
+            return end_of_epoch + _LONG_LOOK * n  # it returns when its own account says so
         if state.dual is None or state.pegasos is not None:
             return end_of_epoch
         return min(end_of_epoch, state.visits_before + self.ascent.next_look(problem, state.dual))
@@ -213,19 +216,19 @@ class Auto:
         self._newton.look_at_all(problem, newton)
         state.visits_before = state.steps_before = newton.visits
         state.newton = None
-        alpha = newton.alpha.astype(np.float64)
-        chosen, alpha = _near_margin(problem, alpha)
-        if math.isfinite(self.interior.price(problem, len(chosen))):
-            self._enter_interior(problem, state, chosen, newton.weights, alpha)
+        if newton.stalled:
+            self._enter_from_far(problem, state, newton.weights, stretched(problem, newton.alpha))
         else:
-            state.dual = self._precise.enter(problem, stretched(problem, newton.alpha), state.seed)
+            alpha = _at_bounds(problem, newton.alpha)
+            near = np.flatnonzero((alpha > 0.0) & (alpha < problem.cost)).astype(np.uint32)
+            self._enter_interior(problem, state, near, newton.weights, alpha)
 
     def _review_newton(self, problem: Problem, state: AutoState, newton: NewtonState, tol: float | None) -> Review:
         """Its weights, with its dual point moved to the bounds, or scaled to the best lower bound that it gives."""
         self._newton.look_at_all(problem, newton)
         newton.reviews += 1
         weights = newton.weights
-        _, alpha = _near_margin(problem, newton.alpha)
+        alpha = _at_bounds(problem, newton.alpha)
         certificate = certify(problem, weights, alpha)
         if tol is not None and certificate.relative_gap <= tol:
             return Review(certificate, weights, alpha)
@@ -245,17 +248,27 @@ class Auto:
         weights: npt.NDArray[np.float64],
         alpha: Floats,
     ) -> None:
-        """All rows that are not chosen stay at their dual variables; those that cost nothing need not be chosen."""
+        """Begin at these weights; the rows that are not chosen stay at these dual variables."""
         assert self.tol is not None
         if state.dual is not None:
             state.visits_before += self.ascent.visits(state.dual)
             state.steps_before += self.ascent.steps(state.dual)
             state.dual = None
-        chosen = chosen[problem.cost[chosen] > 0.0]
-        state.interior = self.interior.enter(problem, chosen, weights, alpha)
         state.fixed = np.array(alpha, np.float64)
+        state.interior = self.interior.enter(problem, chosen, weights, state.fixed)
         state.target = _INTERIOR_MARGIN * self.tol
         state.gaps.clear()
+
+    def _enter_from_far(
+        self, problem: Problem, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats
+    ) -> None:
+        """An interior point on all rows; where that is too much and few have a part in this point, on those first."""
+        everyone = _all_rows(problem)
+        has_part = np.flatnonzero((alpha > _AT_BOUND * problem.cost) & (problem.cost > 0.0)).astype(np.uint32)
+        if 4 * len(has_part) > len(everyone) or self.interior.price(problem, len(everyone)) < _AFFORDABLE:
+            self._enter_interior(problem, state, everyone, weights, alpha)
+        else:
+            self._enter_interior(problem, state, has_part, weights, np.zeros(problem.alpha_shape))
 
     @staticmethod
     def _interior_is_ready(state: AutoState, interior: InteriorState) -> bool:
@@ -292,7 +305,7 @@ class Auto:
         if tol is not None and self._interior_is_ready(state, interior):
             if certificate.relative_gap <= tol and (interior.stalled or state.target <= 1e-3 * tol):
                 return review
-            self._go_on_inside(problem, state, interior, weights)
+            self._go_on_inside(problem, state, interior)
         return review
 
     def _on_bounds(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
@@ -312,27 +325,27 @@ class Auto:
         _core.face_advance(problem.native, free, weights, whole, _products(problem, len(free)))
         return whole
 
-    def _go_on_inside(
-        self, problem: Problem, state: AutoState, interior: InteriorState, weights: npt.NDArray[np.float64]
-    ) -> None:
-        """Take in the rows that the fixed dual variables are wrong about; without any, ask for more, or give up."""
+    def _go_on_inside(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
+        """Take in the rows that the fixed dual variables are wrong about; with all there, ask for more, or give up."""
         assert state.fixed is not None
-        wrong = _wrong_rows(problem, state.fixed, weights, interior.chosen)
-        if len(wrong) > 0:
-            chosen = np.union1d(interior.chosen, wrong).astype(np.uint32)
-            if 2 * len(chosen) > problem.rows.n_rows:
-                chosen = np.arange(problem.rows.n_rows, dtype=np.uint32)
-            if math.isfinite(self.interior.price(problem, len(chosen))):
-                self._enter_interior(problem, state, chosen, weights, self._whole(state, interior, interior.best_alpha))
-                return
-        elif not interior.stalled and state.target > _LAST_TARGET:
+        everyone = _all_rows(problem)
+        if len(interior.chosen) == len(everyone):
+            state.is_exhausted = interior.stalled or state.target <= _LAST_TARGET
             state.target *= 0.01
             return
-        elif len(wrong) == 0:
-            state.is_exhausted = True
-            return
-        state.interior = None
-        state.dual = self._precise.enter(problem, self._whole(state, interior, interior.best_alpha), state.seed)
+        alpha, weights = self._whole(state, interior, interior.best_alpha), interior.best_weights
+        r = 1.0 - problem.sign * (problem.rows.scores_of(weights) + problem.offset)
+        wrong = problem.cost * np.maximum(r, 0.0) - alpha * r
+        wrong[interior.chosen] = 0.0
+        taken_in = _heaviest(problem, wrong, max(len(interior.chosen), _FIRST_BLOCK))
+        is_far = (interior.lower > _FAR) & (interior.alpha < _AT_BOUND * problem.cost[interior.chosen])
+        alpha[interior.chosen[is_far]] = 0.0
+        chosen = np.union1d(interior.chosen[~is_far], taken_in).astype(np.uint32)
+        state.rounds += 1
+        is_slow = state.rounds >= _FEW_ROUNDS and self.interior.price(problem, len(everyone)) < _AFFORDABLE
+        if is_slow or len(taken_in) == 0 or 2 * len(chosen) > len(everyone):
+            chosen = everyone
+        self._enter_interior(problem, state, chosen, weights, alpha)
 
     # Dual ascent and Pegasos
 
@@ -394,22 +407,12 @@ class Auto:
             return
         state.gaps.append(estimate)
         to_go = _epochs_to_go(state.gaps, self.tol)
-        epoch = _epoch_price(problem)
-        all_rows, price = self._interior_price(problem, state.dual)
-        is_worth = len(state.gaps) * epoch > 0.5 * price and to_go * epoch > 2.0 * price
-        if is_worth or (len(state.gaps) >= _PATIENCE and price < _CHEAP):
-            weights, alpha = self.ascent.point(problem, state.dual)
-            chosen = self.ascent.rows(problem, state.dual, all_rows=all_rows)
-            self._enter_interior(problem, state, chosen, weights, alpha)
+        epoch, spent = _epoch_price(problem), self.visits(state) / problem.rows.n_rows
+        price = self.interior.price(problem, problem.rows.n_rows)
+        if spent * epoch > 0.5 * min(price, _AFFORDABLE) and to_go * epoch > 2.0 * min(price, 5.0 * _AFFORDABLE):
+            self._enter_from_far(problem, state, *self.ascent.point(problem, state.dual))
         elif price > _FACE_PRICE * epoch and to_go > _FACE_EPOCHS and len(state.gaps) >= (4 if state.faces == 0 else 2):
             self._move_on_face(problem, state, state.dual)
-
-    def _interior_price(self, problem: Problem, dual: Climbing) -> tuple[bool, float]:
-        """Whether to take all rows, where that is cheap: shrinking may err; and the price of an interior point."""
-        of_all = self.interior.price(problem, problem.rows.n_rows)
-        of_left = self.interior.price(problem, dual.n_left or problem.rows.n_rows)
-        all_rows = of_all < max(_CHEAP, 2.0 * of_left)
-        return all_rows, of_all if all_rows else of_left
 
     def _move_on_face(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
         """Conjugate gradients over the rows between their bounds; dual ascent goes on from there in double."""
@@ -426,26 +429,26 @@ class Auto:
         state.gaps.clear()
 
 
-def _near_margin(problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
-    """The rows whose dual variables are well between their bounds, and the dual point with the others at them."""
+def _at_bounds(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
+    """The dual point with what is next to a bound moved there."""
     cost = problem.cost
-    share = np.array(alpha, np.float64)
-    at_zero, at_cost = share <= _AT_BOUND * cost, share >= (1.0 - _AT_BOUND) * cost
-    share[at_zero] = 0.0
-    share[at_cost] = cost[at_cost]
-    return np.flatnonzero(~(at_zero | at_cost)).astype(np.uint32), share
+    moved = np.array(alpha, np.float64)
+    at_cost = moved >= (1.0 - _AT_BOUND) * cost
+    moved[moved <= _AT_BOUND * cost] = 0.0
+    moved[at_cost] = cost[at_cost]
+    return moved
 
 
-def _wrong_rows(
-    problem: Problem, alpha: Floats, weights: npt.NDArray[np.float64], chosen: npt.NDArray[np.uint32]
-) -> npt.NDArray[np.uint32]:
-    """The rows, not chosen, whose dual variables these weights contradict, and those that are nearly so."""
-    r = 1.0 - problem.sign * (problem.rows.scores_of(weights) + problem.offset)
-    beyond = np.where(alpha <= 0.0, r, np.where(alpha >= problem.cost, -r, np.inf))
-    beyond[chosen] = -np.inf
-    beyond[problem.cost <= 0.0] = -np.inf
-    worst = float(np.max(beyond, where=np.isfinite(beyond), initial=0.0))
-    return np.flatnonzero(beyond > -worst).astype(np.uint32) if (beyond > 0.0).any() else np.empty(0, np.uint32)
+def _all_rows(problem: Problem) -> npt.NDArray[np.uint32]:
+    """The rows that cost anything."""
+    return np.flatnonzero(problem.cost > 0.0).astype(np.uint32)
+
+
+def _heaviest(problem: Problem, weight: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.uint32]:
+    """The rows of the largest weight, without those that cost nothing."""
+    weight = np.where(problem.cost > 0.0, weight, -np.inf)
+    chosen = np.argpartition(-weight, most)[:most] if most < len(weight) else np.arange(len(weight))
+    return np.sort(chosen[weight[chosen] > 0.0]).astype(np.uint32)
 
 
 def _products(problem: Problem, n_rows: int) -> int:

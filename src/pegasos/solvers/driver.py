@@ -43,6 +43,10 @@ class Review(NamedTuple):
     alpha: Floats
     intercept: float = 0.0  # beside the one that the weights speak of
 
+    def is_better_than(self, other: Review) -> bool:
+        """Whether this one proves more."""
+        return self.certificate.relative_gap < other.certificate.relative_gap
+
 
 class Solver(Protocol):
     """What a solver can do. ``State`` is its own business, and so is which kind of problem it takes."""
@@ -184,8 +188,11 @@ class _Run:
         if not review.certificate.is_finite:
             self.last = self.zero()
             return Status.OVERFLOW
-        self.last, self.reviewed_at = review, self.solver.visits(self.state)
+        self.reviewed_at = self.solver.visits(self.state)
         self.record(review.certificate)
+        # A change of the method may lead through worse points than the last one.
+        if self.last is None or self.stop.tol is None or not self.last.is_better_than(review):
+            self.last = review
         if self.stop.is_hard and review.certificate.dual > self.largest_hard_optimum():
             return Status.INSEPARABLE
         gap = review.certificate.relative_gap

@@ -20,7 +20,7 @@ Vector = npt.NDArray[np.float64]
 _ITERATIONS = 20  # of a usual solution
 _NANOSECONDS = 0.06  # per multiplication of a dense matrix product
 _ROW_PASSES = 12  # over the rows, in an iteration
-_MOST_ENTRIES = 1 << 24  # of a matrix: 128 MB
+_LONGEST_SIDE = 4096  # of a matrix: 128 MB, and a second for its factor
 _LEAST_WIDTH = 1e-8  # of the first multipliers, where the residuals are all next to nothing
 
 
@@ -62,7 +62,7 @@ class InteriorPoint:
         rows = problem.rows
         assert isinstance(rows, Rows)
         side = min(n_chosen, rows.n_features + 1)
-        if side * side > _MOST_ENTRIES:
+        if side > _LONGEST_SIDE:
             return np.inf
         stored = rows.n_stored / max(rows.n_rows, 1)
         if n_chosen <= rows.n_features:

@@ -190,15 +190,15 @@ class Newton:
         state.take_stock(rows, *found)
 
     def _direction(self, rows: Problem, state: NewtonState, gradient: Vector) -> Vector:
-        """Where the quadratic that touches the smoothed objective has its minimum; nan where rounding hides it."""
-        if len(gradient) <= _direct or state.factor is None:
-            state.factor = self._factor(rows, state)
-        move = _solve(state.factor, -gradient)
-        return move if len(gradient) <= _direct else self._improved(rows, state, gradient, move)
+        """Where the quadratic that touches the smoothed objective has its minimum."""
+        factor = state.factor
+        if len(gradient) <= _direct or factor is None:
+            state.factor = factor = self._factor(rows, state)
+        move = _solve(factor, -gradient)
+        return move if len(gradient) <= _direct else self._improved(rows, state, factor, gradient, move)
 
-    def _improved(self, rows: Problem, state: NewtonState, gradient: Vector, eased: Vector) -> Vector:
+    def _improved(self, rows: Problem, state: NewtonState, factor: Vector, gradient: Vector, eased: Vector) -> Vector:
         """Conjugate gradients: the factor is of another point, or of some of the rows."""
-        assert state.factor is not None
         move, left, along = np.zeros_like(gradient), -gradient, eased
         square = first = inner(left, eased)
         if not first > 0.0:
@@ -210,7 +210,7 @@ class Newton:
             length = square / inner(along, bent)
             move += length * along
             left -= length * bent
-            eased = _solve(state.factor, left)
+            eased = _solve(factor, left)
             before, square = square, inner(left, eased)
             if not square > 0.01 * first:
                 break
@@ -225,15 +225,16 @@ class Newton:
         _core.bend(rows.native, state.residual, state.width * state.softness, vector.astype(self.dtype), out)
         return out / rows.total + rows.lam * vector
 
-    def _factor(self, rows: Problem, state: NewtonState) -> Vector | None:
-        """The second derivatives, all or as some of the rows tell them; None where they are not definite."""
+    def _factor(self, rows: Problem, state: NewtonState) -> Vector:
+        """A factor of the second derivatives, of all rows or estimated from some of them."""
         side = len(state.weights)
         matrix = np.zeros((side, side))
         every = 1 if side <= _direct else max(1, state.curved // (10 * side))
         _core.curvature(rows.native, state.residual, state.width * state.softness, every, matrix)
         matrix /= rows.total
         matrix[np.diag_indices_from(matrix)] += rows.lam
-        return matrix if _core.factor(matrix) else None
+        _core.factor(matrix)
+        return matrix
 
     def _length(self, rows: Problem, state: NewtonState, move: Vector, slope: float) -> float:
         """How far to go to about the minimum along the line, at most 1."""
@@ -275,10 +276,7 @@ def _sample(problem: Problem, stride: int) -> Problem:
     )
 
 
-def _solve(factor: Vector | None, vector: Vector) -> Vector:
-    """The solution with a factor; nan without one."""
-    if factor is None:
-        return np.full_like(vector, np.nan)
+def _solve(factor: Vector, vector: Vector) -> Vector:
     solution = vector.copy()
     _core.solve(factor, solution)
     return solution
