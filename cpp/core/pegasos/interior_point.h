@@ -8,7 +8,7 @@
 //
 //   mu w = fixed + Z'a,   a_i u_i = 0,   t_i v_i = 0.
 //
-// Given: any w, a = t = c/2 and u, v > 0 with v - u = r. Each iteration takes Mehrotra's predictor and corrector (SIAM J.
+// Given: any w, and a, t, u, v > 0 with v - u = r and a + t = c. Each iteration takes Mehrotra's predictor and corrector (SIAM J.
 // Optimization 2, 1992) and up to two of Gondzio's correctors (Computational Optimization and Applications 6, 1996). Each
 // direction solves
 //

@@ -39,7 +39,7 @@ struct InteriorPoint {
   static constexpr int most_correctors = 2;     // Gondzio's
   static constexpr double spread = 10.0;        // a product further than this from their centre is corrected
   static constexpr double longer = 0.3;         // what a corrector hopes to gain, of a step
-  static constexpr double least_step = 1e-9;
+  static constexpr double least_step = 1e-13;
   static constexpr Index most_iterations = 200;
 
   const Problem& problem;

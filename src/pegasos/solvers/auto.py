@@ -27,16 +27,18 @@ from pegasos import _core
 from pegasos.certificate import better_within_bounds, certify, dual_point, stretched
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
-from pegasos.solvers.dual_ascent import Climbing, DualAscent, first_gap
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, first_gap, is_now_and_then
 from pegasos.solvers.interior_point import InteriorPoint, InteriorState
 from pegasos.solvers.newton import Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 _GAP_OF_ONE_EPOCH = 0.01  # at which Pegasos begins when there is no tol to reach
-_LEAST_NEWTON_GAP = 1e-5  # relative gap that Newton's method is good for
+_LEAST_NEWTON_GAP = 1e-3  # relative gap from which an interior point on the rows near the margin is faster
 _NEWTON_MARGIN = 0.8  # of the gap asked for is what it should reach by its own account
 _INTERIOR_MARGIN = 0.3  # the same for an interior point
 _CACHED = float(1 << 24)  # values that fit into caches
+_PART_OF_SOFTNESS = 0.5  # about how far the residuals of a smoothed solution are from the exact ones
+_WARM_WIDTH = 0.03  # how far residuals may be from the exact ones where a dual point is entered
 _AT_BOUND = 1e-3  # of the cost: a smoothed dual variable this close to a bound belongs there
 _FACE_EPOCHS = 8  # epochs to go from which conjugate gradients are tried
 _FACE_PRICE = 100  # epochs that an interior point must be worth before they are
@@ -44,9 +46,9 @@ _FACE_WORK = 3e7  # multiplications that one call may take
 _MOST_PRODUCTS = 300
 _FAR = 1.0  # from the margin, on the right side: such a row need not stay with an interior point
 _FEW_ROUNDS = 3  # after which an interior point takes all rows, where it can
-_LONG_LOOK = 1000  # epochs
 _FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
+_FAR_BELOW = 1e-4  # of tol: where an interior point stops looking for a dual point on its bounds
 _LAST_TARGET = 1e-15  # relative gap below which an interior point is not asked to go
 
 
@@ -69,6 +71,7 @@ class AutoState:
     target: float = 0.0  # relative gap that the interior point goes for
     rounds: int = 0  # in which an interior point took in further rows
     faces: int = 0  # moves by conjugate gradients
+    best: Review | None = None  # since an interior point began, which leads through worse points than it began with
     is_exhausted: bool = False  # an interior point on all rows has ended
 
 
@@ -89,21 +92,30 @@ class Auto:
         return self._by_price(problem, seed, gap)
 
     def _by_price(self, problem: Problem, seed: int, gap: float) -> AutoState:
-        if self.tol is not None and gap > 0.0:
-            ascent, newton = self._ascent_price(problem, gap), Newton.price(problem)
-            interior = self.interior.price(problem, problem.rows.n_rows)
-            if interior < min(ascent, newton, _AFFORDABLE):
-                state = AutoState(seed)
-                zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
-                self._enter_interior(problem, state, _all_rows(problem), *zero)
-                return state
-            if newton < ascent:
-                return AutoState(seed, newton=self._newton.start(problem))
+        if self._is_for_interior(problem, gap):
+            state = AutoState(seed)
+            zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
+            self._enter_interior(problem, state, _all_rows(problem), *zero)
+            return state
+        if self.tol is not None and gap > 0.0 and Newton.price(problem) < self._ascent_price(problem, gap):
+            return AutoState(seed, newton=self._newton.start(problem))
         return AutoState(seed, dual=self.ascent.start(problem, seed))
 
+    def _is_for_interior(self, problem: Problem, gap: float) -> bool:
+        """Whether an interior point on all rows is expected to be the fastest."""
+        if self.tol is None or not gap > 0.0:
+            return False
+        others = min(self._ascent_price(problem, gap), Newton.price(problem), _AFFORDABLE)
+        return self.interior.price(problem, problem.rows.n_rows) < others
+
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
-        """A dual point of these rows: dual ascent takes it further."""
-        return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
+        """A dual point of these rows, which an interior point or dual ascent takes further."""
+        if not self._is_for_interior(problem, first_gap(problem)):
+            return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
+        state = AutoState(seed)
+        weights, _ = dual_point(problem, alpha)
+        self._enter_interior(problem, state, _all_rows(problem), weights, problem.within_bounds(alpha), _WARM_WIDTH)
+        return state
 
     def steps(self, state: AutoState) -> int:
         """Steps taken so far, by all solvers."""
@@ -154,8 +166,6 @@ class Auto:
         if state.newton is not None:
             return state.newton.visits + 1
         end_of_epoch = (self.visits(state) // n + 1) * n
-        if state.interior is not None:
-            return end_of_epoch + _LONG_LOOK * n  # it returns when its own account says so
         if state.dual is None or state.pegasos is not None:
             return end_of_epoch
         return min(end_of_epoch, state.visits_before + self.ascent.next_look(problem, state.dual))
@@ -165,7 +175,7 @@ class Auto:
         if state.newton is not None:
             return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(state.newton)
         if state.interior is not None:
-            return self._interior_is_ready(state, state.interior)
+            return is_now_and_then(problem, epoch) or self._interior_is_ready(state, state.interior)
         if state.dual is not None:
             return self.ascent.review_due(problem, state.dual, epoch, tol)
         assert state.pegasos is not None
@@ -176,7 +186,10 @@ class Auto:
         if state.newton is not None:
             return self._review_newton(problem, state, state.newton, tol)
         if state.interior is not None:
-            return self._review_interior(problem, state, state.interior, tol)
+            review = self._review_interior(problem, state, state.interior, tol)
+            if state.best is None or not state.best.is_better_than(review):
+                state.best = review
+            return state.best
         if state.dual is not None:
             return self._review_dual(problem, state, state.dual, tol)
         assert state.pegasos is not None
@@ -221,7 +234,7 @@ class Auto:
         else:
             alpha = _at_bounds(problem, newton.alpha)
             near = np.flatnonzero((alpha > 0.0) & (alpha < problem.cost)).astype(np.uint32)
-            self._enter_interior(problem, state, near, newton.weights, alpha)
+            self._enter_interior(problem, state, near, newton.weights, alpha, _PART_OF_SOFTNESS * newton.softness)
 
     def _review_newton(self, problem: Problem, state: AutoState, newton: NewtonState, tol: float | None) -> Review:
         """Its weights, with its dual point moved to the bounds, or scaled to the best lower bound that it gives."""
@@ -233,10 +246,11 @@ class Auto:
         if tol is not None and certificate.relative_gap <= tol:
             return Review(certificate, weights, alpha)
         alpha = stretched(problem, newton.alpha)
-        certificate = certify(problem, weights, alpha)
-        if tol is not None and certificate.relative_gap > tol and tol < _LEAST_NEWTON_GAP:
+        review = Review(certify(problem, weights, alpha), weights, alpha)
+        if tol is not None and review.certificate.relative_gap > tol and tol < _LEAST_NEWTON_GAP:
             self._leave_newton(problem, state, newton)
-        return Review(certificate, weights, alpha)
+            state.best = review
+        return review
 
     # The interior point
 
@@ -247,15 +261,17 @@ class Auto:
         chosen: npt.NDArray[np.uint32],
         weights: npt.NDArray[np.float64],
         alpha: Floats,
+        width: float | None = None,
     ) -> None:
         """Begin at these weights; the rows that are not chosen stay at these dual variables."""
         assert self.tol is not None
         if state.dual is not None:
+            state.best = self.ascent.review(problem, state.dual, self.tol)
             state.visits_before += self.ascent.visits(state.dual)
             state.steps_before += self.ascent.steps(state.dual)
             state.dual = None
         state.fixed = np.array(alpha, np.float64)
-        state.interior = self.interior.enter(problem, chosen, weights, state.fixed)
+        state.interior = self.interior.enter(problem, chosen, weights, state.fixed, width)
         state.target = _INTERIOR_MARGIN * self.tol
         state.gaps.clear()
 
@@ -292,21 +308,20 @@ class Auto:
 
     def _review_interior(self, problem: Problem, state: AutoState, interior: InteriorState, tol: float | None) -> Review:
         """The better of its dual point and the one on the bounds; then more rows, or more iterations."""
-        weights = interior.best_weights
+        weights, alpha = interior.best_weights.copy(), self._whole(state, interior, interior.best_alpha)
+        inside = Review(certify(problem, weights, alpha), weights, alpha)
+        if tol is None or not self._interior_is_ready(state, interior):
+            return inside
         alpha = self._on_bounds(problem, state, interior)
-        certificate = certify(problem, weights, alpha)
-        if tol is not None and certificate.relative_gap <= tol:
-            return Review(certificate, weights.copy(), alpha)
-        inside = self._whole(state, interior, interior.best_alpha)
-        other = certify(problem, weights, inside)
-        if other.relative_gap < certificate.relative_gap:
-            certificate, alpha = other, inside
-        review = Review(certificate, weights.copy(), alpha)
-        if tol is not None and self._interior_is_ready(state, interior):
-            if certificate.relative_gap <= tol and (interior.stalled or state.target <= 1e-3 * tol):
-                return review
+        review = Review(certify(problem, weights, alpha), weights, alpha)
+        if review.certificate.relative_gap <= tol:
+            return review
+        best = inside if inside.is_better_than(review) else review
+        # A dual point that is good enough but not on its bounds is worth a few more iterations.
+        if best.certificate.relative_gap > tol or not (interior.stalled or state.target <= _FAR_BELOW * tol):
             self._go_on_inside(problem, state, interior)
-        return review
+            return review
+        return best
 
     def _on_bounds(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
         """The dual point with every row on the bound that its multiplier outweighs; the others make up for that.

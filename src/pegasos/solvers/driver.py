@@ -188,11 +188,8 @@ class _Run:
         if not review.certificate.is_finite:
             self.last = self.zero()
             return Status.OVERFLOW
-        self.reviewed_at = self.solver.visits(self.state)
+        self.last, self.reviewed_at = review, self.solver.visits(self.state)
         self.record(review.certificate)
-        # A change of the method may lead through worse points than the last one.
-        if self.last is None or self.stop.tol is None or not self.last.is_better_than(review):
-            self.last = review
         if self.stop.is_hard and review.certificate.dual > self.largest_hard_optimum():
             return Status.INSEPARABLE
         gap = review.certificate.relative_gap

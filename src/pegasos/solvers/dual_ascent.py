@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.certificate import certify_dual, dual_point
-from pegasos.problem import Floats, Problem, inner
+from pegasos.problem import Floats, Objective, Problem, inner
 from pegasos.solvers.driver import Review
 
 _small = 1_000_000  # values: below, a certificate costs nothing worth saving
@@ -26,6 +26,12 @@ def first_gap(problem: Problem) -> float:
     """|x|^2 / (lam total), with mean costs: how much rows disturb each other, and what an epoch of Pegasos leaves."""
     mean = float(problem.rows.squared_norms.mean(dtype=np.float64)) * float(problem.cost.mean())
     return mean / (problem.lam * problem.total)
+
+
+def is_now_and_then(problem: Objective, epoch: int | None) -> bool:
+    """Whether a certificate is worth its price after so many whole epochs, whatever the gap: at powers of two."""
+    is_small = problem.rows.n_rows * problem.rows.n_features <= _small
+    return epoch is not None and (epoch & (epoch - 1)) == 0 and (epoch >= 16 or is_small)
 
 
 class Climbing(Protocol):
@@ -164,8 +170,7 @@ class DualAscent:
 
     def review_due(self, problem: Problem, state: Climbing, epoch: int | None, tol: float | None) -> bool:
         """When the loop's own estimate of the gap is small enough, and now and then."""
-        is_small = problem.rows.n_rows * problem.rows.n_features <= _small
-        if epoch is not None and (epoch & (epoch - 1)) == 0 and (epoch >= 16 or is_small):
+        if is_now_and_then(problem, epoch):
             return True
         if tol is None:
             return False

@@ -74,32 +74,49 @@ class InteriorPoint:
         return once + _ITERATIONS * (_NANOSECONDS * (products + factor) + visits)
 
     def enter(
-        self, problem: Problem, chosen: npt.NDArray[np.uint32], weights: Vector, alpha: npt.NDArray[np.floating]
+        self,
+        problem: Problem,
+        chosen: npt.NDArray[np.uint32],
+        weights: Vector,
+        alpha: npt.NDArray[np.floating],
+        width: float | None = None,
     ) -> InteriorState:
-        """Begin at some weights, with all but the chosen rows fixed at their dual variables."""
+        """Begin at some weights, with all but the chosen rows fixed at their dual variables.
+
+        The weights should be good up to changes of the residuals by about `width`; by default nothing is known about
+        them. All products begin at their centre: with k = width times the mean cost, v - u = r, a = k/u and t = k/v add
+        up to the cost.
+        """
         fixed, constant = _fixed(problem, chosen, alpha)
         sign, cost = problem.sign[chosen], problem.cost[chosen].astype(np.float64)
         scores = problem.rows.view(chosen).scores_of(weights)
         residual = 1.0 - sign * (scores + problem.offset[chosen])
-        width = max(float(np.abs(residual).mean()), _LEAST_WIDTH)
-        upper = np.maximum(residual, 0.0) + width
+        if width is None:
+            width = float(np.abs(residual).mean()) if len(chosen) > 0 else 1.0
+        centre = max(width, _LEAST_WIDTH) * float(cost.mean()) if len(chosen) > 0 else 0.0
+        own = centre / cost
+        larger = 0.5 * (2.0 * own + np.abs(residual) + np.hypot(residual, 2.0 * own))
+        smaller = own * larger / (larger - own)  # not larger - |r|, which would lose its digits
+        lower, upper = np.where(residual > 0.0, smaller, larger), np.where(residual > 0.0, larger, smaller)
         outer = None
         if len(chosen) <= problem.rows.n_features:
             outer = np.empty((len(chosen),) * 2)
             _core.outer(problem.native, chosen, outer)
+        counters = _core.InteriorCounters()
+        counters.dual = -0.5 * inner(fixed, fixed) / (problem.lam * problem.total)  # of a = 0
         return InteriorState(
             chosen,
             fixed,
             constant,
             weights.astype(np.float64),
-            alpha=0.5 * cost,
-            slack=0.5 * cost,
-            lower=upper - residual,
+            alpha=centre / lower,
+            slack=centre / upper,
+            lower=lower,
             upper=upper,
             best_weights=weights.astype(np.float64),
-            best_alpha=0.5 * cost,
+            best_alpha=np.zeros(len(chosen)),
             outer=outer,
-            counters=_core.InteriorCounters(),
+            counters=counters,
         )
 
     def advance(self, problem: Problem, state: InteriorState, n_iterations: int, tol: float) -> None:

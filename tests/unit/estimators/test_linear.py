@@ -201,15 +201,18 @@ def test_uniform_sampling_keeps_a_feasible_dual_point():
     assert model.certificate_.relative_gap < 0.3
 
 
-def test_warm_start_resumes_pegasos_and_speeds_dual_ascent_up():
+def test_warm_start_resumes_pegasos_and_speeds_the_others_up():
     straight = fitted(solver="pegasos", tol=None, max_iter=6)
     halves = PegasosClassifier(solver="pegasos", tol=None, max_iter=3, warm_start=True, random_state=0).fit(X, Y)
     halves.fit(X, Y)
     assert np.array_equal(halves.coef_, straight.coef_)
     assert halves.n_steps_ == straight.n_steps_
-    model = fitted(tol=1e-4, warm_start=True, max_iter=10000)
+    model = fitted(solver="dual", tol=1e-4, warm_start=True, max_iter=10000)
     cold = model.n_iter_
     assert model.fit(X, Y).n_iter_ < max(2, cold / 4)
+    model = fitted(tol=1e-4, warm_start=True)
+    cold = model.n_iter_
+    assert model.fit(X, Y).n_iter_ <= cold / 2
 
 
 def test_warm_start_on_other_rows_begins_from_the_weights_or_anew():

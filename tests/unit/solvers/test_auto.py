@@ -127,14 +127,10 @@ def test_a_run_that_ends_inside_the_interior_point_keeps_the_better_point():
     random = np.random.default_rng(1)
     rows = random.normal(size=(60, 5)) * [1, 10, 100, 1000, 1]
     problem = problem_of(rows, np.where(rows[:, 0] > 0, 1, -1), lam=1e-5, bias=1.0)
-    auto = Auto(Pegasos(), DualAscent())
-    state = auto.start(problem, 0)
-    bounds = []
-    for epoch in range(1, 140):
-        auto.advance_to(problem, state, 60 * epoch)
-        inside = state.interior is not None
-        if inside:
-            bounds.append(auto.ascent.dual(problem, state.dual))
-            bounds.append(auto.review(problem, state, 1e-3).certificate.dual)
-    assert len(bounds) > 0
-    assert (np.diff(bounds) >= -1e-12).all()
+    gaps = []
+    for max_iter in range(1, 25):
+        solution = run(problem, Auto(Pegasos(), DualAscent(), tol=1e-9), Stop(tol=1e-9, max_iter=max_iter))
+        gaps.append(solution.certificate.relative_gap)
+    assert gaps[0] <= 1.0
+    assert gaps[-1] <= 1e-9
+    assert (np.diff(gaps) <= 0.0).all()

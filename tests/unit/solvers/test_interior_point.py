@@ -1,16 +1,21 @@
-"""The interior point: its linear algebra against numpy, its solutions against an independent solver."""
+"""The interior point and the conjugate gradients: step by step against numpy, solutions against an independent solver."""
+
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
 from sklearn.datasets import load_breast_cancer
 
 from pegasos import PegasosClassifier, _core
-from pegasos.certificate import certify_dual, dual_point
+from pegasos.certificate import certify, dual_point
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.interior_point import InteriorPoint
 from tests.agreement.interior_point import optimum_of
-from tests.problems import awkward_problem
+from tests.problems import LAYOUTS, awkward_problem, small_problems
+from tests.reference import interior_point as reference
 
 
 def matrix(problem, chosen):
@@ -24,35 +29,45 @@ def some_rows(problem):
     return np.flatnonzero(problem.cost > 0)[::2].astype(np.uint32)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_features", [1, 5, 12, 31, 87])
-def test_the_products_are_those_of_numpy(dtype, n_features):
-    random = np.random.default_rng(n_features)
-    values = random.normal(size=(130, n_features)).astype(dtype)
-    values[random.random(values.shape) < 0.3] = 0
-    sign = np.where(random.random(130) < 0.5, 1, -1).astype(np.int8)
-    chosen = np.arange(3, 130, 2, dtype=np.uint32)
-    scale = random.random(len(chosen)) * 10.0 ** random.integers(-3, 3, len(chosen))
-    for layout in (values, sp.csr_matrix(values)):
-        problem = Problem.plain(Rows.of(layout, 0.5), sign, 0.1)
-        z = matrix(problem, chosen)
-        weights = random.normal(size=n_features + 1)
-        scores, total = np.empty(len(chosen)), np.empty(n_features + 1)
-        gram, outer = np.empty((n_features + 1,) * 2), np.zeros((len(chosen),) * 2)
-        _core.chosen_scores(problem.native, chosen, weights, scores)
-        _core.chosen_sum(problem.native, chosen, scale, total)
-        _core.gram(problem.native, chosen, scale, gram)
-        _core.outer(problem.native, chosen, outer)
-        exact = {"rtol": 1e-12, "atol": 1e-10}
-        assert np.allclose(scores, z @ weights, **exact)
-        assert np.allclose(total, scale @ z, **exact)
-        assert np.allclose(np.tril(outer), np.tril(z @ z.T), **exact)
-        expected = z.T @ (scale[:, None] * z)
-        rounding = 1e-5 if dtype == np.float32 else 1e-12
-        assert np.allclose(np.tril(gram), np.tril(expected), rtol=rounding, atol=rounding * np.abs(expected).max())
+@pytest.mark.parametrize("n_features", [5, 87])
+def test_every_iteration_is_that_of_the_transcription(layout, dtype, n_features):
+    problem = awkward_problem(layout, dtype, n_features=n_features, lam=1e-3)
+    chosen = some_rows(problem)
+    random = np.random.default_rng(0)
+    weights, alpha = 0.1 * random.normal(size=n_features + 1), 0.7 * np.asarray(problem.cost)
+    solver = InteriorPoint()
+    state = solver.enter(problem, chosen, weights, alpha, width=0.3)
+    others = np.setdiff1d(np.arange(problem.rows.n_rows), chosen)
+    fixed = matrix(problem, others).T @ alpha[others]
+    q = 1.0 - problem.sign[chosen] * problem.offset[chosen]
+    mu = problem.lam * problem.total
+    exact = reference.InteriorPoint(matrix(problem, chosen), q, problem.cost[chosen], mu, fixed, weights, 0.3)
+    np.testing.assert_allclose(state.fixed, fixed, rtol=1e-9, atol=1e-12)
+    for _ in range(8):
+        solver.advance(problem, state, 1, 0.0)
+        exact.iterate()
+        np.testing.assert_allclose(state.weights, exact.w, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(state.alpha, exact.a, rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(state.upper, exact.v, rtol=1e-5, atol=1e-9)
+    assert state.counters.iterations == 8
 
 
-@pytest.mark.parametrize("side", [1, 2, 3, 17, 64, 101])
+def test_many_iterations_at_once_are_as_many_one_by_one():
+    problem, solver = awkward_problem(n_features=9), InteriorPoint()
+    zero = np.zeros(10), np.zeros(problem.rows.n_rows)
+    together, alone = (solver.enter(problem, some_rows(problem), *zero) for _ in range(2))
+    solver.advance(problem, together, 6, 0.0)
+    for _ in range(6):
+        solver.advance(problem, alone, 1, 0.0)
+        alone = pickle.loads(pickle.dumps(alone))
+    np.testing.assert_array_equal(together.weights, alone.weights)
+    np.testing.assert_array_equal(together.alpha, alone.alpha)
+    assert (together.counters.primal, together.counters.dual) == (alone.counters.primal, alone.counters.dual)
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 17, 47, 48, 49, 64, 101, 200])
 def test_the_factor_solves(side):
     random = np.random.default_rng(side)
     root = random.normal(size=(side, side))
@@ -66,64 +81,86 @@ def test_the_factor_solves(side):
     assert not _core.factor(-definite)
 
 
+def test_a_pivot_lost_in_rounding_keeps_its_variable_in_place():
+    column = np.random.default_rng(0).normal(size=(30, 3))
+    root = np.hstack([column, column[:, :1]])  # the last variable is the first one again
+    lower = np.tril(root.T @ root)
+    assert not _core.factor(lower)
+    right = root.T @ (column @ [1.0, 2.0, 3.0])
+    _core.solve(lower, right)
+    np.testing.assert_allclose(root @ right, column @ [1.0, 2.0, 3.0])
+
+
 def test_rows_out_of_bounds_are_refused():
     problem = awkward_problem()
     far = np.array([problem.rows.n_rows], dtype=np.uint32)
     with pytest.raises(ValueError, match="out of bounds"):
-        _core.chosen_scores(problem.native, far, np.zeros(problem.rows.n_features + 1), np.empty(1))
+        _core.outer(problem.native, far, np.empty((1, 1)))
 
 
-def solve_inside(problem, chosen, tol=1e-9):
-    interior = InteriorPoint()
-    alpha = np.zeros(problem.rows.n_rows)
-    state = interior.enter(problem, alpha, np.zeros(problem.rows.n_features + 1), chosen)
-    while not state.stalled and interior.gap(problem, state) > tol:
-        interior.step(problem, state)
-    alpha[chosen] = state.alpha
-    return alpha, state
+def solve_inside(problem, tol=1e-10):
+    solver = InteriorPoint()
+    chosen = np.flatnonzero(problem.cost > 0).astype(np.uint32)
+    state = solver.enter(problem, chosen, np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape))
+    solver.advance(problem, state, 100, tol)
+    alpha = np.zeros(problem.alpha_shape)
+    alpha[chosen] = state.best_alpha
+    return certify(problem, state.best_weights, alpha), state
 
 
-@pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-5])
-def test_all_rows_give_the_optimum(lam):
+@pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-5, 1e-8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_rows_give_the_optimum(lam, dtype):
     random = np.random.default_rng(0)
-    values = random.normal(size=(60, 4)) * [1.0, 10.0, 100.0, 1.0]
+    values = (random.normal(size=(60, 4)) * [1.0, 10.0, 100.0, 1.0]).astype(dtype)
     sign = np.where(values[:, 0] + random.normal(size=60) > 0, 1, -1).astype(np.int8)
     cost, offset = random.random(60) + 0.1, 0.3 * random.normal(size=60)
     problem = Problem(Rows.of(values, 1.0), sign, cost, offset, lam, 60.0)
-    alpha, state = solve_inside(problem, np.arange(60, dtype=np.uint32))
-    certificate, _ = certify_dual(problem, alpha)
-    assert certificate.relative_gap < 1e-6
+    certificate, state = solve_inside(problem)
+    assert certificate.relative_gap < 1e-9
     exact = optimum_of(problem)
     assert certificate.dual <= exact.primal
     assert certificate.primal >= exact.dual
-    assert state.iterations < 60
+    assert state.counters.iterations < 40
 
 
 def test_few_rows_and_many_features_use_the_small_matrix():
     random = np.random.default_rng(0)
     problem = Problem.plain(Rows.of(random.normal(size=(20, 300)), 1.0), np.resize([1, -1], 20).astype(np.int8), 1e-6)
-    alpha, state = solve_inside(problem, np.arange(20, dtype=np.uint32), tol=1e-14)
+    certificate, state = solve_inside(problem)
     assert state.outer is not None
-    assert certify_dual(problem, alpha)[0].relative_gap < 1e-5
+    assert certificate.relative_gap < 1e-9
+
+
+@given(small_problems(costs=(1e-6, 0.5, 1.0, 1e6), lams=(1e-9, 1e-3, 1.0)))
+def test_rows_of_zeros_equal_rows_and_uneven_costs_are_no_trouble(problem):
+    certificate, _ = solve_inside(problem)
+    assert certificate.relative_gap < 1e-6
 
 
 def test_rows_left_out_keep_their_place():
-    problem = awkward_problem()
+    problem, solver = awkward_problem(), InteriorPoint()
     chosen = some_rows(problem)
-    interior = InteriorPoint()
     alpha = 0.5 * np.asarray(problem.cost)
     weights, before = dual_point(problem, alpha)
-    state = interior.enter(problem, alpha, weights, chosen)
-    while not state.stalled and interior.gap(problem, state) > 1e-10:
-        interior.step(problem, state)
-    moved = alpha.copy()
-    moved[chosen] = state.alpha
-    assert dual_point(problem, moved)[1] > before
+    state = solver.enter(problem, chosen, weights, alpha)
+    solver.advance(problem, state, 100, 1e-12)
+    alpha[chosen] = state.best_alpha
+    own_weights, after = dual_point(problem, alpha)
+    assert after > before
     # No other choice for these rows is better: their share of the gap is closed.
-    own_weights, _ = dual_point(problem, moved)
     r = 1.0 - matrix(problem, chosen) @ own_weights - problem.sign[chosen] * problem.offset[chosen]
-    terms = problem.cost[chosen] * np.maximum(r, 0) - moved[chosen] * r
+    terms = problem.cost[chosen] * np.maximum(r, 0) - alpha[chosen] * r
     assert np.sum(terms) / problem.total < 1e-8
+
+
+def test_threads_share_the_work():
+    random = np.random.default_rng(0)
+    problem = Problem.plain(Rows.of(random.normal(size=(4000, 60)), 1.0), np.resize([1, -1], 4000).astype(np.int8), 1e-4)
+    alone, _ = solve_inside(problem)
+    shared, _ = solve_inside(replace(problem, rows=problem.rows.in_threads(2)))
+    assert shared.relative_gap < 1e-9
+    assert shared.primal == pytest.approx(alone.primal, rel=1e-9)
 
 
 @pytest.mark.parametrize("lam", [1e-4, 1e-6, 1e-8])
@@ -134,14 +171,25 @@ def test_features_of_any_scale_are_certified(lam):
     assert model.certify(rows, labels) == model.certificate_
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_a_row_that_rounding_has_put_on_its_bound_ends_the_iteration(share):
-    problem = awkward_problem()
-    chosen = some_rows(problem)
-    interior = InteriorPoint()
-    state = interior.enter(problem, np.zeros(problem.rows.n_rows), np.zeros(problem.weights_shape), chosen)
-    state.alpha[2] = share * state.cost[2]
-    before = state.alpha.copy()
-    interior.step(problem, state)
-    assert state.stalled
-    np.testing.assert_array_equal(state.alpha, before)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("n_products", [1, 4, 50])
+def test_conjugate_gradients_are_those_of_the_transcription(layout, n_products):
+    problem = awkward_problem(layout, np.float32, lam=1e-2)
+    alpha = 0.3 * np.asarray(problem.cost)
+    free = some_rows(problem)
+    free = free[free != 3]  # a row without entries has no direction
+    weights, before = dual_point(problem, alpha)
+    Z, mu = matrix(problem, free), problem.lam * problem.total
+    r = 1.0 - problem.sign[free] * problem.offset[free] - Z @ weights
+    expected = reference.face_move(Z, r, mu, alpha[free], problem.cost[free], n_products)
+    others = np.setdiff1d(np.arange(len(alpha)), free)
+    kept = alpha[others].copy()
+    _, gain, linear = _core.face_advance(problem.native, free, weights, alpha, n_products)
+    np.testing.assert_allclose(alpha[free], expected, rtol=1e-7, atol=1e-12)
+    np.testing.assert_array_equal(alpha[others], kept)
+    own_weights, after = dual_point(problem, alpha)
+    np.testing.assert_allclose(weights, own_weights, rtol=1e-9, atol=1e-12)
+    assert after == pytest.approx(before + gain / problem.total)
+    assert gain > 0.0
+    change = (1.0 - problem.sign * problem.offset) @ (alpha - 0.3 * np.asarray(problem.cost))
+    assert linear == pytest.approx(change)
