@@ -152,7 +152,7 @@ def _solver(model: Any, source: BlockSource, *, single: bool) -> BlockSolver:
     dtype = np.float32 if narrow else np.float64
     if model.solver == "pegasos":
         return BlockPegasos(model.average)
-    return BlockAscent(dtype) if model.solver == "dual" else BlockAuto.of_type(dtype)
+    return BlockAscent(dtype) if model.solver == "dual" else BlockAuto.of_type(dtype, model.tol)
 
 
 def _room(memory: int, source: BlockSource, labels: Labels, solver: BlockSolver, n_problems: int) -> int:

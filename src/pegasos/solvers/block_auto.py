@@ -4,7 +4,7 @@ From weights of zero, every row violates, and the first walk of dual ascent push
 most of them back. Pegasos forgets what it did at first, and leaves a relative gap of about |x|^2 / (lam total) after
 one walk, with a dual point that dual ascent goes on from: nothing need be read in between. Where that gap would be
 large, dual ascent begins, and sweeps a block twice while it is there: it needs more walks, and reading is what takes
-the time.
+the time. Where its walks do not get there, an interior point on the rows near the margin does (`block_interior`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import numpy.typing as npt
 
 from pegasos.problem import Floats
 from pegasos.solvers.block_ascent import BlockAscent, BlockDualState
+from pegasos.solvers.block_interior import BlockInterior
 from pegasos.solvers.block_pegasos import BlockPegasos, BlockPegasosState
 from pegasos.solvers.driver import Review
 from pegasos.source_problem import SourceProblem
 
 _first_gap_worth_having = 0.2  # relative
+_FIRST_FINISH = 4  # walks of dual ascent after which an interior point is tried: then twice, four times as many, ...
 
 
 @dataclass
@@ -30,6 +32,8 @@ class BlockAutoState:
     pegasos: BlockPegasosState | None = None
     dual: BlockDualState | None = None
     first_gap: float = np.inf  # what Pegasos is expected to leave
+    next_finish: int = _FIRST_FINISH  # the walk after which an interior point is tried
+    is_finished: bool = False  # its point has not been looked at yet
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,12 @@ class BlockAuto:
 
     pegasos: BlockPegasos
     ascent: BlockAscent
+    tol: float | None = None
 
     @classmethod
-    def of_type(cls, dtype: npt.DTypeLike) -> BlockAuto:
+    def of_type(cls, dtype: npt.DTypeLike, tol: float | None = None) -> BlockAuto:
         """With weights of this type."""
-        return cls(BlockPegasos(dtype=dtype), BlockAscent(dtype))
+        return cls(BlockPegasos(dtype=dtype), BlockAscent(dtype), tol)
 
     def start(self, problem: SourceProblem, seed: int) -> BlockAutoState:
         """The rows of one block say what Pegasos would leave after a walk."""
@@ -72,6 +77,22 @@ class BlockAuto:
             state.dual, state.pegasos = self._ascent(state).enter(problem, narrow, alpha, state.pegasos.walk), None
         assert state.dual is not None
         self._ascent(state).advance_to(problem, state.dual, visits)
+        if state.dual.walk.place < 0 and state.dual.walk.number + 1 >= state.next_finish:
+            self._finish(problem, state, state.dual)
+
+    def _finish(self, problem: SourceProblem, state: BlockAutoState, dual: BlockDualState) -> None:
+        """The problems that are still open, by an interior point; dual ascent would go on from there in double."""
+        state.next_finish = 2 * (dual.walk.number + 1)
+        if self.tol is None or not self._ascent(state).estimate(problem, dual) > self.tol:
+            return
+        interior = BlockInterior(problem, self.tol)
+        if not interior.is_affordable:
+            return
+        weights, alpha = dual.weights.astype(np.float64), dual.alpha.astype(np.float64)
+        for k in range(problem.n_problems):
+            weights[k], alpha[k] = interior.solve(k)
+        state.dual = replace(self._ascent(state), dtype=np.float64).enter(problem, weights, alpha, dual.walk)
+        state.is_finished = True
 
     def next_look(self, problem: SourceProblem, state: BlockAutoState) -> int:
         """The end of the walk."""
@@ -83,12 +104,13 @@ class BlockAuto:
     def review_due(self, problem: SourceProblem, state: BlockAutoState, epoch: int | None, tol: float | None) -> bool:
         """After the walk of Pegasos if that may have been enough; then as dual ascent sees it."""
         if state.dual is not None:
-            return self._ascent(state).review_due(problem, state.dual, epoch, tol)
+            return state.is_finished or self._ascent(state).review_due(problem, state.dual, epoch, tol)
         is_over = self.visits(state) == problem.rows.n_rows
         return is_over and tol is not None and 2.0 * state.first_gap <= tol  # what is expected is no promise
 
     def review(self, problem: SourceProblem, state: BlockAutoState, tol: float | None) -> Review:
         """The certificate of the point reached."""
+        state.is_finished = False
         if state.dual is not None:
             return self._ascent(state).review(problem, state.dual, tol)
         assert state.pegasos is not None

@@ -56,16 +56,19 @@ class InteriorState:
 class InteriorPoint:
     """Settings: there are none."""
 
-    @staticmethod
-    def price(problem: Problem, n_chosen: int) -> float:
+    def price(self, problem: Problem, n_chosen: int) -> float:
         """Nanoseconds that a solution is expected to take on one thread; infinite where the matrix is too large."""
         rows = problem.rows
         assert isinstance(rows, Rows)
-        side = min(n_chosen, rows.n_features + 1)
+        return self.price_of(n_chosen, rows.n_features, rows.n_stored / max(rows.n_rows, 1))
+
+    @staticmethod
+    def price_of(n_chosen: int, n_features: int, stored: float) -> float:
+        """The same, of rows with so many stored values each."""
+        side = min(n_chosen, n_features + 1)
         if side > _LONGEST_SIDE:
             return np.inf
-        stored = rows.n_stored / max(rows.n_rows, 1)
-        if n_chosen <= rows.n_features:
+        if n_chosen <= n_features:
             once, products = float(n_chosen) ** 2 * stored, 0.0
         else:
             once, products = 0.0, n_chosen * min(0.5 * side**2, 8.0 * stored**2)
@@ -80,14 +83,16 @@ class InteriorPoint:
         weights: Vector,
         alpha: npt.NDArray[np.floating],
         width: float | None = None,
+        beside: tuple[Vector, float] | None = None,
     ) -> InteriorState:
         """Begin at some weights, with all but the chosen rows fixed at their dual variables.
 
         The weights should be good up to changes of the residuals by about `width`; by default nothing is known about
         them. All products begin at their centre: with k = width times the mean cost, v - u = r, a = k/u and t = k/v add
-        up to the cost.
+        up to the cost. `beside` is what rows that are not here add to both objectives, in place of what follows from
+        `alpha`.
         """
-        fixed, constant = _fixed(problem, chosen, alpha)
+        fixed, constant = _fixed(problem, chosen, alpha) if beside is None else beside
         sign, cost = problem.sign[chosen], problem.cost[chosen].astype(np.float64)
         scores = problem.rows.view(chosen).scores_of(weights)
         residual = 1.0 - sign * (scores + problem.offset[chosen])

@@ -1,0 +1,159 @@
+"""The promise: how many fits end with their proof.
+
+    python -m benchmarks.promise [--quick] [names ...]
+
+Every binary problem of `benchmarks.collection`, over lam, tol, float32 and float64, and two units, each fit with
+`time_budget=10`. A fit keeps the promise when its certificate reaches tol, or when double precision cannot represent the
+answer and its status says so. Beside it: LinearSVC (hinge) with the same lam and tol, its other settings at their
+defaults, and its objective measured against the best lower bound that our fits proved. The other ways to train (several
+classes, a free intercept, a prior, weights, a path, cross-validation, files, a cluster) have their rows at the default
+tol.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from benchmarks import collection
+from benchmarks.collection import Binary
+from pegasos import PegasosClassifier, PegasosClassifierCV
+from pegasos.data import ArraySource
+from pegasos.solution import Status
+from pegasos.tuning import lam_path
+
+_RESULT = Path(__file__).parent / "results" / "promise.json"
+_LAMS = tuple(10.0**-k for k in range(1, 9))
+_TOLS = (1e-2, 1e-3, 1e-5, 1e-7, 1e-9)
+_TYPES = (np.float32, np.float64)
+_SECONDS = 10.0
+_ROUNDING = Status.ROUNDING.value
+
+
+def main() -> None:
+    """Fit, print what is open, and write the shares."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="data sets; by default all at hand")
+    parser.add_argument("--quick", action="store_true", help="three lams, two tols, float32")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results = []
+    for name in arguments.names or collection.names():
+        for problem in collection.load(name):
+            results += _fits(problem, quick=arguments.quick)
+            results += _others(problem)
+        _report(name, results)
+        if not arguments.names and not arguments.quick:
+            _RESULT.write_text(json.dumps(_summary(results), indent=1) + "\n")
+
+
+def _fits(problem: Binary, *, quick: bool) -> Iterator[dict]:
+    lams, tols, types = ((1e-2, 1e-5, 1e-8), (1e-3, 1e-7), (np.float32,)) if quick else (_LAMS, _TOLS, _TYPES)
+    for lam in lams:
+        best = 0.0
+        for dtype in types:
+            X = problem.X.astype(dtype)
+            for tol in tols:
+                row, dual = _timed(problem, lambda: PegasosClassifier(lam, tol=tol, **_settings()).fit(X, problem.y), tol)
+                best = max(best, dual)
+                yield {**row, "way": "fit", "lam": lam, "dtype": np.dtype(dtype).name}
+        yield from (_linear_svc(problem, lam, tol, best) for tol in tols)
+
+
+def _settings() -> dict:
+    return {"time_budget": _SECONDS, "random_state": 0}
+
+
+def _timed(problem: Binary, fit: Callable[[], PegasosClassifier], tol: float) -> tuple[dict, float]:
+    start = time.perf_counter()
+    row = {"problem": problem.name, "units": problem.units, "tol": tol}
+    try:
+        model = fit()
+    except Exception as error:  # what this looks for
+        return {**row, "gap": None, "kept": False, "status": repr(error), "seconds": time.perf_counter() - start}, 0.0
+    certificate = model.certificate_
+    is_rounding = certificate.relative_gap > tol and model.status_.startswith(_ROUNDING[:40])
+    return {
+        **row,
+        "gap": certificate.relative_gap,
+        "kept": certificate.relative_gap <= tol or (is_rounding and tol <= 1e-9),
+        "status": model.status_,
+        "seconds": time.perf_counter() - start,
+    }, certificate.dual
+
+
+def _linear_svc(problem: Binary, lam: float, tol: float, best: float) -> dict:
+    n = len(problem.y)
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model = LinearSVC(loss="hinge", C=1.0 / (lam * n), tol=tol, random_state=0).fit(problem.X, problem.y)
+    seconds = time.perf_counter() - start
+    scores = np.asarray(problem.X @ model.coef_[0]).ravel() + model.intercept_[0]
+    square = float(model.coef_[0] @ model.coef_[0] + model.intercept_[0] ** 2)
+    primal = 0.5 * lam * square + float(np.maximum(0.0, 1.0 - problem.y * scores).mean())
+    gap = (primal - best) / primal if primal > 0.0 else 0.0
+    row = {"problem": problem.name, "units": problem.units, "tol": tol, "lam": lam, "way": "LinearSVC"}
+    return {**row, "gap": gap, "kept": gap <= tol, "status": f"{len(caught)} warnings", "seconds": seconds}
+
+
+def _others(problem: Binary) -> Iterator[dict]:
+    """Every other way to train, at the default tol."""
+    X, y = problem.X.astype(np.float32), problem.y
+    parts = np.random.default_rng(0).integers(0, 3, len(y)) + 3 * (y > 0)
+    weights = 10.0 ** np.random.default_rng(1).uniform(-2, 2, len(y))
+    prior = PegasosClassifier(1e-1, random_state=0).fit(X, y)
+    for lam in (1e-3, 1e-6):
+        settings = {**_settings(), "lam": lam}
+        ways = {
+            "one-vs-rest": lambda: PegasosClassifier(**settings).fit(X, parts),
+            "one-vs-one": lambda: PegasosClassifier(multi_class="ovo", **settings).fit(X, parts),
+            "Crammer-Singer": lambda: PegasosClassifier(multi_class="crammer_singer", **settings).fit(X, parts),
+            "free intercept": lambda: PegasosClassifier(regularize_intercept=False, **settings).fit(X, y),
+            "prior": lambda: PegasosClassifier(prior=prior, **settings).fit(X, y),
+            "weights": lambda: PegasosClassifier(**settings).fit(X, y, sample_weight=weights),
+            "cross-validation": lambda: PegasosClassifierCV(lams=[1e-2, lam], **_settings()).fit(X, y),
+            "source": lambda: PegasosClassifier(**settings).fit_source(ArraySource(X, y, block_rows=4096)),
+        }
+        for way, fit in ways.items():
+            yield {**_timed(problem, fit, 1e-3)[0], "way": way, "lam": lam, "dtype": "float32"}
+    start = time.perf_counter()
+    path = lam_path(X, y, lams=[1e-2, 1e-3, 1e-4, 1e-5, 1e-6], random_state=0)
+    gaps = [certificate.relative_gap for certificate in path.certificates]
+    yield {
+        **{"problem": problem.name, "units": problem.units, "tol": 1e-3, "way": "path", "lam": 1e-6},
+        **{"gap": max(gaps), "kept": max(gaps) <= 1e-3, "status": "", "seconds": time.perf_counter() - start},
+    }
+
+
+def _report(name: str, results: list[dict]) -> None:
+    for row in results:
+        if row["problem"] == name and not row["kept"] and row["way"] != "LinearSVC":
+            gap = "none" if row["gap"] is None else f"{row['gap']:.1e}"
+            what = f"{name} {row['units']} {row.get('dtype', '')} {row['way']}, lam {row['lam']:.0e}, tol {row['tol']:.0e}"
+            print(f"open: {what}: gap {gap} after {row['seconds']:.1f} s: {row['status'][:60]}")
+    ways = dict.fromkeys(row["way"] for row in results)
+    shares = {way: [row["kept"] for row in results if row["way"] == way] for way in ways}
+    print(f"{name}: " + ", ".join(f"{way} {sum(kept)} of {len(kept)}" for way, kept in shares.items()), flush=True)
+
+
+def _summary(results: list[dict]) -> dict:
+    ways = dict.fromkeys(row["way"] for row in results)
+    groups = {way: [row for row in results if row["way"] == way] for way in ways}
+    return {
+        "shares": {way: [sum(row["kept"] for row in rows), len(rows)] for way, rows in groups.items()},
+        "seconds": {way: sum(row["seconds"] for row in rows) for way, rows in groups.items()},
+        "open": [row for row in results if not row["kept"] and row["way"] != "LinearSVC"],
+    }
+
+
+if __name__ == "__main__":
+    main()
