@@ -28,7 +28,7 @@ from benchmarks.collection import Binary
 from pegasos import PegasosClassifier, PegasosClassifierCV
 from pegasos.data import ArraySource
 from pegasos.solution import Status
-from pegasos.tuning import lam_path
+from pegasos import lam_path
 
 _RESULT = Path(__file__).parent / "results" / "promise.json"
 _LAMS = tuple(10.0**-k for k in range(1, 9))

@@ -26,7 +26,7 @@ class Status(Enum):
     )
     ROUNDING = (
         "The gap cannot fall further in the arithmetic of the machine; the result is as good as rounding allows: "
-        "raise tol."
+        "raise tol, or scale the features."
     )
     STOPPED = "A callback asked to stop; the model is the last one reached."
     EPOCHS = "max_iter epochs ended before the gap reached tol; raise max_iter, raise tol, or scale the features."

@@ -21,8 +21,10 @@ class Progress:
     """
 
     def __init__(self, model: Any, show: Any) -> None:
+        from pegasos.estimators._parameters import epochs_of  # not before there is something to train
+
         self.tol: float = model.tol or 0.0
-        self.max_iter: int = model.max_iter
+        self.max_iter = epochs_of(model)
         self.time_budget: float | None = model.time_budget
         self.begun, self._show, self._lock = perf_counter(), show, Lock()
         self._first: dict[int, float] = {}

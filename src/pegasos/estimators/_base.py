@@ -25,7 +25,7 @@ from pegasos.estimators._inputs import check_weights, kept_on_failure
 from pegasos.estimators._prior import check_prior
 from pegasos.estimators._probability import Calibration, agreeing, cross_fitted, most_folds
 from pegasos.estimators._reductions import add_traces, merge_traces, solve_all, worst_status
-from pegasos.estimators._schemes import Members, Scheme, decided, losses_of_zero, schemes, sizes, winners
+from pegasos.estimators._schemes import Members, Scheme, decided, losses_of_zero, pairs_of, schemes, sizes, winners
 from pegasos.estimators._targets import (
     Terms,
     class_factors,
@@ -100,7 +100,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 solutions = solve_all(
                     problems,
                     solvers,
-                    Stop(self.tol, self.max_iter, self._time_share, terms.is_hard),
+                    Stop(self.tol, check.epochs_of(self), self._time_share, terms.is_hard),
                     seed=seed,
                     n_jobs=self._jobs(problems),
                     states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
@@ -119,6 +119,20 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         if worst_status(solutions) not in satisfied:
             warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
         return self
+
+    @property
+    def lam_(self) -> Any:
+        """The lam of the problem that was solved; for ``multi_class="ovo"`` one for each pair.
+
+        With C it is 1 / (C N), and for ``C=inf`` so small that no dual variable reaches its bound. The dual variables of
+        the textbook, with w = sum_i a_i y_i x_i, are ``alpha_ / (lam_ * N)``, N being the sum of the sample weights.
+        """
+        check_is_fitted(self, "classes_")
+        if self._terms.multi_class != "ovo" or len(self.classes_) == 2:
+            return self._terms.lam
+        counts = self._terms.counts
+        pairs = pairs_of(len(self.classes_))
+        return np.array([self._terms.of_classes(pair, int(counts[list(pair)].sum()))[0] for pair in pairs])
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
@@ -341,7 +355,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         check.check_class_weight(self.class_weight)
         check_prior(self.prior)
         check.check_optional("tol", self.tol)
-        check.check_count("max_iter", self.max_iter)
+        if self.max_iter is not None:
+            check.check_count("max_iter", self.max_iter)
         check.check_optional("time_budget", self.time_budget)
 
     def _check_joint(self) -> None:
@@ -481,7 +496,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         status = worst_status(solutions)
         self.margin_ = self._least_margins(self.certificate_)
         self.status_ = f"{status.value} {str(self.certificate_).capitalize()}."
-        if np.inf == self.C:
+        if np.inf == self.C and status is not Status.INSEPARABLE:
             self.status_ += f" The geometric margin is {np.min(self.margin_):.6g}."
 
     def _write_pass(self, solutions: list[Solution], X: Any, members: list[Members]) -> None:

@@ -31,6 +31,18 @@ def check_count(name: str, value: Any) -> None:
         raise PegasosError(f"{name} must be a whole number of at least 1, got {value!r}.")
 
 
+_EPOCHS_TO_A_GAP = 100_000  # work that no sane fit needs
+_EPOCHS = 1000  # where nothing but their number ends a fit, or the last digits would take very many
+
+
+def epochs_of(model: Any) -> int:
+    """How many epochs a fit may take: max_iter, or where that is None what suits the solver."""
+    if model.max_iter is not None:
+        return int(model.max_iter)
+    closes_the_gap = model.tol is not None and model.solver in ("auto", "dual")
+    return _EPOCHS_TO_A_GAP if closes_the_gap else _EPOCHS
+
+
 def check_word(name: str, value: Any, words: Collection[str | None]) -> None:
     """One of the words."""
     if not (value is None or isinstance(value, str)) or value not in words:

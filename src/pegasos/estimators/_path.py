@@ -80,7 +80,7 @@ class Labelled:
     @property
     def stop(self) -> Stop:
         """When each fit of a path ends."""
-        return Stop(self.model.tol, self.model.max_iter)
+        return Stop(self.model.tol, check.epochs_of(self.model))
 
 
 def grid(problems: Sequence[Problem], n_lams: int, eps: float) -> Lams:

@@ -17,6 +17,7 @@ from pegasos.errors import PegasosError
 from pegasos.estimators._checkpoint import Begun, Checkpoint, check_path, stored_seed
 from pegasos.estimators._inputs import kept_on_failure
 from pegasos.estimators._labels import Labels, read_labels
+from pegasos.estimators._parameters import epochs_of
 from pegasos.estimators._watching import Progress, told
 from pegasos.estimators.warnings import GapWarning
 from pegasos.solution import Solution, Status, Trace
@@ -97,7 +98,7 @@ def _solve(
     solution = run(
         problem,
         solver,
-        Stop(model.tol, max(0, model.max_iter - n_done), model.time_budget),
+        Stop(model.tol, max(0, epochs_of(model) - n_done), model.time_budget),
         seed=seed,
         state=begun.state,
         watcher=Watcher(on_review=told(0, 1, on_review), on_chunk=on_chunk),

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
 
+from pegasos.estimators._parameters import epochs_of
 from pegasos.solution import TraceRow
 from pegasos.solvers.driver import Model, Watcher
 from pegasos.window import Window
@@ -63,7 +64,7 @@ class Onlookers:
         self.root: Any = None
         self.tasks: list[Any] = [None] * n_problems
         if getattr(estimator, "_skl_callbacks", None):
-            epochs = estimator.max_iter
+            epochs = epochs_of(estimator)
             many = n_problems > 1
             noun = estimator._scheme.noun
             self.root = estimator._init_callback_context(

@@ -86,8 +86,10 @@ class PegasosClassifier(CertifiedClassifier):
         by label. In a stream it is that of the first call.
     tol : float or None, default=1e-3
         The relative duality gap at which the fit ends. None: run ``max_iter`` epochs.
-    max_iter : int, default=1000
-        Epochs at most; an epoch visits as many rows as there are.
+    max_iter : int, optional
+        Epochs at most; an epoch visits as many rows as there are. By default 100,000 where ``tol`` ends the fit, which
+        is far more than "auto" needs; 1,000 for "pegasos" and "cutting_plane", whose last digits take too many, and for
+        ``tol=None``.
     time_budget : float, optional
         Seconds at most. Kept to within one chunk of work, about 0.05 s, or one step of Newton's method: some passes
         over the rows.
@@ -182,7 +184,7 @@ class PegasosClassifier(CertifiedClassifier):
         class_weight: Any = None,
         prior: Any = None,
         tol: float | None = 1e-3,
-        max_iter: int = 100_000,
+        max_iter: int | None = None,
         time_budget: float | None = None,
         probability: bool = False,
         warm_start: bool = False,

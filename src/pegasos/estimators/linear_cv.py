@@ -56,7 +56,7 @@ class PegasosClassifierCV(PegasosClassifier):
     class_weight : dict, "balanced" or None, default=None
     tol : float, default=1e-3
         The relative duality gap of every fit.
-    max_iter : int, default=1000
+    max_iter : int, default=100_000
         Epochs of each fit at most.
     n_jobs : int, optional
         Threads for the folds. The result does not depend on it.
@@ -120,7 +120,7 @@ class PegasosClassifierCV(PegasosClassifier):
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
         tol: float = 1e-3,
-        max_iter: int = 1000,
+        max_iter: int = 100_000,
         n_jobs: int | None = None,
         random_state: Any = None,
     ):

@@ -97,7 +97,7 @@ class Auto:
             zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
             self._enter_interior(problem, state, _all_rows(problem), *zero)
             return state
-        if self.tol is not None and gap > 0.0 and Newton.price(problem) < self._ascent_price(problem, gap):
+        if self._is_for_newton(problem, gap):
             return AutoState(seed, newton=self._newton.start(problem))
         return AutoState(seed, dual=self.ascent.start(problem, seed))
 
@@ -107,6 +107,10 @@ class Auto:
             return False
         others = min(self._ascent_price(problem, gap), Newton.price(problem), _AFFORDABLE)
         return self.interior.price(problem, problem.rows.n_rows) < others
+
+    def _is_for_newton(self, problem: Problem, gap: float) -> bool:
+        """Whether Newton's method is expected to be faster than dual ascent."""
+        return self.tol is not None and gap > 0.0 and Newton.price(problem) < self._ascent_price(problem, gap)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
         """A dual point of these rows, which an interior point or dual ascent takes further."""
@@ -272,7 +276,8 @@ class Auto:
             state.dual = None
         state.fixed = np.array(alpha, np.float64)
         state.interior = self.interior.enter(problem, chosen, weights, state.fixed, width)
-        state.target = _INTERIOR_MARGIN * self.tol
+        # The same ladder for every tol, so that a smaller one ends at the same point or later.
+        state.target = _INTERIOR_MARGIN * 10.0 ** math.floor(math.log10(max(self.tol, _LAST_TARGET)))
         state.gaps.clear()
 
     def _enter_from_far(
@@ -310,11 +315,12 @@ class Auto:
         """The better of its dual point and the one on the bounds; then more rows, or more iterations."""
         weights, alpha = interior.best_weights.copy(), self._whole(state, interior, interior.best_alpha)
         inside = Review(certify(problem, weights, alpha), weights, alpha)
-        if tol is None or not self._interior_is_ready(state, interior):
+        is_ready = self._interior_is_ready(state, interior)
+        if tol is None or not (is_ready or inside.certificate.relative_gap <= tol):
             return inside
         alpha = self._on_bounds(problem, state, interior)
         review = Review(certify(problem, weights, alpha), weights, alpha)
-        if review.certificate.relative_gap <= tol:
+        if review.certificate.relative_gap <= tol or not is_ready:
             return review
         best = inside if inside.is_better_than(review) else review
         # A dual point that is good enough but not on its bounds is worth a few more iterations.
@@ -346,7 +352,7 @@ class Auto:
         everyone = _all_rows(problem)
         if len(interior.chosen) == len(everyone):
             state.is_exhausted = interior.stalled or state.target <= _LAST_TARGET
-            state.target *= 0.01
+            state.target *= 0.1
             return
         alpha, weights = self._whole(state, interior, interior.best_alpha), interior.best_weights
         r = 1.0 - problem.sign * (problem.rows.scores_of(weights) + problem.offset)

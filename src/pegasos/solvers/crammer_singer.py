@@ -82,8 +82,11 @@ class JointAscent(DualAscent):
 class JointAuto(Auto):
     """Pegasos and dual ascent, each where it is faster; there is no second order for this problem."""
 
-    def _by_price(self, problem: Any, seed: int, gap: float) -> AutoState:
-        return AutoState(seed, dual=self.ascent.start(problem, seed))
+    def _is_for_interior(self, problem: Any, gap: float) -> bool:
+        return False
+
+    def _is_for_newton(self, problem: Any, gap: float) -> bool:
+        return False
 
     def _consider(self, problem: Any, state: AutoState) -> None:
         pass

@@ -77,7 +77,7 @@ def lam_path(
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     tol: float = 1e-3,
-    max_iter: int = 1000,
+    max_iter: int = 100_000,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> LamPath:
@@ -102,7 +102,7 @@ def lam_path(
         Value of the constant feature whose weight, regularised like the others, carries the intercept.
     tol : float, default=1e-3
         The relative duality gap of every one of the fits.
-    max_iter : int, default=1000
+    max_iter : int, default=100_000
         Epochs of each fit at most.
     n_jobs : int, optional
         Threads for the problems of several classes. The result does not depend on it.
