@@ -199,9 +199,9 @@ def online_advance(rows: Rows, codes: Annotated[NDArray[numpy.int64], dict(shape
 def shuffle(order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], random: int) -> int:
     """Shuffles in place; returns the generator's next state."""
 
-def dual_weights(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+def dual_sums(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[float, float, float, float]:
     """
-    Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).
+    Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander and climbed of objective.h.
     """
 
 def losses(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float]:
@@ -249,9 +249,9 @@ def joint_dual_advance(problem: JointProblem, counters: JointCounters, weights: 
     n_visits more rows of dual ascent on all classes; the arrays and counters are changed in place.
     """
 
-def joint_dual_weights(problem: JointProblem, alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+def joint_dual_sums(problem: JointProblem, alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[float, float, float, float]:
     """
-    Writes W(alpha), alpha within its bounds; returns sum_{i, r} alpha_ir (1 + offset_ir - offset_iy).
+    Writes W(alpha), alpha within its bounds; returns gain, spent, wander and climbed of objective.h.
     """
 
 def joint_losses(problem: JointProblem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import mmap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,17 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, n_threads
 from pegasos.kernels.vector import Vectors
-from pegasos.problem import Floats, Losses, Problem, Rows, inner
+from pegasos.problem import Losses, Problem, Rows, inner
+from pegasos.rounding import (
+    DualSums,
+    Floats,
+    Gain,
+    is_negligible,
+    lowered,
+    smallest,
+    sum_depth,
+    unit,
+)
 
 _columns_at_once = 512
 _room = 1 << 24  # values of columns that are not kept
@@ -52,6 +62,9 @@ class KernelRows:
     table : array of shape (n_slots, n_rows)
         A column of the kernel matrix in each slot up to `n_kept`, its entries in the order of `order`. First come,
         first kept: where not all fit, a loop over them would find nothing in a cache of those used last.
+    counts_single : bool
+        Whether sums leave room for kernel values in single precision. False while a solver runs: its certificates are
+        about the values in the table, and the last one is made in double.
     order : array of int
         The row at each place. Where dense rows are arranged, those whose columns are in the table come first: the
         kernel of two of them is computed once.
@@ -68,6 +81,7 @@ class KernelRows:
     order: Numbers
     place_of: Numbers
     arranged: Vectors | None  # the items in that order
+    counts_single: bool = False
     n_kept: int = 0
     is_whole: bool = True  # whether the table is as the places say: an interrupt may come between
     native: _core.Rows = field(init=False)
@@ -136,16 +150,69 @@ class KernelRows:
         """Whether all rows have the same length."""
         return bool(np.ptp(self.squared_norms) <= 1e-12 * self.squared_norms.max(initial=0.0))
 
-    def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
-        """The coefficients of w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
+    @cached_property
+    def longest(self) -> float:
+        """At least every |x_i|, with the constant column."""
+        return float(self.lengths.max(initial=0.0)) * (1.0 + 4.0 * unit)
+
+    @cached_property
+    def value_error(self) -> float:
+        """How far a kernel value may be off, over sqrt(k(x, x) k(z, z)).
+
+        The problem is that of the kernel as it is computed in double; only single precision is an error.
+        """
+        is_single = self.counts_single and self.dtype == np.float32
+        return self.kernel.value_error(self.items, np.float32) if is_single else 0.0
+
+    def counting_single(self) -> KernelRows:
+        """The same rows and table, with room for values in single precision in every sum."""
+        return replace(self, counts_single=True)
+
+    def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
+        """The coefficients of w(alpha), alpha clipped to its bounds, and the linear term of the dual with its room."""
         clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
-        gain = inner(clipped, 1.0 - problem.sign * problem.offset)
-        return self.coefficients(problem, clipped), gain
+        value = inner(clipped, 1.0 - problem.sign * problem.offset)
+        spent = float(np.sum(clipped))
+        weights = self.coefficients(problem, clipped)
+        if spent == 0.0:
+            return DualSums(weights, 0.0)
+        mu, reach = problem.lam * problem.total, self.reach(weights)
+        of_sum = unit * (64.0 + sum_depth(self.n_rows)) * spent * (1.0 + problem.largest_offset)
+        of_prior = 8.0 * unit * spent * problem.carried.constant
+        error = of_sum + of_prior + 0.5 * mu * self.square_error(weights, reach) + self.n_rows * smallest
+        gain = Gain(value, error, 4.0 * unit * reach)
+        # |w|^2 is a sum over kernel values, whose error is counted above: the coefficients are off by nothing more.
+        return DualSums(weights, *lowered(gain, 0.0, mu), gain.off)
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these coefficients, the least margin, and |w|^2."""
         scores = self.scores(weights)
-        return Losses(*_core.losses(problem.native, scores), inner(weights, scores[:-1]))
+        return self._with_room(problem, weights, *_core.losses(problem.native, scores), inner(weights, scores[:-1]))
+
+    def with_room(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, least: float) -> Losses:
+        """These sums of the losses, with room for rounding."""
+        return self._with_room(problem, weights, total, least, self.square(weights))
+
+    def _with_room(
+        self, problem: Problem, weights: npt.NDArray[np.float64], total: float, least: float, square: float
+    ) -> Losses:
+        reach = self.reach(weights)
+        primal = problem.accounted(self.score_error(weights) / unit, reach)
+        bound = primal.bound(total, 0.5 * primal.mu * self.square_error(weights, reach))
+        is_nothing = is_negligible(bound, total + 0.5 * primal.mu * square)
+        return Losses(total, least, square, 0.0 if is_nothing else bound, bound if is_nothing else 0.0, primal.moved)
+
+    def reach(self, weights: npt.NDArray[np.float64]) -> float:
+        """sum_j |coefficient_j| |x_j|: no less than |w|."""
+        return inner(np.abs(weights), self.lengths) * (1.0 + 64.0 * unit)
+
+    def score_error(self, weights: npt.NDArray[np.float64]) -> float:
+        """How far the score of a row of length 1 may be off, for coefficients with a reach of 1."""
+        return self.value_error + unit * (np.count_nonzero(weights) + 8.0)
+
+    def square_error(self, weights: npt.NDArray[np.float64], reach: float) -> float:
+        """How far |w|^2 may be off."""
+        return (self.score_error(weights) + 8.0 * unit) * reach * reach
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""
@@ -158,6 +225,10 @@ class KernelRows:
     def constant_score(self, weights: npt.NDArray[np.float64]) -> float:
         """What the constant column adds to every score."""
         return self.bias**2 * float(np.sum(weights))
+
+    def without_constant(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The coefficients themselves: what rounding leaves to the constant column is a part of the intercept."""
+        return weights
 
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The score of every row, and one entry more that is nobody's."""

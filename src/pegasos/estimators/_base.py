@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from pegasos import theory
-from pegasos.certificate import Certificate, balanced, certify, combine, intercept_reach
+from pegasos.certificate import Certificate, balanced, certify, certify_around, combine, intercept_reach
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, kept_on_failure
@@ -38,6 +38,7 @@ from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, n_fram
 from pegasos.estimators.warnings import GapWarning
 from pegasos.persistence import Saved
 from pegasos.problem import Problem
+from pegasos.rounding import Carried
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.driver import Model, Solver, Stop
 from pegasos.solvers.pegasos import Pegasos
@@ -89,7 +90,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             self._prior = None if self.prior is None else self._read_prior(classes, rows)
             rows = self._shared(rows, self._scheme.n_problems(len(classes)))
             members = self._scheme.members(codes, len(classes))
-            problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
+            prior = self._offsets(X, rows)
+            problems = self._scheme.problems(rows, codes, weights, terms, prior, carried=self._carried(rows))
             del codes  # eight bytes a row that nobody reads any more
             is_joint = self._scheme.n_vectors(len(classes)) > 1
             kind = {"is_joint": is_joint, "single": terms.suits_single}
@@ -192,7 +194,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 f"alpha_ belongs to the {n_fitted} rows of the last fit, got {rows.n_rows} rows; "
                 "certify needs the same rows in the same order."
             )
-        problems = self._fitted_scheme.problems(rows, codes, weights, self._terms, self._offsets(X, rows))
+        prior = self._offsets(X, rows)
+        problems = self._fitted_scheme.problems(rows, codes, weights, self._terms, prior, carried=self._carried(rows))
         is_present = self._fitted_scheme.is_present(present)
         points = zip(self._points(problems, members, alphas, X), is_present, self.certificate_.parts, strict=True)
         with self._threads_within(problems):
@@ -204,8 +207,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def _certified_anew(self, k: int, problem: Problem, weights: npt.NDArray[np.float64], alpha: Any) -> Certificate:
         if not self._terms.is_free:
             return certify(problem, weights, alpha)
-        shifted = replace(problem, offset=problem.offset + self._free_intercepts[k])
-        return certify(shifted, weights, balanced(problem, alpha))
+        return certify_around(problem, weights, balanced(problem, alpha), float(self._free_intercepts[k]))
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -530,6 +532,10 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     @abstractmethod
     def _offsets(self, X: Any, rows: Any) -> list[npt.NDArray[np.float64]] | None:
         """The scores of the prior, for each problem; None when there is none."""
+
+    def _carried(self, rows: Any) -> list[Carried] | None:
+        """What the models carry of a prior; None where its scores are all that is known of it."""
+        return None
 
     @abstractmethod
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Any, Any]:

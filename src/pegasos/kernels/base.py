@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _largest_count = 2**53
+_roundings = 2.0**13  # of a value, where a kernel does not say how many
 
 
 class Items(Protocol):
@@ -123,6 +124,10 @@ class Kernel:
     def result_type(self, a: Items, b: Items) -> np.dtype[Any]:
         """The type of the values of a block."""
         return np.dtype(np.float64)
+
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """How far k(x, z) of two of the items, computed in this type, may be off, over sqrt(k(x, x) k(z, z))."""
+        return _roundings * unit_of(dtype)
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
         """The explicit map of collections that have been read."""
@@ -260,6 +265,11 @@ def _csr(values: list[float], indices: list[int], starts: list[int], n_columns: 
 def _missing(kernel: Kernel, name: str) -> PegasosError:
     """A kernel of one's own needs no more than what is asked of it."""
     return PegasosError(f"{type(kernel).__name__} has no {name}, which is needed here; give the class one.")
+
+
+def unit_of(dtype: npt.DTypeLike) -> float:
+    """The unit roundoff of a type."""
+    return 0.5 * float(np.finfo(np.dtype(dtype)).eps)
 
 
 def n_threads() -> int:
