@@ -7,7 +7,6 @@ kept while there is room; the whole matrix is never formed unless it fits.
 
 from __future__ import annotations
 
-import math
 import mmap
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,7 +36,6 @@ _room = 1 << 24  # values of columns that are not kept
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
 _largest_single = 1e30
-_sample, _more = 16, 4  # rows whose rounding is measured: 64 at first, and four times more while these do not decide
 _quick_features = 200
 _worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
 
@@ -309,50 +307,6 @@ class KernelRows:
         self.kernel.fill(self.items.take(rows), self.items.take(columns), out, self.bias**2)
         return out
 
-    def rounding_exceeds(self, problem: Problem, weights: npt.NDArray[np.float64], limit: float) -> bool:
-        """Whether the rounding of the kernel values changes the gap by more than this.
-
-        A sample of rows decides where it can; else a larger one does, in the end all of them.
-        """
-        support = np.flatnonzero(weights)
-        if not isinstance(self.items, Vectors) or self.dtype == np.float64 or len(support) == 0:
-            return False
-        random = np.random.default_rng(0)
-        orders = random.permutation(self.n_rows), random.permutation(support)
-        differences = np.empty(0), np.empty(0)
-        while True:
-            parts = tuple(
-                order[len(d) : _more * max(len(d), _sample)] for order, d in zip(orders, differences, strict=True)
-            )
-            sample = np.concatenate(parts)
-            if len(sample) > 0:
-                mine, exact = self._sampled_scores(sample, support, weights)
-                n = len(parts[0])
-                sign, offset = problem.sign[parts[0]], problem.offset[parts[0]]
-                losses = [np.maximum(0.0, 1.0 - sign * (scores[:n] + offset)) for scores in (mine, exact)]
-                of_loss = problem.cost[parts[0]] * (losses[1] - losses[0]) / problem.total
-                of_square = problem.lam * weights[parts[1]] * (exact - mine)[n:]
-                differences = np.append(differences[0], of_loss), np.append(differences[1], of_square)
-            least, most = np.sum([_sum_between(d, len(o)) for d, o in zip(differences, orders, strict=True)], axis=0)
-            if not least <= limit < most:
-                return not most <= limit
-
-    def _sampled_scores(
-        self, sample: Numbers, support: Numbers, weights: npt.NDArray[np.float64]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """The scores of these rows from kernel values as the table has them, and from values in double."""
-        mine, exact = np.zeros(len(sample)), np.zeros(len(sample))
-        of_sample = self.items.take(sample)
-        at_once = max(1, min(_columns_at_once, _room // len(sample)))
-        for begin in range(0, len(support), at_once):
-            part = support[begin : begin + at_once]
-            of_part = self.items.take(part)
-            for scores, dtype in ((mine, self.dtype), (exact, np.dtype(np.float64))):
-                values = np.empty((len(sample), len(part)), dtype)
-                self.kernel.fill(of_sample, of_part, values, self.bias**2)
-                np.add(scores, values @ weights[part], out=scores)
-        return mine, exact
-
     def release(self) -> None:
         """Give the memory of the columns back."""
         self.table = self.table[:0].copy()
@@ -466,11 +420,3 @@ def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors 
     rows = items.rows
     copy = Rows(rows.values.copy(), rows.bias, rows.squared_norms.copy(), rows.native)
     return order, order.copy(), Vectors(copy)
-
-
-def _sum_between(sample: npt.NDArray[np.float64], n: int) -> tuple[float, float]:
-    """Bounds, at three standard errors, of the absolute value of the sum of n terms of which this is a sample."""
-    m = len(sample)
-    error = 3.0 * float(sample.std()) * math.sqrt((1.0 - m / n) / m)
-    mean = abs(float(sample.mean()))
-    return n * max(0.0, mean - error), n * (mean + error)
