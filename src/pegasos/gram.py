@@ -25,6 +25,8 @@ from pegasos.rounding import (
     Floats,
     Gain,
     is_negligible,
+    last_roundings,
+    long_unit,
     lowered,
     smallest,
     sum_depth,
@@ -36,6 +38,8 @@ _room = 1 << 24  # values of columns that are not kept
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
 _largest_single = 1e30
+_worth_digits = 1e-6  # of the objective: where rounding may be more, sums are made again with more digits
+_long_columns = 64
 _quick_features = 200
 _worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
 
@@ -179,8 +183,19 @@ class KernelRows:
         of_prior = 8.0 * unit * spent * problem.carried.constant
         error = of_sum + of_prior + 0.5 * mu * self.square_error(weights, reach) + self.n_rows * smallest
         gain = Gain(value, error, 4.0 * unit * reach)
+        if error > _worth_digits * value:
+            return self._long_dual_sums(problem, weights, value, of_sum + of_prior)
         # |w|^2 is a sum over kernel values, whose error is counted above: the coefficients are off by nothing more.
         return DualSums(weights, *lowered(gain, 0.0, mu), gain.off)
+
+    def _long_dual_sums(
+        self, problem: Problem, weights: npt.NDArray[np.float64], value: float, of_gain: float
+    ) -> DualSums:
+        """The same with |w|^2 summed up with all the digits that the machine has."""
+        mu, reach = problem.lam * problem.total, self.reach(weights)
+        long = float(np.sum(weights * self._long_scores(weights)) - np.longdouble(self.square(weights)))
+        room = of_gain + 0.5 * mu * (max(0.0, long) + self._long_error(weights) * reach * reach)
+        return DualSums(weights, value - room, last_roundings(value, mu, reach), 4.0 * unit * reach)
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these coefficients, the least margin, and |w|^2."""
@@ -197,8 +212,45 @@ class KernelRows:
         reach = self.reach(weights)
         primal = problem.accounted(self.score_error(weights) / unit, reach)
         bound = primal.bound(total, 0.5 * primal.mu * self.square_error(weights, reach))
-        is_nothing = is_negligible(bound, total + 0.5 * primal.mu * square)
+        objective = total + 0.5 * primal.mu * square
+        if bound > _worth_digits * objective and np.isfinite(objective):
+            return self._long_losses(problem, weights, Losses(total, least, square, moved=primal.moved))
+        is_nothing = is_negligible(bound, objective)
         return Losses(total, least, square, 0.0 if is_nothing else bound, bound if is_nothing else 0.0, primal.moved)
+
+    def _long_losses(self, problem: Problem, weights: npt.NDArray[np.float64], found: Losses) -> Losses:
+        """The losses with room for rounding, where scores have all the digits that the machine has."""
+        scores, reach, mu = self._long_scores(weights), self.reach(weights), problem.lam * problem.total
+        error = self._long_error(weights) * reach
+        margins = problem.sign * (scores + problem.offset)
+        by_constant = 8.0 * unit * (problem.carried.constant + np.abs(problem.offset) * (problem.largest_offset > 0.0))
+        farthest = np.maximum(0.0, 1.0 - margins + error * self.lengths + by_constant)
+        counts = problem.cost > 0.0
+        total = float(np.sum(problem.cost[counts] * farthest[counts]))
+        square = float(np.sum(weights * scores) - np.longdouble(found.square))
+        counted = max(0.0, total - found.total) + 0.5 * mu * (max(0.0, square) + error * reach)
+        return found._replace(rounding=counted, slack=last_roundings(total, mu, reach))
+
+    def _long_scores(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.longdouble]:
+        """The scores of all rows with all the digits that the machine has; slowly."""
+        rows = np.flatnonzero(weights)
+        self.load(rows)
+        sums = np.zeros(self.n_rows, np.longdouble)
+        for begin in range(0, len(rows), _long_columns):
+            part = rows[begin : begin + _long_columns]
+            slots = self.slot_of[part]
+            columns = np.empty((len(part), self.n_rows), self.dtype)
+            columns[slots >= 0] = self.table[slots[slots >= 0]]
+            if (slots < 0).any():
+                missing = np.empty((int(np.sum(slots < 0)), self.n_rows), self.dtype)
+                self._compute(part[slots < 0], missing)
+                columns[slots < 0] = missing
+            sums += (columns * weights[part, None].astype(np.longdouble)).sum(axis=0)
+        return sums if self.arranged is None else sums[self.place_of]
+
+    def _long_error(self, weights: npt.NDArray[np.float64]) -> float:
+        """`score_error` where sums have all the digits that the machine has."""
+        return self.value_error + long_unit * (np.count_nonzero(weights) + 8.0)
 
     def reach(self, weights: npt.NDArray[np.float64]) -> float:
         """sum_j |coefficient_j| |x_j|: no less than |w|."""
