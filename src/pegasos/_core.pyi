@@ -6,6 +6,20 @@ import numpy
 from numpy.typing import NDArray
 
 
+class TimeIsUp(Exception):
+    pass
+
+def set_deadline(seconds: float | None) -> None:
+    """
+    Long native calls of this thread raise TimeIsUp so many seconds from now; None: never.
+    """
+
+def check_deadline() -> None:
+    """Raises TimeIsUp where the deadline of this thread has passed."""
+
+def time_left() -> float | None:
+    """The seconds to the deadline of this thread; None where it has none."""
+
 def instruction_set() -> str:
     """The instruction set the loops run on: 'avx512', 'avx2' or 'baseline'."""
 
@@ -31,6 +45,11 @@ def gram_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)]) ->
 def scored_rows(n_rows: int) -> Rows: ...
 
 def csr_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)], indices: Annotated[NDArray, dict(device='cpu', writable=False)], starts: Annotated[NDArray, dict(device='cpu', writable=False)], n_features: int, bias: float) -> Rows: ...
+
+def are_intact(rows: Rows) -> bool:
+    """
+    Whether the columns of sparse rows are within the features: another thread may have changed them.
+    """
 
 def view_rows(rows: Rows, numbers: Annotated[NDArray, dict(device='cpu', writable=False)]) -> Rows:
     """

@@ -312,6 +312,14 @@ class Rows:
         """The same weights but for that of the constant column, which is 0."""
         return np.append(weights[:-1], 0.0)
 
+    def check_unchanged(self) -> None:
+        """Refuse sparse rows that another thread has changed since they were inspected: columns may lead nowhere."""
+        if not _core.are_intact(self.native):
+            raise PegasosError(
+                "X was changed by another thread during the fit: its indices lead out of the matrix now. Memory may be "
+                "damaged; restart the process, and give fit a copy of its own."
+            )
+
     @property
     def own_values(self) -> Matrix:
         """The values of these rows alone: of a view a copy."""
@@ -375,6 +383,36 @@ def _refuse(native: _core.Rows, out_of_bounds: int, not_finite: int) -> None:
         )
     if not_finite >= 0:
         raise PegasosError(f"X contains NaN or infinity (inf) in row {not_finite}; impute or drop it first.")
+
+
+def check_structure(X: Any) -> None:
+    """Refuse a sparse matrix whose indices lead out of its memory, before any loop of scipy's follows them."""
+    if not sp.issparse(X) or X.ndim != 2:
+        return
+    if X.format == "coo":
+        _check_indices(X.row, X.shape[0])
+        _check_indices(X.col, X.shape[1])
+    elif X.format in ("csr", "csc", "bsr"):
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        n_rows, n_columns = X.shape[0] // block[0], X.shape[1] // block[1]
+        major, minor = (n_columns, n_rows) if X.format == "csc" else (n_rows, n_columns)
+        starts, n_stored = X.indptr, min(len(X.indices), len(X.data))
+        is_whole = len(starts) == major + 1 and starts[0] == 0 and starts[-1] <= n_stored
+        if not is_whole or (np.diff(starts) < 0).any():
+            raise PegasosError(
+                f"X is not a valid {X.format.upper()} matrix: its indptr must rise from 0 to at most the {n_stored} "
+                f"stored values in {major + 1} entries; build it with scipy.sparse.csr_matrix((data, (row, column)))."
+            )
+        _check_indices(X.indices[: starts[-1]], minor)
+
+
+def _check_indices(indices: npt.NDArray[Any], end: int) -> None:
+    if len(indices) and not (indices.min() >= 0 and indices.max() < end):
+        wrong = int(np.flatnonzero((indices < 0) | (indices >= end))[0])
+        raise PegasosError(
+            f"X is not a valid sparse matrix: index {indices[wrong]} is outside 0..{end - 1}; build it with "
+            "scipy.sparse.csr_matrix((data, (row, column)))."
+        )
 
 
 def _native_rows(values: Matrix, bias: float, threads: int) -> _core.Rows:

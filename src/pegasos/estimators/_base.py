@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -37,7 +38,7 @@ from pegasos.estimators._targets import (
 from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, n_frames
 from pegasos.estimators.warnings import GapWarning
 from pegasos.persistence import Saved
-from pegasos.problem import Problem
+from pegasos.problem import Problem, Rows
 from pegasos.rounding import Carried
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.driver import Model, Solver, Stop
@@ -77,6 +78,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
+        begun = perf_counter()
         with kept_on_failure(self):
             rows, y, weights = self._read_training_rows(X, y, sample_weight)
             classes = find_classes(y, weights)
@@ -102,17 +104,19 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 solutions = solve_all(
                     problems,
                     solvers,
-                    Stop(self.tol, self.max_iter, self._time_share, terms.is_hard),
+                    Stop(self.tol, self.max_iter, self._time_left(begun), terms.is_hard),
                     seed=seed,
                     n_jobs=self._jobs(problems),
                     states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
                     watchers=[onlookers.watcher(k) for k in range(len(problems))],
                     settle=self._settle,
                 )
+            if isinstance(rows, Rows):
+                rows.check_unchanged()
             solutions = self._finish(problems, solutions)
             calibration = None
             if self.probability:
-                plan = {"rows": rows, "classes": classes, "scheme": self._scheme, "seed": seed}
+                plan = {"rows": rows, "classes": classes, "scheme": self._scheme, "seed": seed, "begun": begun}
                 calibration = cross_fitted(self, self._collection(X, rows), y, weights, **plan)
             self.classes_, self._terms, self._calibration = classes, terms, calibration
             self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
@@ -373,6 +377,12 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 f"multi_class={self.multi_class!r} cannot go on from a model with {self._terms.multi_class!r}; call "
                 "fit, or begin with a new model."
             )
+        if not self._terms.is_free and self._terms.bias != self._bias:
+            raise PegasosError(
+                f"the intercept had a constant column of {self._terms.bias:g} so far, and would have one of "
+                f"{self._bias:g} now: fit_intercept and intercept_scaling must not change in the middle of a stream; "
+                "call fit, or begin with a new model."
+            )
         if self._terms.is_free:
             raise PegasosError(
                 "a stream cannot go on from a fit whose intercept was not regularised; begin with a new model."
@@ -415,6 +425,11 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         """Of the fit of all rows: with probabilities, those of the folds take as much each."""
         whole: float | None = self.time_budget
         return whole / (most_folds + 1) if whole is not None and self.probability else whole
+
+    def _time_left(self, begun: float) -> float | None:
+        """What is left of that share, for a fit that began then: reading rows takes time, too."""
+        share = self._time_share
+        return None if share is None else max(0.0, share - (perf_counter() - begun))
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

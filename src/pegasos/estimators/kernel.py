@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
 from pegasos.certificate import Certificate, balanced, certify, certify_around, intercept_reach
+from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError
 from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
@@ -448,18 +449,29 @@ class KernelPegasosClassifier(CertifiedClassifier):
     def _read_training_rows(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[KernelRows | Rows, Any, npt.NDArray[np.float64] | None]:
-        kernel, X, y, weights = self._read(X, y, sample_weight)
-        items = kernel.read(X)
-        sentence = doubt(kernel, items)
-        if sentence is not None:
-            warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4 + n_frames)
-        self._training = kernel, X
+        try:
+            with within(self._time_share):
+                kernel, X, y, weights = self._read(X, y, sample_weight)
+                items = kernel.read(X)
+                sentence = doubt(kernel, items)
+                if sentence is not None:
+                    warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4 + n_frames)
+                self._training = kernel, X
+                return self._rows_of(kernel, items), y, weights
+        except TimeIsUp as error:
+            raise PegasosError(
+                f"time_budget={self.time_budget} ended while the kernel was reading the items, before any step; give "
+                "more time, fewer items, or a kernel that reads them faster."
+            ) from error
+
+    def _rows_of(self, kernel: Kernel, items: Items) -> KernelRows | Rows:
+        """The items as rows of a problem: through the map of the kernel where that is faster."""
         through_map = self.solver == "auto" and self.max_support is None and len(items) >= _mapped_from
         if through_map and kernel.has_features:
             mapped = Rows.of(kernel.map(items)[0], self._bias)
-            return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped, y, weights
+            return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped
         bias = natural_bias(kernel.evaluate_diagonal(items)) if self._is_free else self._bias
-        return self._kernel_rows(kernel, items, bias), y, weights
+        return self._kernel_rows(kernel, items, bias)
 
     def _collection(self, X: Any, rows: KernelRows | Rows) -> Any:
         return X if hasattr(self, "feature_names_in_") else self._training[1]

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, check_count, check_positive, n_threads, unit_of
-from pegasos.problem import Floats, Matrix, Rows
+from pegasos.problem import Floats, Matrix, Rows, check_structure
 
 _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
 _largest_norm = 1e30  # squares of more are not for single precision
@@ -79,6 +79,7 @@ class VectorKernel(Kernel):
         """A matrix, or what numpy can make one of."""
         if isinstance(items, Vectors):
             return items
+        check_structure(items)
         if not sp.issparse(items):
             items = _as_array(items, self)
         elif items.format != "csr":
