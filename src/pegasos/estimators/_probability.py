@@ -70,9 +70,13 @@ def cross_fitted(
     settings = {"probability": False, "warm_start": False, "verbose": 0, "random_state": seed}
     scores = np.empty((len(y), scheme.n_problems(len(classes)) * scheme.n_vectors(len(classes))))
     fold_of = _folds(rows, codes, n_folds, seed)
+    n_scored = n_folds
     for fold in range(n_folds):
         train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         left = None if model.time_budget is None else max(0.0, model.time_budget - (perf_counter() - begun))
+        if left == 0.0 and fold > 0:  # the folds so far are a fair sample of the rows
+            n_scored = fold
+            break
         share = None if left is None else left / (n_folds - fold)
         learner = clone(model).set_params(**settings, time_budget=share)
         rows, labels = _safe_split(learner, X, y, train)
@@ -84,7 +88,7 @@ def cross_fitted(
     pairs = []
     against = scheme.against_others(scores, len(classes))
     for score, sign in zip(against.T, scheme.signs(codes, len(classes)), strict=True):
-        chosen = (codes >= 0) & (sign != 0)
+        chosen = (codes >= 0) & (sign != 0) & (fold_of < n_scored)
         pairs.append(_fit_sigmoid(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
     slopes, shifts = np.transpose(pairs)
     return Calibration(slopes, shifts)
