@@ -124,7 +124,7 @@ def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats, n_features: i
     largest = float(np.max(cost, initial=0.0)) if len(cost) == 0 or cost.strides != (0,) else float(cost[0])
     if not largest > 0.0:
         return 0.0
-    scale = math.ldexp(1.0, math.frexp(largest)[1])
+    scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
     scaled = cost / scale if cost.strides != (0,) else np.broadcast_to(np.float64(largest / scale), cost.shape)
     squares = float(np.einsum("i,i", scaled, squared_norms))
     total = sum_of(scaled)
