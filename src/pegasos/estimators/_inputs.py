@@ -128,7 +128,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[n
             raise TypeError(f"got an array of type {given.dtype}")
         weights = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise PegasosError(f"sample_weight must be real numbers: {error}.") from error
+        raise PegasosError(f"sample_weight must be numbers: {error}.") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):

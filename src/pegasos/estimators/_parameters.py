@@ -29,8 +29,10 @@ def check_optional(name: str, value: Any) -> None:
 
 def check_count(name: str, value: Any) -> None:
     """A whole number of at least 1."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or not 1 <= int(value) < 2**63:
-        raise PegasosError(f"{name} must be a whole number of at least 1 and below 2**63, got {_shown(value)}.")
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
+        raise PegasosError(f"{name} must be a whole number of at least 1, got {_shown(value)}.")
+    if int(value) >= 2**63:
+        raise PegasosError(f"{name} must be below 2**63, got {_shown(value)}.")
 
 
 def check_word(name: str, value: Any, words: Collection[str | None]) -> None:
