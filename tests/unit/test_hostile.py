@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -177,3 +178,16 @@ def test_indices_that_another_thread_changes_are_noticed():
     changer.join()
     with pytest.raises(PegasosError, match="another thread"):
         rows.check_unchanged()
+
+
+def test_a_model_of_an_indefinite_kernel_is_not_called_proved():
+    random = np.random.default_rng(0)
+    matrix = random.normal(size=(40, 40))
+    matrix = 0.5 * (matrix + matrix.T) + 3.0 * np.eye(40)
+    assert np.linalg.eigvalsh(matrix)[0] < 0.0
+    model = KernelPegasosClassifier("precomputed", lam=1.0, max_iter=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(matrix, Y)
+    assert model.status_.startswith("The kernel is not positive semi-definite")
+    assert "proved" not in model.status_

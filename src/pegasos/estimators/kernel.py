@@ -21,7 +21,7 @@ from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError
 from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
-from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
+from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam, satisfied
 from pegasos.estimators._blas import one_thread_of_blas
 from pegasos.estimators._budget import reduced
 from pegasos.estimators._inputs import check_weights, keeps_on_failure
@@ -39,7 +39,7 @@ from pegasos.estimators._items import (
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
 from pegasos.estimators._prior import ScoredPrior
-from pegasos.estimators._reductions import solve_all
+from pegasos.estimators._reductions import solve_all, worst_status
 from pegasos.estimators._schemes import Members, OneVsRest, Pairs
 from pegasos.estimators._targets import (
     Terms,
@@ -340,7 +340,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         try:
             return self._fit(X, y, sample_weight)
         finally:
-            self.__dict__.pop("_training", None)
+            for name in ("_training", "_is_doubted"):
+                self.__dict__.pop(name, None)
 
     @available_if(_can_stream)
     @keeps_on_failure
@@ -454,6 +455,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
                 kernel, X, y, weights = self._read(X, y, sample_weight)
                 items = kernel.read(X)
                 sentence = doubt(kernel, items)
+                self._is_doubted = sentence is not None
                 if sentence is not None:
                     warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4 + n_frames)
                 self._training = kernel, X
@@ -695,6 +697,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
             "intercept_": self._bias**2 * weights.sum(axis=1),
             "_prior": self._prior,
         }
+
+    def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
+        super()._write(solutions, trace, X, members)
+        if self.__dict__.get("_is_doubted", False):
+            reason = "" if worst_status(solutions) in satisfied else f" {worst_status(solutions).value}"
+            self.status_ = f"The kernel is not positive semi-definite: the certificate proves nothing.{reason}"
 
     def _write_zero(self) -> None:
         """The model before any row counted."""
