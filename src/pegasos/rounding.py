@@ -194,8 +194,8 @@ class Primal:
 
     @property
     def moved(self) -> float:
-        """How far the weights of the model are from those that were certified."""
-        return unit * _of_weights * (self.length + self.carried.length)
+        """How far the weights of the model are from those that were certified: a sum with a prior is rounded."""
+        return unit * _of_weights * (self.length + self.carried.length) if self.length > 0.0 else 0.0
 
     @property
     def of_square(self) -> float:

@@ -17,13 +17,13 @@ _largest = float(np.finfo(np.float64).max)
 
 def check_positive(name: str, value: Any, *, or_infinite: bool = False) -> None:
     """A positive number, finite unless it may be infinite."""
-    if not _is_number(value) or not (0.0 < value <= _largest or (or_infinite and value == math.inf)):
+    if not _is_number(value) or not (0.0 < float(value) <= _largest or (or_infinite and value == math.inf)):
         raise PegasosError(f"{name} must be a positive number, got {_shown(value)}.")
 
 
 def check_optional(name: str, value: Any) -> None:
     """None, or a number that is not negative."""
-    if value is not None and (not _is_number(value) or not 0.0 <= value <= _largest):
+    if value is not None and (not _is_number(value) or not 0.0 <= float(value) <= _largest):
         raise PegasosError(f"{name} must be None or a number of at least 0, got {_shown(value)}.")
 
 
@@ -68,7 +68,7 @@ def check_class_weight(value: Any) -> None:
     if not isinstance(value, Mapping):
         raise PegasosError(f"class_weight must be None, 'balanced' or a dict of classes to weights, got {value!r}.")
     for label, weight in value.items():
-        if not _is_number(weight) or not 0.0 <= weight <= _largest:
+        if not _is_number(weight) or not 0.0 <= float(weight) <= _largest:
             raise PegasosError(f"class_weight of class {label!r} must be a number of at least 0, got {weight!r}.")
 
 
