@@ -161,6 +161,8 @@ class Rows:
         mu, length = problem.lam * problem.total, length_of(weights)
         if is_negligible(dual_bound(gain, length, mu), size_of_dual(gain, length, mu)):
             return DualSums(weights, *lowered(gain, length, mu), gain.off)
+        if not np.isfinite(self.longest + length):
+            return DualSums(weights, -np.inf, np.inf, np.inf)
         return self._long_dual_sums(problem, alpha, weights, length)
 
     def terms(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], Gain]:
