@@ -28,6 +28,7 @@ from pegasos.rounding import (
     last_roundings,
     long_unit,
     lowered,
+    negligible,
     smallest,
     sum_depth,
     unit,
@@ -39,6 +40,7 @@ _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense
 _dense_bytes = 1 << 28
 _largest_single = 1e30
 _worth_digits = 1e-6  # of the objective: where rounding may be more, sums are made again with more digits
+_quick_values = 1 << 22  # kernel values that are summed up with more digits wherever rounding is counted at all
 _long_columns = 64
 _quick_features = 200
 _worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
@@ -183,7 +185,7 @@ class KernelRows:
         of_prior = 8.0 * unit * spent * problem.carried.constant
         error = of_sum + of_prior + 0.5 * mu * self.square_error(weights, reach) + self.n_rows * smallest
         gain = Gain(value, error, 4.0 * unit * reach)
-        if error > _worth_digits * value:
+        if error > self._worth_digits(weights) * value:
             return self._long_dual_sums(problem, weights, value, of_sum + of_prior)
         # |w|^2 is a sum over kernel values, whose error is counted above: the coefficients are off by nothing more.
         return DualSums(weights, *lowered(gain, 0.0, mu), gain.off)
@@ -213,7 +215,7 @@ class KernelRows:
         primal = problem.accounted(self.score_error(weights) / unit, reach)
         bound = primal.bound(total, 0.5 * primal.mu * self.square_error(weights, reach))
         objective = total + 0.5 * primal.mu * square
-        if bound > _worth_digits * objective and np.isfinite(objective):
+        if bound > self._worth_digits(weights) * objective and np.isfinite(objective):
             return self._long_losses(problem, weights, Losses(total, least, square, moved=primal.moved))
         is_nothing = is_negligible(bound, objective)
         return Losses(total, least, square, 0.0 if is_nothing else bound, bound if is_nothing else 0.0, primal.moved)
@@ -247,6 +249,10 @@ class KernelRows:
                 columns[slots < 0] = missing
             sums += (columns * weights[part, None].astype(np.longdouble)).sum(axis=0)
         return sums if self.arranged is None else sums[self.place_of]
+
+    def _worth_digits(self, weights: npt.NDArray[np.float64]) -> float:
+        """The part of the objective that rounding may be before sums are made again with more digits."""
+        return negligible if self.n_rows * np.count_nonzero(weights) <= _quick_values else _worth_digits
 
     def _long_error(self, weights: npt.NDArray[np.float64]) -> float:
         """`score_error` where sums have all the digits that the machine has."""
