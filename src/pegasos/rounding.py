@@ -109,7 +109,7 @@ def length_of(vector: Floats) -> float:
         return largest
     scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
     scaled = vector / scale if scale >= 2.0**-1000 else (vector * 2.0**60) / (scale * 2.0**60)
-    return scale * math.sqrt(float(np.sum(np.square(scaled, dtype=np.float64)))) * (1.0 + _of_inner * unit)
+    return scale * math.sqrt(float(np.sum(np.square(scaled, dtype=np.float64)))) * (1.0 + _of_inner * unit) + smallest
 
 
 def sum_of(cost: npt.NDArray[np.float64]) -> float:
@@ -129,7 +129,7 @@ def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats, n_features: i
     squares = float(np.einsum("i,i", scaled, squared_norms))
     total = sum_of(scaled)
     widened = 1.0 + float(np.finfo(squared_norms.dtype).eps) + sum_depth(len(cost)) * unit
-    return scale * (math.sqrt(total) * math.sqrt(squares) * widened + total * hidden_length(n_features))
+    return scale * (math.sqrt(total) * math.sqrt(squares) * widened + total * hidden_length(n_features)) + smallest
 
 
 def hidden_length(n_features: int) -> float:
@@ -207,7 +207,8 @@ class Primal:
         """How far the exact losses and lam total |w|^2 / 2 may exceed the computed ones."""
         of_scores = self.by_length * self.reach + self.by_constant * self.cost
         of_sums = (sum_depth(self.n_rows) + 2.0) * unit * total + (self.n_rows * smallest if total > 0.0 else 0.0)
-        return of_scores + of_sums + (self.of_square if of_square is None else of_square)
+        of_products = 8.0 * smallest if self.cost > 0.0 else 0.0
+        return of_scores + of_sums + of_products + (self.of_square if of_square is None else of_square)
 
     def objective(self, total: float) -> float:
         """The objective of these rows, times total: of a part of the rows, that part of |w|^2."""
