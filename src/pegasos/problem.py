@@ -236,6 +236,8 @@ class Rows:
         offset = problem.offset[mine]
         margins = problem.sign[mine] * (self._long_scores(weights, mine) + offset)
         by_length = long_unit * (primal.depth + 4.0) * primal.length + primal.carried_by_length
+        if problem.carried.length > 0.0:  # the model adds the prior in double
+            by_length += primal.moved
         of_offset = unit if problem.carried.length > 0.0 else long_unit if primal.length > 0.0 else 0.0
         by_constant = 8.0 * (unit * problem.carried.constant + of_offset * np.abs(offset))
         farthest = np.maximum(0.0, 1.0 - margins + by_length * self._lengths(mine) + by_constant)

@@ -175,3 +175,13 @@ def test_gains_of_parts_add_up_with_their_errors():
     whole = Gain(1.0, 1e-16, 2e-16) + Gain(2.0, 1e-16, 1e-16)
     assert (whole.value, whole.error, whole.off) == (3.0, 2e-16, pytest.approx(3e-16))
     assert whole.with_sum_of(10.0).off > whole.off
+
+
+def test_a_tiny_prior_rounds_the_weights_that_were_learned_too():
+    random = np.random.default_rng(0)
+    for seed in range(10):
+        X = 2.7e5 + np.random.default_rng(seed).uniform(-0.5, 0.5, size=(5, 5))
+        y, prior = np.array([0, 1, 0, 0, 0]), (1e-6 * random.normal(size=5), 0.02)
+        weights = 10.0 ** random.uniform(-60, 60, 5)
+        model = fitted(X, y, weights, lam=1e-5, tol=1e-9, prior=prior, intercept_scaling=0.5149169296367813)
+        assert_truthful(model, X, y, weights)
