@@ -12,7 +12,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
 .PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow sanitize fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
+.PHONY: help demo test test-slow sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -24,6 +24,7 @@ help:
 	@echo "make sanitize             the quick suite on a core with address and undefined-behaviour sanitizers"
 	@echo "make tsan                 what runs in threads, on a core with the sanitizer of threads"
 	@echo "make valgrind             every function of the core under valgrind, which must be there"
+	@echo "make adversary            false certificates and crashes looked for, an hour or SECONDS=600"
 	@echo "make fuzz                 broken files before every reader, ten minutes each"
 	@echo "make lint                 ruff, mypy, clang-format, import-linter, stubs"
 	@echo "make format               rewrite the sources in the house style"
@@ -132,6 +133,9 @@ tsan: $(TSAN)/.installed
 valgrind: $(VENV)/.test
 	PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 valgrind --error-exitcode=9 --num-callers=30 \
 		--suppressions=tests/faults/valgrind.txt $(BIN)/python -m tests.faults.verbs
+
+adversary: $(VENV)/.test
+	$(BIN)/python -m tests.adversary --seconds $(or $(SECONDS),3600) $(if $(SEED),--seed $(SEED))
 
 fuzz: $(VENV)/.test
 	for reader in svmlight csv cache arrays_of_numpy archive checkpoint; do \

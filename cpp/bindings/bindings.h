@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 
 #include "pegasos/loops.h"
 
@@ -41,6 +42,10 @@ struct OwnedProblem {
   OwnedRows rows;
   InputArray sign, cost, offset;
 };
+
+// gain, spent, wander and climbed.
+using DualTuple = std::tuple<double, double, double, double>;
+inline DualTuple as_tuple(const DualSums& sums) { return {sums.gain, sums.spent, sums.wander, sums.climbed}; }
 
 // The loops of this process.
 const Loops& loops();

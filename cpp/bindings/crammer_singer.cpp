@@ -119,7 +119,7 @@ static void joint_dual_advance(const OwnedJointProblem& owned, JointCounters& co
   loops().joint_dual_advance(problem, state, n_visits);
 }
 
-static double joint_dual_weights(const OwnedJointProblem& owned, GivenFloatMatrix alpha, WeightArray weights) {
+static DualTuple joint_dual_sums(const OwnedJointProblem& owned, GivenFloatMatrix alpha, WeightArray weights) {
   const JointProblem& problem = owned.problem;
   check_weights(weights, problem);
   check_alpha(alpha, problem);
@@ -128,7 +128,7 @@ static double joint_dual_weights(const OwnedJointProblem& owned, GivenFloatMatri
   check_one_type(problem.rows, buffer, {});
   std::vector<double> room(class_width(problem.n_classes));
   nb::gil_scoped_release release;
-  return loops().joint_dual_weights(problem, buffer, weights.data(), room.data());
+  return as_tuple(loops().joint_dual_sums(problem, buffer, weights.data(), room.data()));
 }
 
 static std::tuple<double, double> joint_losses(const OwnedJointProblem& owned, GivenWeights weights) {
@@ -156,8 +156,8 @@ void bind_crammer_singer(nb::module_& m) {
   m.def("joint_dual_advance", joint_dual_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"),
         nb::arg("alpha"), nb::arg("squared_norms"), nb::arg("order"), nb::arg("n_visits"),
         "n_visits more rows of dual ascent on all classes; the arrays and counters are changed in place.");
-  m.def("joint_dual_weights", joint_dual_weights, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
-        "Writes W(alpha), alpha within its bounds; returns sum_{i, r} alpha_ir (1 + offset_ir - offset_iy).");
+  m.def("joint_dual_sums", joint_dual_sums, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
+        "Writes W(alpha), alpha within its bounds; returns gain, spent, wander and climbed of objective.h.");
   m.def("joint_losses", joint_losses, nb::arg("problem"), nb::arg("weights"),
         "The sum of the costs times the losses of all rows, and the least margin of those that cost anything.");
 }

@@ -6,6 +6,7 @@
 #include "pairs.h"
 #include "pegasos/walks.h"
 #include "threads.h"
+#include "watch.h"
 
 namespace pegasos {
 
@@ -58,19 +59,23 @@ static void walk(const OwnedGraphs& a, const OwnedGraphs& b, double decay, Index
     walker.values.resize(std::size_t(walk_values(a.largest, b.largest)));
     walker.numbers.resize(std::size_t(walk_numbers(a.largest, b.largest)));
   }
-  const WalkSettings settings{decay, n_steps};
-
-  nb::gil_scoped_release release;
-  share(n_tasks, Index(walkers.size()), [&](Index task, Index number) {
+  Watch watch;
+  const WalkSettings settings{decay, n_steps, watch.stop()};
+  const auto work = [&](Index task, Index number) {
     Walker& walker = walkers[std::size_t(number)];
     const Index end = std::min(pairing.size(), (task + 1) * pairs_at_once);
-    for (Index p = task * pairs_at_once; p < end; ++p) {
+    for (Index p = task * pairs_at_once; p < end && !watch.is_asked(); ++p) {
       const Pair pair = pairing.at(p);
       if (pairing.needs(pair))
         pairing.put(pair,
                     walks(a.graphs, pair.a, b.graphs, pair.b, settings, walker.values.data(), walker.numbers.data()));
     }
-  });
+  };
+  {
+    nb::gil_scoped_release release;
+    share(n_tasks, Index(walkers.size()), work);
+  }
+  watch.raise();
 }
 
 void bind_graphs(nb::module_& m) {

@@ -1,7 +1,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -17,7 +16,7 @@ static void check_length(const Weights& weights, Index n_features) {
     throw std::invalid_argument("weights must have one entry a feature and one for the intercept.");
 }
 
-static double dual_weights(const OwnedProblem& owned, GivenFloatArray alpha, WeightArray weights) {
+static DualTuple dual_sums(const OwnedProblem& owned, GivenFloatArray alpha, WeightArray weights) {
   const Problem& problem = owned.problem;
   check_length(weights, problem.rows.n_features);
   if (Index(alpha.shape(0)) != problem.rows.n_rows) throw std::invalid_argument("alpha must have one entry a row.");
@@ -26,14 +25,21 @@ static double dual_weights(const OwnedProblem& owned, GivenFloatArray alpha, Wei
   if (problem.rows.scalar == Scalar::float64 && buffer.scalar == Scalar::float32)
     throw std::invalid_argument("alpha of float64 rows must be float64.");
   const Index n = problem.rows.n_rows, side = problem.rows.n_features + 1, parts = parts_of(n, problem.rows.threads);
-  std::vector<double> gains(static_cast<std::size_t>(parts));
+  std::vector<DualSums> found(static_cast<std::size_t>(parts));
   Sums sums(weights.data(), side, parts);
   nb::gil_scoped_release release;
   in_parts(n, parts, [&](Index part, Index begin, Index end) {
-    gains[std::size_t(part)] = loops().dual_weights(problem, buffer, sums.of(part), begin, end);
+    found[std::size_t(part)] = loops().dual_sums(problem, buffer, sums.of(part), begin, end);
   });
   sums.combine();
-  return std::accumulate(gains.begin(), gains.end(), 0.0);
+  DualSums all;
+  for (const DualSums& one : found) {
+    all.gain += one.gain;
+    all.spent += one.spent;
+    all.wander += one.wander;
+    all.climbed += one.climbed;
+  }
+  return as_tuple(all);
 }
 
 static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights weights) {
@@ -106,8 +112,8 @@ static Found inspect(const OwnedRows& rows, AnyFloatArray squared_norms) {
 }
 
 void bind_objective(nb::module_& m) {
-  m.def("dual_weights", dual_weights, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
-        "Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).");
+  m.def("dual_sums", dual_sums, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
+        "Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander and climbed of objective.h.");
   m.def("losses", losses, nb::arg("problem"), nb::arg("weights"),
         "The sum of the costs times the hinge losses, and the least margin of the rows that cost anything.");
   m.def("scores", scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),

@@ -132,6 +132,26 @@ static OwnedProblem make_problem(const OwnedRows& rows, InputArray sign, InputAr
   return {problem, rows, std::move(sign), std::move(cost), std::move(offset)};
 }
 
+template <class I>
+static bool is_intact(const Rows& rows) {
+  const I* const starts = static_cast<const I*>(rows.starts);
+  const I* const indices = static_cast<const I*>(rows.indices);
+  const Index end = Index(starts[rows.n_rows]);
+  bool all = starts[0] >= 0;
+  for (Index i = 0; i < rows.n_rows; ++i) all &= starts[i] <= starts[i + 1];
+  for (Index k = all ? Index(starts[0]) : end; k < end; ++k)
+    all &= indices[k] >= 0 && Index(indices[k]) < rows.n_features;
+  return all;
+}
+
+// Whether rows that were inspected still name columns that are there; a view looks at rows that others own.
+static bool are_intact(const OwnedRows& owned) {
+  const Rows& rows = owned.rows;
+  if (rows.layout != Layout::csr || rows.numbers) return true;
+  nb::gil_scoped_release release;
+  return rows.index == IndexType::int32 ? is_intact<std::int32_t>(rows) : is_intact<std::int64_t>(rows);
+}
+
 void bind_problem(nb::module_& m) {
   nb::class_<OwnedRows>(m, "Rows", "The user's rows, dense or CSR, or some of them; nothing is copied.")
       .def_prop_ro("n_rows", [](const OwnedRows& r) { return r.rows.n_rows; })
@@ -144,6 +164,8 @@ void bind_problem(nb::module_& m) {
   m.def("scored_rows", scored_rows, nb::arg("n_rows"));
   m.def("csr_rows", csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("starts"), nb::arg("n_features"),
         nb::arg("bias"));
+  m.def("are_intact", are_intact, nb::arg("rows"),
+        "Whether the columns of sparse rows are within the features: another thread may have changed them.");
   m.def("view_rows", view_rows, nb::arg("rows"), nb::arg("numbers"),
         "A view of some of the rows, by their numbers among all that `rows` looks into.");
   nb::class_<OwnedProblem>(m, "Problem", "The problem as the loops see it.");

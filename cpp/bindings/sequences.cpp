@@ -5,6 +5,7 @@
 #include "bindings.h"
 #include "pairs.h"
 #include "threads.h"
+#include "watch.h"
 
 namespace pegasos {
 
@@ -58,8 +59,9 @@ static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_state
   for (Worker& worker : workers)
     worker.room.resize(std::size_t(pairs_room(a.longest, b.longest, n_channels, n_states)));
 
-  nb::gil_scoped_release release;
-  share(n_tasks, Index(workers.size()), [&](Index task, Index number) {
+  Watch watch;
+  const auto work = [&](Index task, Index number) {
+    if (watch.is_asked()) return;
     Worker& worker = workers[std::size_t(number)];
     Index n = 0;
     const Index end = std::min(n_pairs, (task + 1) * pairs_at_once);
@@ -75,9 +77,14 @@ static void fill(const OwnedSequences& a, const OwnedSequences& b, Index n_state
       return lengths(left) < lengths(right);
     };
     if (!std::is_sorted(worker.pairs, worker.pairs + n, shorter)) std::sort(worker.pairs, worker.pairs + n, shorter);
-    loop(SequencePairs{a.sequences, b.sequences, worker.pairs, n}, worker.room.data(), worker.values);
+    loop(SequencePairs{a.sequences, b.sequences, worker.pairs, n, watch.stop()}, worker.room.data(), worker.values);
     for (Index k = 0; k < n; ++k) pairing.put(worker.pairs[k], worker.values[k]);
-  });
+  };
+  {
+    nb::gil_scoped_release release;
+    share(n_tasks, Index(workers.size()), work);
+  }
+  watch.raise();
 }
 
 static void subsequences(const OwnedSequences& a, const OwnedSequences& b, Index k, double decay, WeightArray out,
@@ -123,13 +130,18 @@ static void weighted_degrees(PlaneArray a, PlaneArray b, Index length, DegreeArr
                                                 std::vector<std::uint64_t>(std::size_t(mine.n_words)));
   double* const values = out.data();
 
-  nb::gil_scoped_release release;
-  share(n_tasks, Index(rooms.size()), [&](Index task, Index worker) {
+  Watch watch;
+  const auto work = [&](Index task, Index worker) {
     const Index end = std::min(mine.n, (task + 1) * rows_at_once);
-    for (Index i = task * rows_at_once; i < end; ++i)
+    for (Index i = task * rows_at_once; i < end && !watch.is_asked(); ++i)
       loops().weighted_degrees(mine, i, theirs, same ? i : 0, theirs.n, settings, rooms[std::size_t(worker)].data(),
                                values + i * theirs.n);
-  });
+  };
+  {
+    nb::gil_scoped_release release;
+    share(n_tasks, Index(rooms.size()), work);
+  }
+  watch.raise();
   for (Index i = 0; same && i < mine.n; ++i)
     for (Index j = 0; j < i; ++j) values[i * mine.n + j] = values[j * mine.n + i];
 }

@@ -6,6 +6,20 @@ import numpy
 from numpy.typing import NDArray
 
 
+class TimeIsUp(Exception):
+    pass
+
+def set_deadline(seconds: float | None) -> None:
+    """
+    Long native calls of this thread raise TimeIsUp so many seconds from now; None: never.
+    """
+
+def check_deadline() -> None:
+    """Raises TimeIsUp where the deadline of this thread has passed."""
+
+def time_left() -> float | None:
+    """The seconds to the deadline of this thread; None where it has none."""
+
 def instruction_set() -> str:
     """The instruction set the loops run on: 'avx512', 'avx2' or 'baseline'."""
 
@@ -31,6 +45,11 @@ def gram_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)]) ->
 def scored_rows(n_rows: int) -> Rows: ...
 
 def csr_rows(values: Annotated[NDArray, dict(device='cpu', writable=False)], indices: Annotated[NDArray, dict(device='cpu', writable=False)], starts: Annotated[NDArray, dict(device='cpu', writable=False)], n_features: int, bias: float) -> Rows: ...
+
+def are_intact(rows: Rows) -> bool:
+    """
+    Whether the columns of sparse rows are within the features: another thread may have changed them.
+    """
 
 def view_rows(rows: Rows, numbers: Annotated[NDArray, dict(device='cpu', writable=False)]) -> Rows:
     """
@@ -199,9 +218,9 @@ def online_advance(rows: Rows, codes: Annotated[NDArray[numpy.int64], dict(shape
 def shuffle(order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], random: int) -> int:
     """Shuffles in place; returns the generator's next state."""
 
-def dual_weights(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+def dual_sums(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[float, float, float, float]:
     """
-    Writes w(alpha), alpha clipped to its bounds; returns sum_i alpha_i (1 - sign_i offset_i).
+    Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander and climbed of objective.h.
     """
 
 def losses(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float]:
@@ -249,9 +268,9 @@ def joint_dual_advance(problem: JointProblem, counters: JointCounters, weights: 
     n_visits more rows of dual ascent on all classes; the arrays and counters are changed in place.
     """
 
-def joint_dual_weights(problem: JointProblem, alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> float:
+def joint_dual_sums(problem: JointProblem, alpha: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[float, float, float, float]:
     """
-    Writes W(alpha), alpha within its bounds; returns sum_{i, r} alpha_ir (1 + offset_ir - offset_iy).
+    Writes W(alpha), alpha within its bounds; returns gain, spent, wander and climbed of objective.h.
     """
 
 def joint_losses(problem: JointProblem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float]:

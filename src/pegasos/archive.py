@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import stat
 import zipfile
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -70,6 +71,8 @@ def write(path: str | os.PathLike[str], kind: str, values: Mapping[str, Any], ar
 def read(path: str | os.PathLike[str], kind: str) -> Archive:
     """Read a file of this kind; whatever is wrong with it is a `PegasosError`. FileNotFoundError if there is none."""
     try:
+        if stat.S_IFMT(os.stat(path).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):  # it might never end
+            raise _BrokenError("it is not a file but a device, a pipe or a socket")
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             members = _checked_members(archive, os.fstat(file.fileno()).st_size)
             contents = _checked_contents(archive.read(members.pop(_contents)), kind)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.problem import Floats, Losses, Objective, Problem
+from pegasos.problem import Losses, Objective, Problem
+from pegasos.rounding import DualSums, Floats, is_negligible, unit
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,7 @@ class Certificate:
         return math.isfinite(self.primal) and math.isfinite(self.dual)
 
 
-_rounded = 1e-10  # of the primal: what sums of doubles may be off by
-_indefinite = 1e-6  # of the primal: more than rounding
+_indefinite = 1e-6  # of the primal: more than values of a kernel are off by
 
 
 def _relative(gap: float, primal: float) -> float:
@@ -84,16 +84,15 @@ def _relative(gap: float, primal: float) -> float:
     return gap / primal if primal > 0.0 else 0.0
 
 
-def _radius(primal: float, dual: float, lam: float, apart: float) -> float:
-    """A bound of |w - w*|, where |w - w(alpha)|^2 is ``apart``, with room for the rounding of the sums.
+def _radius(gap: float, lam: float, apart: float) -> float:
+    """A bound of |w - w*|, where |w - w(alpha)| is ``apart``; both have room for rounding.
 
     |w - w*|^2 + |w(alpha) - w*|^2 is at most 2 gap / lam: halfway between the two is the centre of a ball around w*.
     """
-    rounding = 16.0 * np.finfo(np.float64).eps * (abs(primal) + abs(dual))  # a gap of 0 is not a distance of 0
-    square = (max(primal - dual, 0.0) + rounding) / lam
+    square = gap / lam
     if not math.isfinite(square):
         return math.inf
-    halfway = max(0.0, min(0.5 * square, 0.25 * apart))
+    halfway = max(0.0, min(0.5 * square, 0.25 * apart * apart))
     return math.sqrt(halfway) + math.sqrt(square - halfway)
 
 
@@ -112,25 +111,25 @@ def certify(problem: Objective, weights: npt.NDArray[np.float64], alpha: Floats)
     """Certificate of any weights (the last one is the intercept's) with any dual point, clipped to its bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
         losses = problem.losses(weights)
-        own_weights, gain = problem.dual_weights(alpha)
-        if np.array_equal(own_weights, weights):
-            return certificate_of(problem, losses, gain, losses.square, 0.0)
-        return certificate_of(problem, losses, gain, problem.square(own_weights), problem.square(weights - own_weights))
+        own = problem.dual_sums(alpha)
+        if np.array_equal(own.weights, weights):
+            return certificate_of(problem, losses, own, losses.square, 0.0)
+        return certificate_of(problem, losses, own, problem.square(own.weights), problem.square(weights - own.weights))
 
 
 def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
     """Certificate of the dual point alone, and the weights w(alpha) that it belongs to."""
     with np.errstate(over="ignore", invalid="ignore"):
-        weights, gain = problem.dual_weights(alpha)
-        losses = problem.losses(weights)
-        return certificate_of(problem, losses, gain, losses.square, 0.0), weights
+        own = problem.dual_sums(alpha)
+        losses = problem.losses(own.weights)
+        return certificate_of(problem, losses, own, losses.square, 0.0), own.weights
 
 
 def dual_point(problem: Objective, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
     """The weights w(alpha) and the lower bound D(alpha), with alpha clipped to its bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
-        weights, gain = problem.dual_weights(alpha)
-        return weights, float(gain / problem.total - 0.5 * problem.lam * problem.square(weights))
+        own = problem.dual_sums(alpha)
+        return own.weights, float(own.gain / problem.total - 0.5 * problem.lam * problem.square(own.weights))
 
 
 def better_within_bounds(problem: Objective, alpha: Floats) -> Floats:
@@ -178,12 +177,42 @@ def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDAr
     constant column, whatever its value.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        weights, gain = problem.dual_weights(balanced(problem, alpha))
+        even = balanced(problem, alpha)
+        own = problem.dual_sums(even)
+        weights = problem.rows.without_constant(own.weights)
         best = _one_of(*best_intercepts(problem, problem.rows.scores_of(weights)))
-        losses = replace(problem, offset=problem.offset + best).losses(weights)
-        certificate = certificate_of(problem, losses, gain, losses.square, 0.0)
+        losses = problem.shifted(best).losses(weights)
+        certificate = certificate_of(problem, losses, _for_any_intercept(problem, own, even), losses.square, 0.0)
     # What rounding has left to the constant column is a part of the scores above, and so of the intercept.
     return certificate, weights, best + problem.rows.constant_score(weights)
+
+
+def certify_around(
+    problem: Problem, weights: npt.NDArray[np.float64], even: npt.NDArray[np.float64], intercept: float
+) -> Certificate:
+    """Certificate of any weights and intercept with a balanced dual point: the intercept is free."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = problem.shifted(intercept).losses(weights)
+        own = _for_any_intercept(problem, problem.dual_sums(even), even)
+        apart = problem.square(weights - own.weights)
+        return certificate_of(problem, losses, own, problem.square(own.weights), apart)
+
+
+def _for_any_intercept(problem: Problem, own: DualSums, even: npt.NDArray[np.float64]) -> DualSums:
+    """The sums of a dual point that is balanced but for rounding, as a bound for every intercept that may be optimal.
+
+    An intercept b adds -b sum_i alpha_i sign_i to the linear term. One that is optimal lies at a break of the loss, so
+    |b| is at most 1 + |offset_i| + |w*| |x_i| for some row.
+    """
+    spent = float(np.sum(even))
+    if spent == 0.0:
+        return own
+    farthest = 1.0 + problem.largest_offset + 1.5 * problem.radius * problem.rows.longest
+    room = 64.0 * unit * spent * farthest
+    if is_negligible(room, own.gain):
+        return own._replace(slack=own.slack + room)
+    uneven = abs(math.fsum((even * problem.sign).tolist())) * (1.0 + 4.0 * unit)
+    return own._replace(gain=own.gain - uneven * farthest, slack=own.slack + 4.0 * unit * abs(own.gain))
 
 
 def _one_of(lowest: float, highest: float) -> float:
@@ -243,20 +272,26 @@ def combine(parts: list[Certificate]) -> Certificate:
     )
 
 
-def certificate_of(problem: Objective, losses: Losses, gain: float, dual_square: float, apart: float) -> Certificate:
-    """The certificate of sums: of the losses, of the linear term of the dual, |w(alpha)|^2 and |w - w(alpha)|^2."""
+def certificate_of(
+    problem: Objective, losses: Losses, own: DualSums, dual_square: float, apart_square: float
+) -> Certificate:
+    """The certificate of sums: of the losses, of the dual point, |w(alpha)|^2 and |w - w(alpha)|^2."""
     rounding = float(losses.rounding / problem.total)
     primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square) + rounding
-    dual = float(gain / problem.total - 0.5 * problem.lam * dual_square)
-    if 0.0 < dual - primal <= _rounded * primal:
+    dual = float(own.gain / problem.total - 0.5 * problem.lam * dual_square)
+    slack = (losses.slack + own.slack) / problem.total + 8.0 * unit * (abs(primal) + abs(dual))
+    if 0.0 < dual - primal <= slack:
         dual = primal  # a lower bound less than what rounding makes of it is one, too
+    elif 0.0 < dual - primal <= _indefinite * primal:
+        dual = primal - (dual - primal)  # a kernel that is not quite positive: neither number is worth more than that
     gap = primal - dual
+    apart = math.sqrt(max(apart_square, 0.0)) + own.off if apart_square < math.inf else math.inf
     return Certificate(
         primal=primal,
         dual=dual,
         gap=gap,
         relative_gap=_relative(gap, primal),
-        weight_radius=_radius(primal, dual, problem.lam, apart),
+        weight_radius=_radius(max(gap, 0.0) + slack, problem.lam, apart) + losses.moved,
         least_margin=losses.least_margin,
         squared_norm=losses.square,
         rounding=rounding,

@@ -7,9 +7,8 @@ kept while there is room; the whole matrix is never formed unless it fits.
 
 from __future__ import annotations
 
-import math
 import mmap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,14 +19,29 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, n_threads
 from pegasos.kernels.vector import Vectors
-from pegasos.problem import Floats, Losses, Problem, Rows, inner
+from pegasos.problem import Losses, Problem, Rows, inner
+from pegasos.rounding import (
+    DualSums,
+    Floats,
+    Gain,
+    is_negligible,
+    last_roundings,
+    long_unit,
+    lowered,
+    negligible,
+    smallest,
+    sum_depth,
+    unit,
+)
 
 _columns_at_once = 512
 _room = 1 << 24  # values of columns that are not kept
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
 _largest_single = 1e30
-_sample, _more = 16, 4  # rows whose rounding is measured: 64 at first, and four times more while these do not decide
+_worth_digits = 1e-6  # of the objective: where rounding may be more, sums are made again with more digits
+_quick_values = 1 << 22  # kernel values that are summed up with more digits wherever rounding is counted at all
+_long_columns = 64
 _quick_features = 200
 _worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
 
@@ -52,6 +66,9 @@ class KernelRows:
     table : array of shape (n_slots, n_rows)
         A column of the kernel matrix in each slot up to `n_kept`, its entries in the order of `order`. First come,
         first kept: where not all fit, a loop over them would find nothing in a cache of those used last.
+    counts_single : bool
+        Whether sums leave room for kernel values in single precision. False while a solver runs: its certificates are
+        about the values in the table, and the last one is made in double.
     order : array of int
         The row at each place. Where dense rows are arranged, those whose columns are in the table come first: the
         kernel of two of them is computed once.
@@ -68,6 +85,7 @@ class KernelRows:
     order: Numbers
     place_of: Numbers
     arranged: Vectors | None  # the items in that order
+    counts_single: bool = False
     n_kept: int = 0
     is_whole: bool = True  # whether the table is as the places say: an interrupt may come between
     native: _core.Rows = field(init=False)
@@ -136,16 +154,121 @@ class KernelRows:
         """Whether all rows have the same length."""
         return bool(np.ptp(self.squared_norms) <= 1e-12 * self.squared_norms.max(initial=0.0))
 
-    def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
-        """The coefficients of w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
+    @cached_property
+    def longest(self) -> float:
+        """At least every |x_i|, with the constant column."""
+        return float(self.lengths.max(initial=0.0)) * (1.0 + 4.0 * unit)
+
+    @cached_property
+    def value_error(self) -> float:
+        """How far a kernel value may be off, over sqrt(k(x, x) k(z, z)).
+
+        The problem is that of the kernel as it is computed in double; only single precision is an error.
+        """
+        is_single = self.counts_single and self.dtype == np.float32
+        return self.kernel.value_error(self.items, np.float32) if is_single else 0.0
+
+    def counting_single(self) -> KernelRows:
+        """The same rows and table, with room for values in single precision in every sum."""
+        return replace(self, counts_single=True)
+
+    def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
+        """The coefficients of w(alpha), alpha clipped to its bounds, and the linear term of the dual with its room."""
         clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
-        gain = inner(clipped, 1.0 - problem.sign * problem.offset)
-        return self.coefficients(problem, clipped), gain
+        value = inner(clipped, 1.0 - problem.sign * problem.offset)
+        spent = float(np.sum(clipped))
+        weights = self.coefficients(problem, clipped)
+        if spent == 0.0:
+            return DualSums(weights, 0.0)
+        mu, reach = problem.lam * problem.total, self.reach(weights)
+        of_sum = unit * (64.0 + sum_depth(self.n_rows)) * spent * (1.0 + problem.largest_offset)
+        of_prior = 8.0 * unit * spent * problem.carried.constant
+        error = of_sum + of_prior + 0.5 * mu * self.square_error(weights, reach) + self.n_rows * smallest
+        gain = Gain(value, error, 4.0 * unit * reach)
+        if error > self._worth_digits(weights) * value:
+            return self._long_dual_sums(problem, weights, value, of_sum + of_prior)
+        # |w|^2 is a sum over kernel values, whose error is counted above: the coefficients are off by nothing more.
+        return DualSums(weights, *lowered(gain, 0.0, mu), gain.off)
+
+    def _long_dual_sums(
+        self, problem: Problem, weights: npt.NDArray[np.float64], value: float, of_gain: float
+    ) -> DualSums:
+        """The same with |w|^2 summed up with all the digits that the machine has."""
+        mu, reach = problem.lam * problem.total, self.reach(weights)
+        long = float(np.sum(weights * self._long_scores(weights)) - np.longdouble(self.square(weights)))
+        room = of_gain + 0.5 * mu * (max(0.0, long) + self._long_error(weights) * reach * reach)
+        return DualSums(weights, value - room, last_roundings(value, mu, reach), 4.0 * unit * reach)
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these coefficients, the least margin, and |w|^2."""
         scores = self.scores(weights)
-        return Losses(*_core.losses(problem.native, scores), inner(weights, scores[:-1]))
+        return self._with_room(problem, weights, *_core.losses(problem.native, scores), inner(weights, scores[:-1]))
+
+    def with_room(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, least: float) -> Losses:
+        """These sums of the losses, with room for rounding."""
+        return self._with_room(problem, weights, total, least, self.square(weights))
+
+    def _with_room(
+        self, problem: Problem, weights: npt.NDArray[np.float64], total: float, least: float, square: float
+    ) -> Losses:
+        reach = self.reach(weights)
+        primal = problem.accounted(self.score_error(weights) / unit, reach)
+        bound = primal.bound(total, 0.5 * primal.mu * self.square_error(weights, reach))
+        objective = total + 0.5 * primal.mu * square
+        if bound > self._worth_digits(weights) * objective and np.isfinite(objective):
+            return self._long_losses(problem, weights, Losses(total, least, square, moved=primal.moved))
+        is_nothing = is_negligible(bound, objective)
+        return Losses(total, least, square, 0.0 if is_nothing else bound, bound if is_nothing else 0.0, primal.moved)
+
+    def _long_losses(self, problem: Problem, weights: npt.NDArray[np.float64], found: Losses) -> Losses:
+        """The losses with room for rounding, where scores have all the digits that the machine has."""
+        scores, reach, mu = self._long_scores(weights), self.reach(weights), problem.lam * problem.total
+        error = self._long_error(weights) * reach
+        margins = problem.sign * (scores + problem.offset)
+        by_constant = 8.0 * unit * (problem.carried.constant + np.abs(problem.offset) * (problem.largest_offset > 0.0))
+        farthest = np.maximum(0.0, 1.0 - margins + error * self.lengths + by_constant)
+        counts = problem.cost > 0.0
+        total = float(np.sum(problem.cost[counts] * farthest[counts]))
+        square = float(np.sum(weights * scores) - np.longdouble(found.square))
+        counted = max(0.0, total - found.total) + 0.5 * mu * (max(0.0, square) + error * reach)
+        return found._replace(rounding=counted, slack=last_roundings(total, mu, reach))
+
+    def _long_scores(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.longdouble]:
+        """The scores of all rows with all the digits that the machine has; slowly."""
+        rows = np.flatnonzero(weights)
+        self.load(rows)
+        sums = np.zeros(self.n_rows, np.longdouble)
+        for begin in range(0, len(rows), _long_columns):
+            part = rows[begin : begin + _long_columns]
+            slots = self.slot_of[part]
+            columns = np.empty((len(part), self.n_rows), self.dtype)
+            columns[slots >= 0] = self.table[slots[slots >= 0]]
+            if (slots < 0).any():
+                missing = np.empty((int(np.sum(slots < 0)), self.n_rows), self.dtype)
+                self._compute(part[slots < 0], missing)
+                columns[slots < 0] = missing
+            sums += (columns * weights[part, None].astype(np.longdouble)).sum(axis=0)
+        return sums if self.arranged is None else sums[self.place_of]
+
+    def _worth_digits(self, weights: npt.NDArray[np.float64]) -> float:
+        """The part of the objective that rounding may be before sums are made again with more digits."""
+        return negligible if self.n_rows * np.count_nonzero(weights) <= _quick_values else _worth_digits
+
+    def _long_error(self, weights: npt.NDArray[np.float64]) -> float:
+        """`score_error` where sums have all the digits that the machine has."""
+        return self.value_error + long_unit * (np.count_nonzero(weights) + 8.0)
+
+    def reach(self, weights: npt.NDArray[np.float64]) -> float:
+        """sum_j |coefficient_j| |x_j|: no less than |w|."""
+        return inner(np.abs(weights), self.lengths) * (1.0 + 64.0 * unit)
+
+    def score_error(self, weights: npt.NDArray[np.float64]) -> float:
+        """How far the score of a row of length 1 may be off, for coefficients with a reach of 1."""
+        return self.value_error + unit * (np.count_nonzero(weights) + 8.0)
+
+    def square_error(self, weights: npt.NDArray[np.float64], reach: float) -> float:
+        """How far |w|^2 may be off."""
+        return (self.score_error(weights) + 8.0 * unit) * reach * reach
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""
@@ -158,6 +281,10 @@ class KernelRows:
     def constant_score(self, weights: npt.NDArray[np.float64]) -> float:
         """What the constant column adds to every score."""
         return self.bias**2 * float(np.sum(weights))
+
+    def without_constant(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The coefficients themselves: what rounding leaves to the constant column is a part of the intercept."""
+        return weights
 
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The score of every row, and one entry more that is nobody's."""
@@ -237,50 +364,6 @@ class KernelRows:
         out = np.empty((len(rows), len(columns)), self.dtype)
         self.kernel.fill(self.items.take(rows), self.items.take(columns), out, self.bias**2)
         return out
-
-    def rounding_exceeds(self, problem: Problem, weights: npt.NDArray[np.float64], limit: float) -> bool:
-        """Whether the rounding of the kernel values changes the gap by more than this.
-
-        A sample of rows decides where it can; else a larger one does, in the end all of them.
-        """
-        support = np.flatnonzero(weights)
-        if not isinstance(self.items, Vectors) or self.dtype == np.float64 or len(support) == 0:
-            return False
-        random = np.random.default_rng(0)
-        orders = random.permutation(self.n_rows), random.permutation(support)
-        differences = np.empty(0), np.empty(0)
-        while True:
-            parts = tuple(
-                order[len(d) : _more * max(len(d), _sample)] for order, d in zip(orders, differences, strict=True)
-            )
-            sample = np.concatenate(parts)
-            if len(sample) > 0:
-                mine, exact = self._sampled_scores(sample, support, weights)
-                n = len(parts[0])
-                sign, offset = problem.sign[parts[0]], problem.offset[parts[0]]
-                losses = [np.maximum(0.0, 1.0 - sign * (scores[:n] + offset)) for scores in (mine, exact)]
-                of_loss = problem.cost[parts[0]] * (losses[1] - losses[0]) / problem.total
-                of_square = problem.lam * weights[parts[1]] * (exact - mine)[n:]
-                differences = np.append(differences[0], of_loss), np.append(differences[1], of_square)
-            least, most = np.sum([_sum_between(d, len(o)) for d, o in zip(differences, orders, strict=True)], axis=0)
-            if not least <= limit < most:
-                return not most <= limit
-
-    def _sampled_scores(
-        self, sample: Numbers, support: Numbers, weights: npt.NDArray[np.float64]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """The scores of these rows from kernel values as the table has them, and from values in double."""
-        mine, exact = np.zeros(len(sample)), np.zeros(len(sample))
-        of_sample = self.items.take(sample)
-        at_once = max(1, min(_columns_at_once, _room // len(sample)))
-        for begin in range(0, len(support), at_once):
-            part = support[begin : begin + at_once]
-            of_part = self.items.take(part)
-            for scores, dtype in ((mine, self.dtype), (exact, np.dtype(np.float64))):
-                values = np.empty((len(sample), len(part)), dtype)
-                self.kernel.fill(of_sample, of_part, values, self.bias**2)
-                np.add(scores, values @ weights[part], out=scores)
-        return mine, exact
 
     def release(self) -> None:
         """Give the memory of the columns back."""
@@ -395,11 +478,3 @@ def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors 
     rows = items.rows
     copy = Rows(rows.values.copy(), rows.bias, rows.squared_norms.copy(), rows.native)
     return order, order.copy(), Vectors(copy)
-
-
-def _sum_between(sample: npt.NDArray[np.float64], n: int) -> tuple[float, float]:
-    """Bounds, at three standard errors, of the absolute value of the sum of n terms of which this is a sample."""
-    m = len(sample)
-    error = 3.0 * float(sample.std()) * math.sqrt((1.0 - m / n) / m)
-    mean = abs(float(sample.mean()))
-    return n * max(0.0, mean - error), n * (mean + error)

@@ -18,7 +18,23 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.problem import Floats, Losses, Rows, constant, inner, negligible, reach_of
+from pegasos.problem import Losses, Rows, constant, inner, largest_of
+from pegasos.rounding import (
+    Carried,
+    DualSums,
+    Floats,
+    Gain,
+    Primal,
+    is_negligible,
+    length_of,
+    lowered,
+    nothing,
+    reach_of,
+    smallest,
+    sum_depth,
+    sum_of,
+    unit,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +52,8 @@ class JointProblem:
     offset : float64 array of shape (n_rows, n_classes), scores that are already there
     lam : float
     total : float, the sum of the sample weights
+    carried : Carried
+        The prior whose scores the offsets are; nothing where offsets are exact.
     """
 
     rows: Rows
@@ -44,6 +62,7 @@ class JointProblem:
     offset: npt.NDArray[np.float64]
     lam: float
     total: float
+    carried: Carried = nothing
 
     @classmethod
     def plain(cls, rows: Rows, codes: npt.NDArray[Any], n_classes: int, lam: float) -> JointProblem:
@@ -91,27 +110,47 @@ class JointProblem:
         kept[over] *= (self.cost[over] / spent[over])[:, None]
         return kept
 
-    def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
-        """W(alpha), alpha within its bounds, and sum_{i, r} alpha_ir (1 + offset_ir - offset_iy)."""
-        weights = np.empty(self.laid_out_shape)
-        gain = _core.joint_dual_weights(self.native, np.ascontiguousarray(alpha), weights)
-        return self.picked_up(weights), gain
+    def dual_sums(self, alpha: Floats) -> DualSums:
+        """W(alpha), alpha within its bounds, and sum_{i, r} alpha_ir (1 + offset_ir - offset_iy) with its room."""
+        laid_out = np.empty(self.laid_out_shape)
+        value, spent, wander, climbed = _core.joint_dual_sums(self.native, np.ascontiguousarray(alpha), laid_out)
+        weights = self.picked_up(laid_out)
+        if not spent > 0.0:
+            return DualSums(weights, 0.0)
+        # A row is added to its own class and taken from others: coefficients of length at most sqrt(2) alpha.
+        mu, n, longest = self.lam * self.total, self.rows.n_rows, self.rows.longest
+        off = unit * (wander + 1.5 * longest / mu * (climbed + (8.0 + self.n_classes) * spent))
+        of_prior = (
+            2.0 * unit * (4.0 * self.rows.scores_depth * self.carried.length * longest + 8.0 * self.carried.constant)
+        )
+        of_sum = unit * (sum_depth(n) + self.n_classes + 4.0) * (1.0 + 2.0 * self._largest_offset)
+        gain = Gain(value, spent * (of_prior + of_sum) + n * smallest, off)
+        return DualSums(weights, *lowered(gain, length_of(weights), mu), off)
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
-        """The sum of the losses of these weights, the least margin, and |W|^2."""
+        """The sum of the losses of these weights, the least margin, and |W|^2, with room for rounding.
+
+        A margin is the difference of two scores, each summed up one value after the other.
+        """
         total, least = _core.joint_losses(self.native, self.laid_out(weights))
-        square = self.square(weights)
-        return Losses(total, least, square, self._rounding(total, square))
+        sizes = self._reach, self._cost_sum, 2.0 * self._largest_offset
+        mu, depth = self.lam * self.total, 8.0 * self.rows.scores_depth
+        primal = Primal(depth, length_of(weights), *sizes, self.carried, self.rows.n_rows, mu)
+        bound, square = primal.bound(total), self.square(weights)
+        is_nothing = is_negligible(bound, primal.objective(total))
+        return Losses(total, least, square, 0.0 if is_nothing else bound, bound if is_nothing else 0.0, primal.moved)
 
     @cached_property
     def _reach(self) -> float:
-        return reach_of(self.cost, self.rows.squared_norms)
+        return reach_of(self.cost, self.rows.squared_norms, self.rows.n_features)
 
-    def _rounding(self, total: float, square: float) -> float:
-        """As of `Rows`; a margin is the difference of two scores, each summed up one value after the other."""
-        rounding = 8.0 * self.rows.scores_off * self._reach * float(np.sqrt(square)) if square > 0.0 else 0.0
-        is_nothing = rounding <= negligible * (total + 0.5 * self.lam * self.total * square)
-        return 0.0 if is_nothing else rounding
+    @cached_property
+    def _cost_sum(self) -> float:
+        return sum_of(self.cost)
+
+    @cached_property
+    def _largest_offset(self) -> float:
+        return largest_of(self.offset)
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|W|^2."""

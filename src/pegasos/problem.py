@@ -7,8 +7,7 @@ Sample weights, class weights, transfer and the intercept are values of its fiel
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -19,24 +18,48 @@ import scipy.sparse as sp
 
 from pegasos import _core
 from pegasos.errors import PegasosError
+from pegasos.rounding import (
+    Carried,
+    DualSums,
+    Gain,
+    Primal,
+    Room,
+    dual_bound,
+    hidden_length,
+    is_negligible,
+    last_roundings,
+    length_of,
+    long_unit,
+    lowered,
+    nothing,
+    reach_of,
+    size_of_dual,
+    smallest,
+    sum_depth,
+    sum_of,
+    unit,
+)
 
 Floats = npt.NDArray[np.floating[Any]]
-_long_rows = 1024  # that are looked at together where rounding counts
-_starts = 1 << 16  # of rows, that are looked at together
-negligible = 1e-10  # of the objective: rounding below this is not counted
+_largest_single = 1e38
+_long_rows = 1024  # rows examined at a time where rounding counts
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
 
 
 class Losses(NamedTuple):
     """What weights cost: the sum of cost_i loss_i, the least sign_i score_i of a row that costs anything, |w|^2.
 
-    The exact sum exceeds `total` by at most `rounding`, which is 0 where that is nothing worth counting.
+    The exact losses and lam total |w|^2 / 2 exceed the computed ones by at most `rounding` + `slack`. Of these,
+    `rounding` is a part of the certificate; it is 0 where that is nothing worth counting. The weights of the model lie
+    within `moved` of those that are certified.
     """
 
     total: float
     least_margin: float
     square: float
     rounding: float = 0.0
+    slack: float = 0.0
+    moved: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +126,9 @@ class Rows:
 
     def with_bias(self, bias: float) -> Rows:
         """The same rows with another value of the constant column."""
-        squared_norms = self.squared_norms + (bias * bias - self.bias * self.bias)
+        more = bias * bias - self.bias * self.bias
+        is_narrow = self.squared_norms.dtype == np.float32 and self.longest**2 + abs(more) < _largest_single
+        squared_norms = (self.squared_norms if is_narrow else self.squared_norms.astype(np.float64)) + more
         rows = Rows(self.values, bias, squared_norms, _native_rows(self.values, bias, self.threads))
         if self.numbers is None:
             return rows
@@ -128,56 +153,96 @@ class Rows:
         values = np.ascontiguousarray(self.own_values.toarray())
         return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias, self.threads))
 
-    def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
-        """w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
+    def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
+        """w(alpha), alpha clipped to its bounds, and the linear term of the dual with room for rounding."""
+        weights, gain = self.terms(problem, alpha)
+        if not gain.off > 0.0 and gain.value == 0.0:
+            return DualSums(weights, 0.0)
+        mu, length = problem.lam * problem.total, length_of(weights)
+        if is_negligible(dual_bound(gain, length, mu), size_of_dual(gain, length, mu)):
+            return DualSums(weights, *lowered(gain, length, mu), gain.off)
+        if not np.isfinite(self.longest + length):
+            return DualSums(weights, -np.inf, np.inf, np.inf)
+        return self._long_dual_sums(problem, alpha, weights, length)
+
+    def terms(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], Gain]:
+        """The rows' terms of w(alpha) and of the dual's linear term, with the bounds of their errors."""
         weights = np.empty(self.n_features + 1)
-        gain = _core.dual_weights(problem.native, alpha, weights)
-        return weights, gain - self._dual_rounding(problem, alpha, weights, gain)
+        value, spent, wander, climbed = _core.dual_sums(problem.native, alpha, weights)
+        if not spent > 0.0:
+            return weights, Gain()
+        carried, longest = problem.carried, self.longest
+        step = longest / (problem.lam * problem.total)
+        off = unit * (wander + step * (climbed + (8.0 + self.threads) * spent))
+        of_offset = unit * (self.scores_depth * carried.length * longest + 8.0 * carried.constant)
+        of_sum = unit * (sum_depth(self.n_rows) + self.threads) * (1.0 + problem.largest_offset)
+        return weights, Gain(value, spent * (of_offset + of_sum) + self.n_rows * smallest, off)
 
-    def _dual_rounding(self, problem: Problem, alpha: Floats, weights: npt.NDArray[np.float64], gain: float) -> float:
-        """By how much the exact dual, times total, may lie below the one of rounded weights.
-
-        Summing n rows up, roundings partly cancel: they grow with sqrt(n) (Higham, Mary: A new approach to
-        probabilistic rounding error analysis. SIAM J. Scientific Computing 41, 2019).
-        """
-        if not alpha.any():
-            return 0.0
-        off = float(np.finfo(np.float64).eps) * (4.0 + float(np.sqrt(self.n_rows)))
-        length, mu = float(np.sqrt(self.square(weights))), problem.lam * problem.total
-        if off * problem.reach * (length + 0.5 * off * problem.reach / mu) <= negligible * gain:
-            return 0.0
-        parts = (inner(np.clip(alpha[mine], 0.0, problem.cost[mine]), self._lengths(mine)) for mine in self._blocks())
-        reach = off * math.fsum(parts)
-        return reach * (length + 0.5 * reach / mu)
+    def _long_dual_sums(
+        self, problem: Problem, alpha: Floats, weights: npt.NDArray[np.float64], length: float
+    ) -> DualSums:
+        """The same with all the digits that the machine has: slowly, where the rounding of double counts."""
+        mu = np.longdouble(problem.lam) * np.longdouble(problem.total)
+        own, gain = np.zeros(len(weights), np.longdouble), np.longdouble(0.0)
+        magnitude = reach = np.longdouble(0.0)
+        for mine in self._blocks():
+            a = np.clip(alpha[mine].astype(np.longdouble), 0.0, problem.cost[mine])
+            self._add_long(mine, a * problem.sign[mine], own)
+            gain += np.sum(a * (1.0 - problem.sign[mine] * problem.offset[mine].astype(np.longdouble)))
+            magnitude += np.sum(a * (1.0 + np.abs(problem.offset[mine])))
+            reach += np.sum(a * self._lengths(mine))
+        own /= mu
+        depth = _long_rows + self.n_rows / _long_rows + 8.0
+        off = long_unit * depth * reach / mu
+        carried = unit * (
+            self.scores_depth * problem.carried.length * reach + 8.0 * problem.carried.constant * magnitude
+        )
+        error = long_unit * depth * magnitude + carried
+        long_length = np.sqrt(np.sum(own * own))
+        dual = gain - error - 0.5 * mu * (long_length + off) ** 2 * (1.0 + 64.0 * long_unit)
+        value = float(dual + 0.5 * mu * np.longdouble(self.square(weights)))
+        apart = float(np.sqrt(np.sum((own - weights) ** 2)) + off)
+        return DualSums(weights, value, last_roundings(value, float(mu), length), apart)
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |w|^2."""
         total, least = _core.losses(problem.native, weights)
-        square = self.square(weights)
-        return Losses(total, least, square, self._rounding(problem, weights, total, square))
+        return self.with_room(problem, weights, total, least)
 
-    def _rounding(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, square: float) -> float:
-        """By how much the exact losses may exceed their sum `total`, because scores are rounded.
+    def with_room(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, least: float) -> Losses:
+        """These sums of the losses, with room for rounding.
 
-        The score of row i is off by at most scores_off |w| |x_i|. Over all rows that is next to nothing, unless
-        features are badly scaled or the classes as good as separated; only there the rows are asked one by one.
+        Over all rows rounding is next to nothing, unless features are badly scaled or the classes as good as separated;
+        only there the rows are examined one by one.
         """
-        if square == 0.0:
-            return 0.0
-        off = self.scores_off * float(np.sqrt(square))
-        if off * problem.reach <= negligible * (total + 0.5 * problem.lam * problem.total * square):
-            return 0.0
-        off *= float(np.finfo(np.longdouble).eps / np.finfo(np.float64).eps)
-        long = weights.astype(np.longdouble)
-        farthest = (self._farthest_losses(problem, long, mine, off) for mine in self._blocks())
-        return max(0.0, math.fsum(farthest) - total)
+        square, length = self.square(weights), length_of(weights)
+        primal = problem.accounted(self.scores_depth, length)
+        bound = primal.bound(total)
+        room = Room(0.0, bound)
+        if not is_negligible(bound, primal.objective(total)) and np.isfinite(total + square):
+            room = self._long_room(problem, weights, total, primal)
+        return Losses(total, least, square, *room, primal.moved)
 
-    def _farthest_losses(self, problem: Problem, weights: npt.NDArray[np.longdouble], mine: slice, off: float) -> float:
-        """The losses of some rows, each as large as rounding leaves possible."""
-        margins = problem.sign[mine] * (self._long_scores(weights, mine) + problem.offset[mine])
-        farthest = np.maximum(0.0, 1.0 - margins + off * self._lengths(mine))
+    def _long_room(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, primal: Primal) -> Room:
+        """By how much the losses may exceed `total`: each row's loss as large as rounding leaves possible."""
+        long = weights.astype(np.longdouble)
+        farthest = float(sum(self._farthest_losses(problem, long, mine, primal) for mine in self._blocks()))
+        counted = max(0.0, farthest - total) + primal.of_square
+        return Room(counted, last_roundings(farthest, primal.mu, primal.length))
+
+    def _farthest_losses(
+        self, problem: Problem, weights: npt.NDArray[np.longdouble], mine: slice, primal: Primal
+    ) -> np.longdouble:
+        offset = problem.offset[mine]
+        margins = problem.sign[mine] * (self._long_scores(weights, mine) + offset)
+        by_length = long_unit * (primal.depth + 4.0) * primal.length + primal.carried_by_length
+        if problem.carried.length > 0.0:  # the model adds the prior in double
+            by_length += primal.moved
+        of_offset = unit if problem.carried.length > 0.0 else long_unit if primal.length > 0.0 else 0.0
+        by_constant = 8.0 * (unit * problem.carried.constant + of_offset * np.abs(offset))
+        farthest = np.maximum(0.0, 1.0 - margins + by_length * self._lengths(mine) + by_constant)
         counts = problem.cost[mine] > 0.0
-        return float(np.sum(problem.cost[mine][counts] * farthest[counts]))
+        return np.longdouble(np.sum(problem.cost[mine][counts] * farthest[counts]))
 
     def _long_scores(self, weights: npt.NDArray[np.longdouble], mine: slice) -> npt.NDArray[np.longdouble]:
         """The scores of some rows, with all the digits that the machine has; slowly."""
@@ -188,10 +253,20 @@ class Rows:
             scores = np.where(np.diff(block.indptr) > 0, sums, 0.0)
         else:
             scores = (block * weights[:-1]).sum(axis=1)
-        return np.asarray(scores + self.bias * weights[-1], np.longdouble)
+        # What the constant column adds is the intercept of the model, which is a number in double.
+        return np.asarray(scores + self.bias * np.float64(weights[-1]), np.longdouble)
+
+    def _add_long(self, mine: slice, coefficients: npt.NDArray[np.longdouble], out: npt.NDArray[np.longdouble]) -> None:
+        """Add the sum of some rows, each times its coefficient, with all the digits that the machine has."""
+        block = self.values[mine if self.numbers is None else self.numbers[mine]]
+        if sp.issparse(block):
+            np.add.at(out, block.indices, block.data * np.repeat(coefficients, np.diff(block.indptr)))
+        else:
+            out[:-1] += (block * coefficients[:, None]).sum(axis=0)
+        out[-1] += self.bias * np.sum(coefficients)
 
     def _blocks(self) -> Iterator[slice]:
-        """All rows, so many at a time that what is computed of them takes no memory worth counting."""
+        """All rows, few enough at a time that what is computed from them takes little memory."""
         return (slice(begin, begin + _long_rows) for begin in range(0, self.n_rows, _long_rows))
 
     @property
@@ -201,17 +276,27 @@ class Rows:
 
     def _lengths(self, mine: slice) -> npt.NDArray[np.float64]:
         exact = np.sqrt(self.squared_norms[mine], dtype=np.float64)
-        return exact * (1.0 + float(np.finfo(np.float32).eps)) if self.squared_norms.dtype == np.float32 else exact
+        return exact * self._widened + hidden_length(self.n_features)
+
+    @property
+    def _widened(self) -> float:
+        """What covers the rounding of a length."""
+        return 1.0 + float(np.finfo(self.squared_norms.dtype).eps) + sum_depth(self.n_features) * unit
 
     @cached_property
-    def scores_off(self) -> float:
-        """The rounding of a margin where weights and row have length 1; of long rows, four sums run side by side."""
+    def longest(self) -> float:
+        """At least every |x_i|."""
+        square = float(np.max(self.squared_norms, initial=0.0))
+        return float(np.sqrt(square)) * self._widened + hidden_length(self.n_features)
+
+    @cached_property
+    def scores_depth(self) -> float:
+        """The roundings of a score; long rows are summed in four parts side by side."""
         values = self.values
         longest = self.n_features
         if sp.issparse(values):
-            ends = (values.indptr[begin : begin + _starts + 1] for begin in range(0, values.shape[0], _starts))
-            longest = max((int(np.diff(some).max()) for some in ends), default=0)
-        return 0.5 * float(np.finfo(np.float64).eps) * min(longest + 3.0, longest / 4.0 + 8.0)
+            longest = int(self._stored_counts.max(initial=0))
+        return min(longest + 3.0, longest / 4.0 + 8.0)
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""
@@ -227,6 +312,18 @@ class Rows:
         """What the constant column adds to every score."""
         return self.bias * float(weights[-1])
 
+    def without_constant(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The same weights but for that of the constant column, which is 0."""
+        return np.append(weights[:-1], 0.0)
+
+    def check_unchanged(self) -> None:
+        """Refuse sparse rows that another thread has changed since they were inspected: columns may lead nowhere."""
+        if not _core.are_intact(self.native):
+            raise PegasosError(
+                "X was changed by another thread during the fit: its indices lead out of the matrix now. Memory may be "
+                "damaged; restart the process, and give fit a copy of its own."
+            )
+
     @property
     def own_values(self) -> Matrix:
         """The values of these rows alone: of a view a copy."""
@@ -239,7 +336,13 @@ class Rows:
             return self.n_rows * self.n_features
         if self.numbers is None:
             return int(self.values.nnz)
-        return int(np.diff(self.values.indptr)[self.numbers].sum())
+        return int(self._stored_counts.sum())
+
+    @property
+    def _stored_counts(self) -> npt.NDArray[Any]:
+        """How many values each row has in memory, if they are sparse."""
+        starts = self.values.indptr
+        return np.diff(starts) if self.numbers is None else starts[1:][self.numbers] - starts[:-1][self.numbers]
 
     @property
     def threads(self) -> int:
@@ -284,6 +387,36 @@ def _refuse(native: _core.Rows, out_of_bounds: int, not_finite: int) -> None:
         )
     if not_finite >= 0:
         raise PegasosError(f"X contains NaN or infinity (inf) in row {not_finite}; impute or drop it first.")
+
+
+def check_structure(X: Any) -> None:
+    """Refuse a sparse matrix whose indices lead out of its memory, before any loop of scipy's follows them."""
+    if not sp.issparse(X) or X.ndim != 2:
+        return
+    if X.format == "coo":
+        _check_indices(X.row, X.shape[0])
+        _check_indices(X.col, X.shape[1])
+    elif X.format in ("csr", "csc", "bsr"):
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        n_rows, n_columns = X.shape[0] // block[0], X.shape[1] // block[1]
+        major, minor = (n_columns, n_rows) if X.format == "csc" else (n_rows, n_columns)
+        starts, n_stored = X.indptr, min(len(X.indices), len(X.data))
+        is_whole = len(starts) == major + 1 and starts[0] == 0 and starts[-1] <= n_stored
+        if not is_whole or (np.diff(starts) < 0).any():
+            raise PegasosError(
+                f"X is not a valid {X.format.upper()} matrix: its indptr must rise from 0 to at most the {n_stored} "
+                f"stored values in {major + 1} entries; build it with scipy.sparse.csr_matrix((data, (row, column)))."
+            )
+        _check_indices(X.indices[: starts[-1]], minor)
+
+
+def _check_indices(indices: npt.NDArray[Any], end: int) -> None:
+    if len(indices) and not (indices.min() >= 0 and indices.max() < end):
+        wrong = int(np.flatnonzero((indices < 0) | (indices >= end))[0])
+        raise PegasosError(
+            f"X is not a valid sparse matrix: index {indices[wrong]} is outside 0..{end - 1}; build it with "
+            "scipy.sparse.csr_matrix((data, (row, column)))."
+        )
 
 
 def _native_rows(values: Matrix, bias: float, threads: int) -> _core.Rows:
@@ -337,17 +470,24 @@ class RowsLike(Extent, Protocol):
         """At least |x_i|, with the constant column."""
 
     @property
+    def longest(self) -> float:
+        """At least every |x_i|, with the constant column."""
+
+    @property
     def native(self) -> _core.Rows:
         """What the loops see."""
 
     def view(self, indices: npt.NDArray[Any]) -> RowsLike:
         """Return some of the rows."""
 
-    def dual_weights(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
-        """Return w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
+    def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
+        """Return w(alpha), alpha clipped to its bounds, and the linear term of the dual with room for rounding."""
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
         """Return the sum of the losses of these weights, the least margin, and |w|^2."""
+
+    def with_room(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, least: float) -> Losses:
+        """Return these sums of the losses, with room for rounding."""
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """Return |w|^2."""
@@ -357,6 +497,9 @@ class RowsLike(Extent, Protocol):
 
     def constant_score(self, weights: npt.NDArray[np.float64]) -> float:
         """Return what the constant column adds to every score."""
+
+    def without_constant(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return weights of which nothing, or only rounding, is left to the constant column."""
 
 
 class Objective(Protocol):
@@ -393,7 +536,7 @@ class Objective(Protocol):
     def within_bounds(self, alpha: Floats) -> Floats:
         """Return the dual point, brought within its bounds."""
 
-    def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+    def dual_sums(self, alpha: Floats) -> DualSums:
         """Return w(alpha), alpha within its bounds, and the linear term of the dual, times total."""
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
@@ -415,6 +558,8 @@ class Problem:
     offset : float64 array of shape (n_rows,), a score that is already there
     lam : float
     total : float, the sum of the sample weights
+    carried : Carried
+        The prior whose scores the offsets are; nothing where offsets are exact.
     """
 
     rows: RowsLike
@@ -423,6 +568,7 @@ class Problem:
     offset: npt.NDArray[np.float64]
     lam: float
     total: float
+    carried: Carried = nothing
 
     @classmethod
     def plain(cls, rows: RowsLike, sign: npt.NDArray[np.int8], lam: float) -> Problem:
@@ -446,7 +592,30 @@ class Problem:
     @cached_property
     def reach(self) -> float:
         """At least sum_i cost_i |x_i|."""
-        return reach_of(self.cost, self.rows.squared_norms)
+        return reach_of(self.cost, self.rows.squared_norms, self.rows.n_features)
+
+    @cached_property
+    def cost_sum(self) -> float:
+        """At least sum_i cost_i."""
+        return sum_of(self.cost)
+
+    @cached_property
+    def largest_offset(self) -> float:
+        """The largest |offset_i|."""
+        return largest_of(self.offset)
+
+    def accounted(self, depth: float, length: float) -> Primal:
+        """What the error of the losses depends on, for scores of this depth and weights of this length."""
+        mu, part = self.lam * self.total, self.cost_sum / self.total
+        sizes = self.reach, self.cost_sum, self.largest_offset
+        return Primal(depth, length, *sizes, self.carried, self.rows.n_rows, mu, part)
+
+    def shifted(self, intercept: float) -> Problem:
+        """The same problem with an intercept in every offset, which carries what that rounds."""
+        if self.largest_offset == 0.0:
+            return replace(self, offset=constant(intercept, self.rows.n_rows))
+        rounded = self.carried.constant + abs(intercept) + self.largest_offset
+        return replace(self, offset=self.offset + intercept, carried=replace(self.carried, constant=rounded))
 
     @property
     def weights_shape(self) -> tuple[int, ...]:
@@ -463,9 +632,14 @@ class Problem:
         is_within = alpha.min(initial=0.0) >= 0.0 and not (alpha > self.cost).any()
         return alpha if is_within else np.clip(alpha, 0.0, self.cost)
 
+    def dual_sums(self, alpha: Floats) -> DualSums:
+        """w(alpha), alpha clipped to its bounds, and the linear term of the dual with room for rounding."""
+        return self.rows.dual_sums(self, alpha)
+
     def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
         """w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
-        return self.rows.dual_weights(self, alpha)
+        sums = self.dual_sums(alpha)
+        return sums.weights, sums.gain
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |w|^2."""
@@ -482,10 +656,23 @@ def inner(a: Floats, b: Floats) -> float:
         return float(np.sum(np.multiply(a, b, dtype=np.float64)))
 
 
-def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats) -> float:
-    """At least sum_i cost_i |x_i|, without an array of that size."""
-    squares = float(np.einsum("i,i", cost, squared_norms))
-    return float(np.sqrt(np.sum(cost) * squares))
+def added(parts: Sequence[Losses], weights: npt.NDArray[np.float64]) -> Losses:
+    """The losses of these weights, from those of parts of the rows, in their order; and |w|^2."""
+    total, least, rounding, slack = 0.0, np.inf, 0.0, 0.0
+    for part in parts:
+        total += part.total
+        least = min(least, part.least_margin)
+        rounding += part.rounding
+        slack += part.slack + unit * total
+    moved = max(part.moved for part in parts)
+    return Losses(total, float(least), inner(weights, weights), rounding, slack, moved)
+
+
+def largest_of(offset: npt.NDArray[np.float64]) -> float:
+    """The largest absolute value of an offset."""
+    if offset.size > 0 and not any(offset.strides):
+        return abs(float(offset.flat[0]))
+    return float(max(np.max(offset, initial=0.0), -np.min(offset, initial=0.0)))
 
 
 def constant(value: float, n: int) -> npt.NDArray[np.float64]:

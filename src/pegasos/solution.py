@@ -32,8 +32,8 @@ class Status(Enum):
     EPOCHS = "max_iter epochs ended before the gap reached tol; raise max_iter, raise tol, or scale the features."
     TIME = "time_budget ended before the gap reached tol; give more time, raise tol, or scale the features."
     INSEPARABLE = (
-        "The classes cannot be separated, as C=inf asks for: the dual proves that no margin is above 1e-5 of the "
-        "longest row. The model is the last one reached; give a finite C."
+        "No margin is above 1e-5 of the longest row, as the dual proves: the classes cannot be separated by more, as "
+        "C=inf asks for. The model is the last one reached; give a finite C, or scale the features."
     )
     INTERRUPTED = "The fit was interrupted; the model is the last one reached."
     OVERFLOW = "The numbers left the range of the machine; the model is the zero vector. Scale the features to about 1."

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pegasos import _core
-from pegasos.problem import Floats, Losses, Problem, Rows, constant, inner
+from pegasos.problem import Losses, Problem, Rows, added, constant, inner
+from pegasos.rounding import DualSums, Floats, Gain, length_of, lowered
 from pegasos.window import Numbers, Window
 
 
@@ -31,8 +31,7 @@ class Sums(NamedTuple):
     """What a pass over all rows adds up for one problem."""
 
     losses: Losses  # of the weights
-    own_weights: npt.NDArray[np.float64]  # w(alpha)
-    gain: float  # the linear term of the dual, times total
+    own: DualSums  # w(alpha) and the linear term of the dual, times total
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,37 +119,36 @@ class SourceProblem:
 
     def sums(self, weights: npt.NDArray[np.float64], alpha: Floats) -> list[Sums]:
         """One pass over all rows: what these weights cost, and what this dual point proves."""
-        losses, least = np.zeros(self.n_problems), np.full(self.n_problems, np.inf)
-        rounding = np.zeros(self.n_problems)
-        own, gains = np.zeros(self.weights_shape), np.zeros(self.n_problems)
-        share = np.empty(self.weights_shape[1])
+        parts: list[list[Losses]] = [[] for _ in self.positive]
+        own, gains = np.zeros(self.weights_shape), [Gain()] * self.n_problems
         everything = range(self.n_blocks)
         self.window.plan(None, everything, whole=everything)
         for block in everything:
             piece = self.window.piece(block, whole=True)
             for k in range(self.n_problems):
                 part = self.part(piece.rows, self.span(block), k)
-                found = part.losses(weights[k])
-                losses[k] += found.total
-                rounding[k] += found.rounding
-                least[k] = min(least[k], found.least_margin)
-                gains[k] += _core.dual_weights(part.native, alpha[k, self.span(block)], share)
+                parts[k].append(part.losses(weights[k]))
+                share, gain = piece.rows.terms(part, alpha[k, self.span(block)])
                 own[k] += share
-        squares = [inner(each, each) for each in weights]
-        each = zip(losses.tolist(), least.tolist(), squares, rounding.tolist(), strict=True)
-        return [Sums(Losses(*found), own[k], float(gains[k])) for k, found in enumerate(each)]
+                gains[k] = (gains[k] + gain).with_sum_of(length_of(own[k]))
+        mu = self.lam * self.total
+        each = zip(weights, parts, own, gains, strict=True)
+        return [
+            Sums(added(found, given), DualSums(mine, *lowered(gain, length_of(mine), mu), gain.off))
+            for given, found, mine, gain in each
+        ]
 
-    def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
+    def dual_sums(self, alpha: Floats) -> DualSums:
         """The weights w(alpha) of all problems, and the sum of the linear terms, times total."""
-        found = self.sums(np.zeros(self.weights_shape), alpha)
-        return np.stack([each.own_weights for each in found]), sum(each.gain for each in found)
+        found = [each.own for each in self.sums(np.zeros(self.weights_shape), alpha)]
+        gain, slack = sum(each.gain for each in found), sum(each.slack for each in found)
+        off = float(np.linalg.norm([each.off for each in found]))
+        return DualSums(np.stack([each.weights for each in found]), gain, slack, off)
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The losses and |w|^2 of all problems together, and the least margin."""
         found = [each.losses for each in self.sums(weights, np.zeros(self.alpha_shape, self.window.source.dtype))]
-        least = min(each.least_margin for each in found)
-        total, square = sum(each.total for each in found), sum(each.square for each in found)
-        return Losses(total, least, square, sum(each.rounding for each in found))
+        return added(found, weights)
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2 of all problems together."""

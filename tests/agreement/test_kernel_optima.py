@@ -167,7 +167,8 @@ def test_an_explicit_map_leads_to_the_same_optimum_and_certificate(kernel):
     )
     assert kernel.has_features
     assert mapped.certificate_.primal == pytest.approx(direct.certificate_.primal, rel=3e-8)
-    assert mapped.certify(items, y).gap == pytest.approx(mapped.certificate_.gap, abs=1e-12)
+    again = mapped.certify(items, y)
+    assert again.gap == pytest.approx(mapped.certificate_.gap, abs=1e-12 + 2.0 * again.rounding)
     np.testing.assert_allclose(mapped.decision_function(items), direct.decision_function(items), atol=1e-2)
 
 

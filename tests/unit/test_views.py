@@ -91,7 +91,7 @@ def test_objectives_certificates_and_scores_of_a_view_are_those_of_a_copy(layout
     weights = random.normal(size=(3, N_FEATURES + 1))
     alpha = random.uniform(-0.5, 2.5, len(numbers))
     assert certify(view, weights[0], alpha) == certify(copy, weights[0], alpha)
-    same(view.rows.dual_weights(view, alpha)[0], copy.rows.dual_weights(copy, alpha)[0])
+    same(view.rows.dual_sums(view, alpha)[0], copy.rows.dual_sums(copy, alpha)[0])
     scores = np.empty((2, len(numbers), 3))
     for problem, out in zip((view, copy), scores, strict=True):
         _core.scores(problem.rows.native, weights, out)

@@ -24,9 +24,9 @@ struct Loops {
   Index (*class_width)(Index n_classes);
   void (*joint_pegasos_advance)(const JointProblem&, const PegasosSettings&, const JointPegasosState&, Index n_steps);
   void (*joint_dual_advance)(const JointProblem&, const JointDualState&, Index n_visits);
-  double (*joint_dual_weights)(const JointProblem&, const Buffer& alpha, double* weights, double* room);
+  DualSums (*joint_dual_sums)(const JointProblem&, const Buffer& alpha, double* weights, double* room);
   Losses (*joint_losses)(const JointProblem&, const double* weights, double* room);
-  double (*dual_weights)(const Problem&, const Buffer& alpha, double* weights, Index begin, Index end);
+  DualSums (*dual_sums)(const Problem&, const Buffer& alpha, double* weights, Index begin, Index end);
   Losses (*losses)(const Problem&, const double* weights, Index begin, Index end);
   void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin, Index end);
   Inspection (*checked_scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin,

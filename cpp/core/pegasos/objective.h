@@ -14,6 +14,15 @@ struct Inspection {
   Index out_of_range = -1;   // first row whose squared norm is beyond the type that was to hold it
 };
 
+// What a dual point adds up to, and what tells how far rounding may have moved w(alpha): docs/theory/rounding.md.
+// The rows are cut into stretches, at whose begin the length of the weights so far is looked at.
+struct DualSums {
+  double gain = 0.0;     // sum_i alpha_i (1 - sign_i offset_i)
+  double spent = 0.0;    // sum_i alpha_i
+  double wander = 0.0;   // sum over the stretches of |weights at its begin|, once per row that is added
+  double climbed = 0.0;  // sum over the stretches of the alpha in it, once per row that is added
+};
+
 // What weights cost: sum_i cost_i loss_i, and the least margin of the rows with a cost.
 struct Losses {
   double sum;

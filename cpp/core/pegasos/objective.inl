@@ -25,18 +25,72 @@ inline double sum_in_blocks(Index first, Index last, Term&& term) {
   return total;
 }
 
-// weights <- 1/(lam total) sum_i alpha_i sign_i x_i with alpha clipped to [0, cost_i], over a range of rows;
-// returns sum_i alpha_i (1 - sign_i offset_i).
-inline double dual_weights(const Problem& problem, const Buffer& alpha, double* weights, Index begin, Index end) {
+// What a stretch of rows contributes to DualSums, beside the gain.
+struct Stretch {
+  double length = 0.0;  // of the weights at its begin
+  double spent = 0.0;
+  double added = 0.0;  // rows
+
+  void close(DualSums& sums) const {
+    sums.spent += spent;
+    sums.wander += added * length;
+    sums.climbed += added * spent;
+  }
+};
+
+// At least |weights|, unless a square overflows: then it is infinite.
+inline double length_above(const double* weights, Index n) {
+  constexpr double lost = 1e-150;  // more than squares below the range of double can hide
+  return std::sqrt(simd::squared_norm(weights, n)) + lost * std::sqrt(double(n));
+}
+
+// Rows of a stretch: so many that looking at the weights costs little beside adding the rows.
+template <class R>
+inline Index stretch_rows(const R& rows, Index begin, Index end, Index block_rows) {
+  constexpr Index sample = 64, cheapness = 16;
+  const Index last = begin + sample < end ? begin + sample : end;
+  Index stored = 1;
+  for (Index i = begin; i < last; ++i) stored += rows.entries(i).n;
+  const Index wanted = cheapness * rows.n_features * (last - begin) / stored;
+  return (wanted / block_rows + 1) * block_rows;
+}
+
+// The sum of term(i, stretch) over begin <= i < end, added in the blocks of sum_in_blocks; `n_weights` of them grow.
+template <class R, class Term>
+inline DualSums sum_in_stretches(const R& rows, Index begin, Index end, const double* weights, Index n_weights,
+                                 Term&& term) {
+  constexpr Index block_rows = 512;
+  DualSums sums;
+  if (begin >= end) return sums;
+  const Index n_stretch = stretch_rows(rows, begin, end, block_rows);
+  for (Index first = begin; first < end; first += n_stretch) {
+    const Index last = first + n_stretch < end ? first + n_stretch : end;
+    Stretch stretch;
+    stretch.length = length_above(weights, n_weights);
+    for (Index block = first; block < last; block += block_rows) {
+      const Index stop = block + block_rows < last ? block + block_rows : last;
+      double part = 0.0;
+      for (Index i = block; i < stop; ++i) part += term(i, stretch);
+      sums.gain += part;
+    }
+    stretch.close(sums);
+  }
+  return sums;
+}
+
+// weights <- 1/(lam total) sum_i alpha_i sign_i x_i with alpha clipped to [0, cost_i], over a range of rows.
+inline DualSums dual_sums(const Problem& problem, const Buffer& alpha, double* weights, Index begin, Index end) {
   return visit(problem.rows, alpha.scalar, [&]<class R, class W>(const R& rows, W) {
     const W* alphas = static_cast<const W*>(alpha.data);
     for (Index j = 0; j <= rows.n_features; ++j) weights[j] = 0.0;
     const double unit = 1.0 / (problem.lam * problem.total);
-    return sum_in_blocks(begin, end, [&](Index i) {
+    return sum_in_stretches(rows, begin, end, weights, rows.n_features + 1, [&](Index i, Stretch& stretch) {
       const double cost = at(problem.cost, i);
       const double given = double(alphas[i]);
       const double a = given > cost ? cost : given;
       if (!(a > 0.0)) return 0.0;
+      stretch.spent += a;
+      stretch.added += 1.0;
       rows.add(i, a * double(problem.sign[i]) * unit, weights);
       return a * (1.0 - double(problem.sign[i]) * at(problem.offset, i));
     });
@@ -73,19 +127,21 @@ inline double within_cost(const JointProblem& problem, Index i, const W* given, 
   return cost;
 }
 
-// weights <- W(alpha), alpha brought within its bounds; returns sum_{i, r != y_i} alpha_ir (1 + offset_ir - offset_iy).
-// `room` holds class_width numbers.
-inline double joint_dual_weights(const JointProblem& problem, const Buffer& alpha, double* weights, double* room) {
+// weights <- W(alpha), alpha brought within its bounds; the gain is sum_{i, r != y_i} alpha_ir (1 + offset_ir -
+// offset_iy). `room` holds class_width numbers.
+inline DualSums joint_dual_sums(const JointProblem& problem, const Buffer& alpha, double* weights, double* room) {
   return visit(problem.rows, alpha.scalar, [&]<class R, class W>(const R& rows, W) {
     const W* alphas = static_cast<const W*>(alpha.data);
-    const Index width = class_width(problem.n_classes);
-    for (Index j = 0; j < (rows.n_features + 1) * width; ++j) weights[j] = 0.0;
+    const Index width = class_width(problem.n_classes), n_weights = (rows.n_features + 1) * width;
+    for (Index j = 0; j < n_weights; ++j) weights[j] = 0.0;
     for (Index r = 0; r < width; ++r) room[r] = 0.0;
     const double unit = 1.0 / (problem.lam * problem.total);
-    return sum_in_blocks(0, rows.n_rows, [&](Index i) {
+    return sum_in_stretches(rows, 0, rows.n_rows, weights, n_weights, [&](Index i, Stretch& stretch) {
       const Index own = problem.codes[i];
       const double spent = within_cost(problem, i, alphas + i * problem.n_classes, room);
       if (!(spent > 0.0)) return 0.0;
+      stretch.spent += spent;
+      stretch.added += 1.0;
       double gain = 0.0;
       for (Index r = 0; r < problem.n_classes; ++r) {
         gain += room[r] * (1.0 + at(problem.offset, i, r) - at(problem.offset, i, own));

@@ -13,6 +13,7 @@
 // its own two sequences and on nothing else: not on its neighbours, nor on the number of threads.
 #pragma once
 
+#include "stop.h"
 #include "types.h"
 
 namespace pegasos {
@@ -34,6 +35,7 @@ struct SequencePairs {
   Sequences a, b;
   const Pair* pairs;
   Index n;
+  Stop stop{};  // where it is asked for, values are left as they are
 };
 
 struct SubsequenceSettings {

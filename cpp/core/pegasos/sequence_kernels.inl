@@ -23,6 +23,10 @@ struct Group {
   Index rows, columns;  // the longest of each side
   Index n_channels;
   Index length_a[lanes], length_b[lanes];
+  Patience* patience;
+
+  // Whether to stop, at the end of a row of so many states per column.
+  bool is_over(Index n_states) const { return patience->ends_after(columns * n_states); }
 
   const double* at_a(Index i) const { return a + i * n_channels * lanes; }
   const double* at_b(Index j) const { return b + j * n_channels * lanes; }
@@ -58,8 +62,10 @@ struct Padding {
 // Calls programme(group, room, values), which writes one value a lane, for all pairs.
 template <class Programme>
 void run_in_groups(const SequencePairs& given, Padding padding, double* room, double* out, Programme&& programme) {
-  for (Index begin = 0; begin < given.n; begin += lanes) {
+  Patience patience(given.stop);
+  for (Index begin = 0; begin < given.n && !patience.ends_after(lanes); begin += lanes) {
     Group group{};
+    group.patience = &patience;
     Index a[lanes], b[lanes];
     for (int lane = 0; lane < lanes; ++lane) {
       // Lanes without a pair repeat the last one.
@@ -100,7 +106,7 @@ void count_subsequences(const Group& group, const SubsequenceSettings& settings,
   double* const prefixes = room + 2 * n_states * lanes;
   for (Index q = 0; q < group.columns * n_states; ++q) put_lanes(prefixes, q, Lanes{});
   Lanes total{};
-  for (Index i = 0; i < group.rows; ++i) {
+  for (Index i = 0; i < group.rows && !group.is_over(n_states); ++i) {
     const Lanes letter = lanes_at(group.a, i);
     for (Index p = 0; p < 2 * n_states; ++p) put_state(p, p == n_states ? Lanes{} + 1.0 : Lanes{});
     for (Index j = 0; j < group.columns; ++j) {
@@ -171,7 +177,7 @@ class Alignment {
     for (Index q = 0; q < end - begin; ++q) put_lanes(cells_, q, Lanes{});
     for (double& exponent : exponents_) exponent = begin == 0 ? 0.0 : none;
     Lanes corner = begin == 0 ? Lanes{} + 1.0 : Lanes{};  // M(i - 1, begin - 1)
-    for (Index i = 0; i < group_.rows; ++i) {
+    for (Index i = 0; i < group_.rows && !group_.patience->ends_after(end - begin); ++i) {
       const Index first = band > 0 && i - band + 1 > begin ? i - band + 1 : begin;
       const Index last = band > 0 && i + band < end ? i + band : end;
       const Lanes entering = begin == 0 ? Lanes{} : entering_from_the_left(i, corner);
@@ -289,7 +295,7 @@ inline void warp(const Group& group, double* cells, double* values) {
   for (Index j = 0; j < group.columns; ++j) put_lanes(cells, j, infinite);
   const Index n_channels = group.n_channels;
   Lanes start{};
-  for (Index i = 0; i < group.rows; ++i) {
+  for (Index i = 0; i < group.rows && !group.is_over(n_channels); ++i) {
     const double* const x = group.at_a(i);
     Lanes left = infinite, corner = start;
     start = infinite;

@@ -70,9 +70,9 @@ class Product {
   Index n_a_, n_b_;
 };
 
-double bounded(const Product& product, Index n_steps, double* half, double* last) {
+double bounded(const Product& product, Index n_steps, double* half, double* last, Patience patience) {
   double sum = product.inner(half, half);  // ones
-  for (Index length = 1; length <= n_steps; ++length) {
+  for (Index length = 1; length <= n_steps && !patience.ends_after(product.size()); ++length) {
     if (length % 2 == 1) {
       std::swap(half, last);
       product.step(last, half);
@@ -84,11 +84,11 @@ double bounded(const Product& product, Index n_steps, double* half, double* last
   return sum;
 }
 
-double unbounded(const Product& product, double* residual, double* direction, double* image) {
+double unbounded(const Product& product, double* residual, double* direction, double* image, Patience patience) {
   product.each([&](Index p) { direction[p] = residual[p]; });
   double squared = product.inner(residual, residual), sum = 0.0;
   const double enough = 1e-26 * squared;
-  while (squared > enough) {
+  while (squared > enough && !patience.ends_after(product.size())) {
     product.step(direction, image);
     product.each([&](Index p) { image[p] = direction[p] - image[p]; });
     const double curvature = product.inner(direction, image);
@@ -114,8 +114,8 @@ double walks(const Graphs& a, Index i, const Graphs& b, Index j, const WalkSetti
   double* const second = first + product.size();
   std::fill_n(first, (settings.n_steps > 0 ? 2 : 3) * product.size(), 0.0);
   product.each([&](Index p) { first[p] = 1.0; });
-  return settings.n_steps > 0 ? bounded(product, settings.n_steps, first, second)
-                              : unbounded(product, first, second, second + product.size());
+  return settings.n_steps > 0 ? bounded(product, settings.n_steps, first, second, Patience(settings.stop))
+                              : unbounded(product, first, second, second + product.size(), Patience(settings.stop));
 }
 
 }  // namespace pegasos

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "stop.h"
 #include "types.h"
 
 namespace pegasos {
@@ -28,6 +29,7 @@ struct Graphs {
 struct WalkSettings {
   double decay;
   Index n_steps;  // edges of a walk at most; 0: as many as there are
+  Stop stop{};  // where it is asked for, the value is any number
 };
 
 // The room that a pair of graphs of so many nodes needs: doubles, and numbers.

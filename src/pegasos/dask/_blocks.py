@@ -21,7 +21,8 @@ from pegasos.errors import PegasosError
 from pegasos.estimators._inputs import check_weights, how_to_read
 from pegasos.estimators._schemes import OneVsRest
 from pegasos.estimators._targets import Terms, costs_of, encode_known
-from pegasos.problem import Matrix, Problem, Rows, constant
+from pegasos.problem import Losses, Matrix, Problem, Rows, constant
+from pegasos.rounding import Gain
 from pegasos.solvers.cocoa import Climb, Share, Vector, local_round
 
 
@@ -111,15 +112,14 @@ def advance(job: tuple[int, Climb], coded: Coded, share: Share | None, weights: 
     return local_round(coded.problem(k), share, weights, before, climb)
 
 
-def terms_of(share: Share) -> tuple[Vector, float]:
+def terms_of(share: Share) -> tuple[Vector, Gain]:
     """What of a share goes to the client."""
     return share.weights, share.gain
 
 
-def losses(coded: Coded, k: int, weights: Vector) -> tuple[float, float]:
+def losses(coded: Coded, k: int, weights: Vector) -> Losses:
     """The sum of a partition's losses in problem k, and its least margin."""
-    found = coded.problem(k).losses(weights)
-    return found.total, found.least_margin
+    return coded.problem(k).losses(weights)
 
 
 def predicted(model: Any, method: str, X: Any, shape: tuple[int, ...], dtype: Any) -> Any:

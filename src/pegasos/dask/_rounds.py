@@ -11,8 +11,9 @@ import numpy as np
 from pegasos.dask._blocks import advance, losses, terms_of
 from pegasos.dask._workers import WorkerLostError, Workers, most_lost, patiently, too_many_lost
 from pegasos.errors import PegasosError
-from pegasos.problem import Losses
-from pegasos.solvers.cocoa import Climb, DualPoint, LostError, Vector, add_losses, combine
+from pegasos.problem import Losses, added
+from pegasos.rounding import Gain
+from pegasos.solvers.cocoa import Climb, DualPoint, LostError, Vector, combine
 
 # A share is made from the one before, so dask's scheduler keeps the recipes of all rounds. What was scattered has no
 # recipe: with its end, dask forgets all that was made from it or before it. So once in so many rounds weights are.
@@ -88,7 +89,7 @@ class PartitionsThere:
     def _losses(self, weights: Vector) -> Losses:
         n = self.n_partitions
         columns = self.blocks, [self.k] * n, [self._place(weights)] * n
-        return add_losses(self.workers.fetch(self.workers.map(losses, range(n), *columns)), weights)
+        return added(self.workers.fetch(self.workers.map(losses, range(n), *columns)), weights)
 
     def _place(self, weights: Vector) -> Any:
         """Bring the weights to the workers, unless they are there."""
@@ -109,7 +110,7 @@ class PartitionsThere:
         kept = [j for j, share in enumerate(held) if share is not None]
         lost = [j for j, share in enumerate(held) if share is None]
         terms = self.workers.fetch(self.workers.map(terms_of, kept, [held[j] for j in kept]))
-        rest, gain = combine([(np.zeros(self.n_features + 1), 0.0), *terms])
+        rest, gain = combine([(np.zeros(self.n_features + 1), Gain()), *terms])
         if not lost:
             return DualPoint(held, rest, gain)
         alone = replace(climb, sigma=float(len(lost)), beta=0.0)

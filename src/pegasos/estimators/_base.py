@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from pegasos import theory
-from pegasos.certificate import Certificate, balanced, certify, combine, intercept_reach
+from pegasos.certificate import Certificate, balanced, certify, certify_around, combine, intercept_reach
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._inputs import check_weights, kept_on_failure
@@ -37,7 +38,8 @@ from pegasos.estimators._targets import (
 from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, n_frames
 from pegasos.estimators.warnings import GapWarning
 from pegasos.persistence import Saved
-from pegasos.problem import Problem
+from pegasos.problem import Problem, Rows
+from pegasos.rounding import Carried
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.driver import Model, Solver, Stop
 from pegasos.solvers.pegasos import Pegasos
@@ -76,6 +78,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
+        begun = perf_counter()
         with kept_on_failure(self):
             rows, y, weights = self._read_training_rows(X, y, sample_weight)
             classes = find_classes(y, weights)
@@ -89,7 +92,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             self._prior = None if self.prior is None else self._read_prior(classes, rows)
             rows = self._shared(rows, self._scheme.n_problems(len(classes)))
             members = self._scheme.members(codes, len(classes))
-            problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
+            prior = self._offsets(X, rows)
+            problems = self._scheme.problems(rows, codes, weights, terms, prior, carried=self._carried(rows))
             del codes  # eight bytes a row that nobody reads any more
             is_joint = self._scheme.n_vectors(len(classes)) > 1
             kind = {"is_joint": is_joint, "single": terms.suits_single}
@@ -100,17 +104,19 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 solutions = solve_all(
                     problems,
                     solvers,
-                    Stop(self.tol, check.epochs_of(self), self._time_share, terms.is_hard),
+                    Stop(self.tol, check.epochs_of(self), self._time_left(begun), terms.is_hard),
                     seed=seed,
                     n_jobs=self._jobs(problems),
                     states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
                     watchers=[onlookers.watcher(k) for k in range(len(problems))],
                     settle=self._settle,
                 )
+            if isinstance(rows, Rows):
+                rows.check_unchanged()
             solutions = self._finish(problems, solutions)
             calibration = None
             if self.probability:
-                plan = {"rows": rows, "classes": classes, "scheme": self._scheme, "seed": seed}
+                plan = {"rows": rows, "classes": classes, "scheme": self._scheme, "seed": seed, "begun": begun}
                 calibration = cross_fitted(self, self._collection(X, rows), y, weights, **plan)
             self.classes_, self._terms, self._calibration = classes, terms, calibration
             self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
@@ -206,7 +212,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 f"alpha_ belongs to the {n_fitted} rows of the last fit, got {rows.n_rows} rows; "
                 "certify needs the same rows in the same order."
             )
-        problems = self._fitted_scheme.problems(rows, codes, weights, self._terms, self._offsets(X, rows))
+        prior = self._offsets(X, rows)
+        problems = self._fitted_scheme.problems(rows, codes, weights, self._terms, prior, carried=self._carried(rows))
         is_present = self._fitted_scheme.is_present(present)
         points = zip(self._points(problems, members, alphas, X), is_present, self.certificate_.parts, strict=True)
         with self._threads_within(problems):
@@ -218,8 +225,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def _certified_anew(self, k: int, problem: Problem, weights: npt.NDArray[np.float64], alpha: Any) -> Certificate:
         if not self._terms.is_free:
             return certify(problem, weights, alpha)
-        shifted = replace(problem, offset=problem.offset + self._free_intercepts[k])
-        return certify(shifted, weights, balanced(problem, alpha))
+        return certify_around(problem, weights, balanced(problem, alpha), float(self._free_intercepts[k]))
 
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
@@ -386,6 +392,12 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
                 f"multi_class={self.multi_class!r} cannot go on from a model with {self._terms.multi_class!r}; call "
                 "fit, or begin with a new model."
             )
+        if not self._terms.is_free and self._terms.bias != self._bias:
+            raise PegasosError(
+                f"the intercept had a constant column of {self._terms.bias:g} so far, and would have one of "
+                f"{self._bias:g} now: fit_intercept and intercept_scaling must not change in the middle of a stream; "
+                "call fit, or begin with a new model."
+            )
         if self._terms.is_free:
             raise PegasosError(
                 "a stream cannot go on from a fit whose intercept was not regularised; begin with a new model."
@@ -428,6 +440,11 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         """Of the fit of all rows: with probabilities, those of the folds take as much each."""
         whole: float | None = self.time_budget
         return whole / (most_folds + 1) if whole is not None and self.probability else whole
+
+    def _time_left(self, begun: float) -> float | None:
+        """What is left of that share, for a fit that began then: reading rows takes time, too."""
+        share = self._time_share
+        return None if share is None else max(0.0, share - (perf_counter() - begun))
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -545,6 +562,10 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     @abstractmethod
     def _offsets(self, X: Any, rows: Any) -> list[npt.NDArray[np.float64]] | None:
         """The scores of the prior, for each problem; None when there is none."""
+
+    def _carried(self, rows: Any) -> list[Carried] | None:
+        """What the models carry of a prior; None where its scores are all that is known of it."""
+        return None
 
     @abstractmethod
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -12,12 +13,13 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from pegasos.errors import PegasosError
-from pegasos.problem import Matrix, Rows
+from pegasos.problem import Matrix, Rows, check_structure
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _as_they_are = (np.dtype(np.float32), np.dtype(np.float64))
+_least_weight = 1e-300  # of the largest: below, losses would be subnormal numbers
 # Types that float32 holds exactly; everything else that is not a float becomes float64.
 _narrow = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
 
@@ -87,6 +89,8 @@ def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:
         )
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise PegasosError(f"Complex data not supported: X has type {X.dtype}; use its real and imaginary parts.")
+    if sp.issparse(X) and X.format != "csr":  # rows are inspected before anything follows their indices; others are not
+        check_structure(X)
     # Values are checked by our own pass over the rows, together with their norms.
     narrow = getattr(X, "dtype", None) in _narrow
     dtype: Any = np.float32 if narrow else [np.float64, np.float32]
@@ -99,13 +103,31 @@ def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:
     }
 
 
+def check_room_for_weights(n_features: int, n_vectors: int) -> None:
+    """Refuse more features than this machine has memory for so many weight vectors."""
+    if not hasattr(os, "sysconf"):
+        return
+    needed = 8.0 * (n_features + 1.0) * n_vectors
+    available = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    if needed > available:
+        raise PegasosError(
+            f"X has {n_features} features: {n_vectors} weight vectors of that length need {needed / 2**30:.0f} GB, and "
+            f"this machine has {available / 2**30:.0f}; hash or select the features first."
+        )
+
+
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:
     """Sample weights as float64, or None when all rows count the same."""
     if sample_weight is None:
         return None
+    if np.ma.isMaskedArray(sample_weight):
+        raise PegasosError("sample_weight is a masked array; fill it, with 0 for rows that are to be left out.")
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(sample_weight)
+        if given.dtype.kind not in "biufO" or (given.dtype == object and any(isinstance(w, str) for w in given.flat)):
+            raise TypeError(f"got an array of type {given.dtype}")
+        weights = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise PegasosError(f"sample_weight must be numbers: {error}.") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
@@ -117,4 +139,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[n
     if weights.min() < 0.0:
         row = int(weights.argmin())
         raise PegasosError(f"sample_weight must not be negative, got {weights[row]} for row {row}.")
+    with np.errstate(over="ignore"):
+        total, largest = float(weights.sum()), float(weights.max())
+    if total == np.inf or 0.0 < largest < _least_weight:
+        raise PegasosError(
+            f"sample_weight must have a finite sum and a largest weight of at least {_least_weight}, got weights up to "
+            f"{largest}; scale all of them by one factor."
+        )
     return weights

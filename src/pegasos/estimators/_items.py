@@ -19,6 +19,7 @@ from pegasos.kernels.mercer import check_items
 from pegasos.kernels.precomputed import Numbered
 from pegasos.kernels.series import IndefiniteKernelWarning
 from pegasos.kernels.vector import RBF, ChiSquared, Intersection, Laplacian, Linear, Polynomial
+from pegasos.problem import check_structure
 
 _rows_at_once = 1024
 words = ("linear", "poly", "rbf", "laplacian", "chi2", "intersection", "precomputed")
@@ -37,7 +38,8 @@ def read_items(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Items:
 
 
 def as_collection(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any:
-    """X in a form that can be indexed by rows."""
+    """X in a form that can be indexed by rows; what is sparse leads nowhere else."""
+    check_structure(X)
     if is_matrix(kernel, X):
         if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
             raise PegasosError(

@@ -12,23 +12,27 @@ from joblib import effective_n_jobs
 
 from pegasos.errors import PegasosError
 
+_largest = float(np.finfo(np.float64).max)
+
 
 def check_positive(name: str, value: Any, *, or_infinite: bool = False) -> None:
     """A positive number, finite unless it may be infinite."""
-    if not _is_number(value) or not (0.0 < value < math.inf or (or_infinite and value == math.inf)):
-        raise PegasosError(f"{name} must be a positive number, got {value!r}.")
+    if not _is_number(value) or not (0.0 < float(value) <= _largest or (or_infinite and value == math.inf)):
+        raise PegasosError(f"{name} must be a positive number, got {_shown(value)}.")
 
 
 def check_optional(name: str, value: Any) -> None:
     """None, or a number that is not negative."""
-    if value is not None and (not _is_number(value) or not 0.0 <= value < math.inf):
-        raise PegasosError(f"{name} must be None or a number of at least 0, got {value!r}.")
+    if value is not None and (not _is_number(value) or not 0.0 <= float(value) <= _largest):
+        raise PegasosError(f"{name} must be None or a number of at least 0, got {_shown(value)}.")
 
 
 def check_count(name: str, value: Any) -> None:
     """A whole number of at least 1."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise PegasosError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
+        raise PegasosError(f"{name} must be a whole number of at least 1, got {_shown(value)}.")
+    if int(value) >= 2**63:
+        raise PegasosError(f"{name} must be below 2**63, got {_shown(value)}.")
 
 
 _EPOCHS_TO_A_GAP = 100_000  # work that no sane fit needs
@@ -76,9 +80,24 @@ def check_class_weight(value: Any) -> None:
     if not isinstance(value, Mapping):
         raise PegasosError(f"class_weight must be None, 'balanced' or a dict of classes to weights, got {value!r}.")
     for label, weight in value.items():
-        if not _is_number(weight) or not 0.0 <= weight < math.inf:
+        if not _is_number(weight) or not 0.0 <= float(weight) <= _largest:
             raise PegasosError(f"class_weight of class {label!r} must be a number of at least 0, got {weight!r}.")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
+    """Whether it is a real number that is one of the machine's, or infinite: 10**400 is not."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:
+        return False
+
+
+def _shown(value: Any) -> str:
+    """The value for a message; of a number with thousands of digits, the first ones."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write numbers of more than 4300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:40]}..."

@@ -27,6 +27,7 @@ from pegasos.errors import PegasosError
 from pegasos.estimators._schemes import Scheme, Scores
 from pegasos.estimators.warnings import PriorWarning
 from pegasos.problem import Rows
+from pegasos.rounding import Carried, length_of
 
 Names = Sequence[str] | None
 
@@ -55,6 +56,13 @@ class LinearPrior:
         mixing = _mixing(prior, len(coef), classes, scheme)
         coef = _in_our_features(coef, getattr(prior, "feature_names_in_", None), names, n_features)
         return cls(prior, mixing.T @ coef, intercept @ mixing)
+
+    def carried(self, bias: float) -> list[Carried]:
+        """What the model of each problem carries of it, where the constant column has this value."""
+        constants = np.abs(self.intercept)
+        in_column = constants / bias if bias > 0.0 else np.zeros(len(constants))
+        lengths = (length_of(vector) for vector in np.column_stack([self.coef, in_column]))
+        return [Carried(length, float(constant)) for length, constant in zip(lengths, constants, strict=True)]
 
     def scores(self, rows: Rows) -> Scores:
         """Of each row for each problem."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,9 @@ def cross_fitted(
     classes: npt.NDArray[Any],
     scheme: Scheme,
     seed: int,
+    begun: float,
 ) -> Calibration:
-    """Sigmoids fitted to scores of rows that their model has not seen."""
+    """Sigmoids fitted to scores of rows that their model has not seen; the time budget counts from ``begun``."""
     codes = encode(y, classes)
     if weights is not None:
         codes = np.where(weights > 0.0, codes, -1)
@@ -65,13 +67,18 @@ def cross_fitted(
             f"probability=True needs rows for two folds at least, but class {classes.tolist()[counts.argmin()]!r} has "
             f"only {counts.min():g}: give more rows, or probability=False."
         )
-    share = None if model.time_budget is None else model.time_budget / (most_folds + 1)
-    settings = {"probability": False, "warm_start": False, "verbose": 0, "time_budget": share, "random_state": seed}
+    settings = {"probability": False, "warm_start": False, "verbose": 0, "random_state": seed}
     scores = np.empty((len(y), scheme.n_problems(len(classes)) * scheme.n_vectors(len(classes))))
     fold_of = _folds(rows, codes, n_folds, seed)
+    n_scored = n_folds
     for fold in range(n_folds):
         train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        learner = clone(model).set_params(**settings)
+        left = None if model.time_budget is None else max(0.0, model.time_budget - (perf_counter() - begun))
+        if left == 0.0 and fold > 0:  # the folds so far are a fair sample of the rows
+            n_scored = fold
+            break
+        share = None if left is None else left / (n_folds - fold)
+        learner = clone(model).set_params(**settings, time_budget=share)
         rows, labels = _safe_split(learner, X, y, train)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GapWarning)  # the fit of all rows says it
@@ -81,7 +88,7 @@ def cross_fitted(
     pairs = []
     against = scheme.against_others(scores, len(classes))
     for score, sign in zip(against.T, scheme.signs(codes, len(classes)), strict=True):
-        chosen = (codes >= 0) & (sign != 0)
+        chosen = (codes >= 0) & (sign != 0) & (fold_of < n_scored)
         pairs.append(_fit_sigmoid(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
     slopes, shifts = np.transpose(pairs)
     return Calibration(slopes, shifts)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from pegasos.estimators._targets import Terms, Weights, costs_of
 from pegasos.joint_problem import JointProblem, no_offset
 from pegasos.problem import Problem, RowsLike, constant
+from pegasos.rounding import Carried, all_of, nothing
 
 _rows_at_once = 1000
 _least_probability = 1e-7
@@ -55,8 +56,10 @@ class Scheme(Protocol):
         weights: Weights | None,
         terms: Terms,
         offsets: Sequence[Scores] | None,
+        *,
+        carried: Sequence[Carried] | None = None,
     ) -> Sequence[Any]:
-        """Return the problems of rows with these class numbers; an offset for each, where there is a prior."""
+        """Return the problems of rows with these class numbers; where there is a prior, its scores and weights."""
 
     def signs(self, codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
         """Return the labels of each problem; 0 for a row that has no part in it."""
@@ -128,14 +131,17 @@ class OneVsRest:
         weights: Weights | None,
         terms: Terms,
         offsets: Sequence[Scores] | None,
+        *,
+        carried: Sequence[Carried] | None = None,
     ) -> Sequence[Any]:
         """All of them over all rows."""
         cost = costs_of(codes, weights, terms.factors)
         n = self.n_problems(terms.n_classes)
         offsets = [constant(0.0, rows.n_rows)] * n if offsets is None else offsets
+        priors = [nothing] * n if carried is None else carried
         return [
-            Problem(rows, sign, cost, offset, terms.lam, terms.total)
-            for sign, offset in zip(self.signs(codes, terms.n_classes), offsets, strict=True)
+            Problem(rows, sign, cost, offset, terms.lam, terms.total, prior)
+            for sign, offset, prior in zip(self.signs(codes, terms.n_classes), offsets, priors, strict=True)
         ]
 
     def signs(self, codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
@@ -201,12 +207,14 @@ class Pairs(Sequence[Problem]):
     terms: Terms
     offsets: Sequence[Scores] | None
     members: list[npt.NDArray[np.intp]]
+    carried: Sequence[Carried] | None = None
 
     def __len__(self) -> int:
         return len(self.members)
 
     def __getitem__(self, k: Any) -> Any:
-        return Problem(self.rows.view(self.members[k]), *self._columns(k))
+        prior = nothing if self.carried is None else self.carried[k]
+        return Problem(self.rows.view(self.members[k]), *self._columns(k), prior)
 
     def loss_of_zero(self, k: int) -> float:
         """The objective of the zero vector."""
@@ -259,11 +267,13 @@ class OneVsOne(OneVsRest):
         weights: Weights | None,
         terms: Terms,
         offsets: Sequence[Scores] | None,
+        *,
+        carried: Sequence[Carried] | None = None,
     ) -> Sequence[Any]:
         """Each over a view of its rows."""
         if terms.n_classes == 2:
-            return super().problems(rows, codes, weights, terms, offsets)
-        return Pairs(rows, codes, weights, terms, offsets, self._members(codes, terms.n_classes))
+            return super().problems(rows, codes, weights, terms, offsets, carried=carried)
+        return Pairs(rows, codes, weights, terms, offsets, self._members(codes, terms.n_classes), carried)
 
     def signs(self, codes: npt.NDArray[np.intp], n_classes: int) -> list[npt.NDArray[np.int8]]:
         """The labels of each pair, 0 for the rows of other classes."""
@@ -382,15 +392,18 @@ class CrammerSinger(OneVsRest):
         weights: Weights | None,
         terms: Terms,
         offsets: Sequence[Scores] | None,
+        *,
+        carried: Sequence[Carried] | None = None,
     ) -> Sequence[Any]:
         """A `JointProblem`; there is an offset for each class."""
         if terms.n_classes == 2:
-            return super().problems(rows, codes, weights, replace(terms, lam=0.5 * terms.lam), offsets)
+            return super().problems(rows, codes, weights, replace(terms, lam=0.5 * terms.lam), offsets, carried=carried)
         # A row that counts nothing may be of no class, numbered -1.
         known = np.maximum(codes, 0).astype(np.int32)
         offset = no_offset(rows.n_rows, terms.n_classes) if offsets is None else np.column_stack(offsets)
         cost = costs_of(codes, weights, terms.factors)
-        return [JointProblem(rows, known, cost, offset, terms.lam, terms.total)]
+        together = nothing if carried is None else all_of(carried)
+        return [JointProblem(rows, known, cost, offset, terms.lam, terms.total, together)]
 
     def against_others(self, scores: Scores, n_classes: int) -> Scores:
         """By how much each class is ahead of the best other."""

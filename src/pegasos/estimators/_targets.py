@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +73,8 @@ def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
 
 def distinct(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The different ones, sorted; integers of a narrow range are counted, which is far faster than numpy's way."""
+    if labels.dtype == object:
+        _check_objects(labels)
     if labels.dtype.kind not in "iu" or len(labels) == 0:
         return np.unique(labels)
     low, high = int(labels.min()), int(labels.max())
@@ -82,6 +85,15 @@ def distinct(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         numbers = np.subtract(labels[begin : begin + _labels_at_once], low, dtype=np.int64)
         counts += np.bincount(numbers, minlength=len(counts))
     return (np.flatnonzero(counts) + low).astype(labels.dtype)
+
+
+def _check_objects(labels: npt.NDArray[Any]) -> None:
+    """Refuse labels that cannot be put in order."""
+    if any(label is None for label in labels):
+        raise PegasosError("y contains None; drop the rows without a label first.")
+    kinds = {"number" if isinstance(label, numbers.Number) else type(label).__name__ for label in labels}
+    if len(kinds) > 1:
+        raise PegasosError(f"y mixes labels of several types ({', '.join(sorted(kinds))}); make them all of one.")
 
 
 def encode(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:

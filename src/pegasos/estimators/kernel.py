@@ -16,11 +16,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
-from pegasos.certificate import Certificate, certify
+from pegasos.certificate import Certificate, balanced, certify, certify_around, intercept_reach
+from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError
 from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
-from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
+from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam, satisfied
 from pegasos.estimators._blas import one_thread_of_blas
 from pegasos.estimators._budget import reduced
 from pegasos.estimators._inputs import check_weights, keeps_on_failure
@@ -38,7 +39,7 @@ from pegasos.estimators._items import (
 )
 from pegasos.estimators._kernel_stream import KernelStream, of_block
 from pegasos.estimators._prior import ScoredPrior
-from pegasos.estimators._reductions import solve_all
+from pegasos.estimators._reductions import solve_all, worst_status
 from pegasos.estimators._schemes import Members, OneVsRest, Pairs
 from pegasos.estimators._targets import (
     Terms,
@@ -50,7 +51,7 @@ from pegasos.estimators._targets import (
 from pegasos.estimators._watching import n_frames, with_callbacks
 from pegasos.gram import KernelRows, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
-from pegasos.kernels.base import Items
+from pegasos.kernels.base import Items, unit_of
 from pegasos.kernels.vector import VectorKernel
 from pegasos.problem import Problem, Rows, constant
 from pegasos.solution import Solution, Status, Trace
@@ -64,8 +65,11 @@ from pegasos.solvers.mapped import FreeMapped, Mapped
 
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
 _block_bytes = 1 << 24  # of a block of kernel values at predict
-_rounding = 1e-12  # of a kernel value in double
 _doubtful = 0.25  # of the gap to prove: more than this must not hang on single precision
+_quick_values = 1 << 24  # kernel values in double for which there is time after a budget has ended
+_largest_error = 0.05  # of a score in single precision, at worst: where more is possible, scores are in double
+_at_once = 128  # values that are added up in single precision
+_out_of_time = (Status.TIME, Status.INTERRUPTED)
 
 
 def _is_precomputed(model: Any) -> bool:
@@ -220,12 +224,15 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     Notes
     -----
-    Kernel values of float32 rows are computed and kept in float32 when ``tol`` is at least 1e-5; the certificate adds
-    them up in double. At the end, scores of a sample of rows are computed in double; where rounding could change the
-    gap by a quarter of ``tol``, the fit goes on in double. The kernel matrix is never formed unless it fits into
-    ``cache_size``. Sparse rows with more than 2 % of entries are copied into a dense array for the solver when that
-    takes less than 256 MB; dense rows are copied once when a quarter of the columns fits into the cache, so that no
-    kernel value is computed twice.
+    While a fit of float32 rows with ``tol`` of at least 1e-5 runs, kernel values are computed and kept in float32. The
+    certificate at the end is that of the kernel in double; where it differs by a quarter of ``tol``, the fit goes on in
+    double. Where ``time_budget`` leaves no time for that, the certificate has room for what single precision may have
+    lost. At predict, scores come from float32 values where these are off by 0.05 at worst (1e-5 is usual), and from
+    values in double elsewhere and for every row whose class would be open.
+
+    The kernel matrix is never formed unless it fits into ``cache_size``. Sparse rows with more than 2 % of entries are
+    copied into a dense array for the solver when that takes less than 256 MB; dense rows are copied once when a quarter
+    of the columns fits into the cache, so that no kernel value is computed twice.
 
     References
     ----------
@@ -333,7 +340,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
         try:
             return self._fit(X, y, sample_weight)
         finally:
-            self.__dict__.pop("_training", None)
+            for name in ("_training", "_is_doubted"):
+                self.__dict__.pop(name, None)
 
     @available_if(_can_stream)
     @keeps_on_failure
@@ -381,7 +389,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         running = stream.totals + totals
         mean_weight = float(running.sum()) / (stream.n_rows + len(y))
         terms = self._terms_of(known, running, counts, total=len(y) * mean_weight)
-        rows = self._kernel_rows(kernel, items, self._bias)
+        rows = self._kernel_rows(kernel, items, self._bias, double=True)
         old = stream.n_support
         cost = costs_of(codes, weights, terms.factors)
         signs = OneVsRest().signs(codes, len(known))
@@ -442,18 +450,30 @@ class KernelPegasosClassifier(CertifiedClassifier):
     def _read_training_rows(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[KernelRows | Rows, Any, npt.NDArray[np.float64] | None]:
-        kernel, X, y, weights = self._read(X, y, sample_weight)
-        items = kernel.read(X)
-        sentence = doubt(kernel, items)
-        if sentence is not None:
-            warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4 + n_frames)
-        self._training = kernel, X
+        try:
+            with within(self._time_share):
+                kernel, X, y, weights = self._read(X, y, sample_weight)
+                items = kernel.read(X)
+                sentence = doubt(kernel, items)
+                self._is_doubted = sentence is not None
+                if sentence is not None:
+                    warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4 + n_frames)
+                self._training = kernel, X
+                return self._rows_of(kernel, items), y, weights
+        except TimeIsUp as error:
+            raise PegasosError(
+                f"time_budget={self.time_budget} ended while the kernel was reading the items, before any step; give "
+                "more time, fewer items, or a kernel that reads them faster."
+            ) from error
+
+    def _rows_of(self, kernel: Kernel, items: Items) -> KernelRows | Rows:
+        """The items as rows of a problem: through the map of the kernel where that is faster."""
         through_map = self.solver == "auto" and self.max_support is None and len(items) >= _mapped_from
         if through_map and kernel.has_features:
             mapped = Rows.of(kernel.map(items)[0], self._bias)
-            return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped, y, weights
+            return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped
         bias = natural_bias(kernel.evaluate_diagonal(items)) if self._is_free else self._bias
-        return self._kernel_rows(kernel, items, bias), y, weights
+        return self._kernel_rows(kernel, items, bias)
 
     def _collection(self, X: Any, rows: KernelRows | Rows) -> Any:
         return X if hasattr(self, "feature_names_in_") else self._training[1]
@@ -466,7 +486,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[KernelRows, Any]:
         items = read_items(self, self.kernel_, X, reset=False)
-        return self._kernel_rows(self.kernel_, items, self._terms.bias), check_target(X, y)
+        return self._kernel_rows(self.kernel_, items, self._terms.bias, double=True), check_target(X, y)
 
     def _kernel_rows(self, kernel: Kernel, items: Items, bias: float, *, double: bool = False) -> KernelRows:
         fine = double or (self.tol is not None and self.tol < 1e-5)
@@ -522,37 +542,69 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return solution
         if not isinstance(solution.state, KernelPegasosState):  # it may hold on to the table
             solution = replace(solution, state=None)
-        if self._is_doubtful(problem, solution):
+        solution, is_open = self._proved_in_double(problem, solution)
+        if is_open:
             solution = replace(self._in_double([problem], [solution], [0])[1][0], state=None)
         return solution
 
-    def _is_doubtful(self, problem: Problem, solution: Solution) -> bool:
-        """Whether the gap hangs on the rounding of kernel values in single precision."""
+    def _proved_in_double(self, problem: Problem, solution: Solution) -> tuple[Solution, bool]:
+        """The solution with a certificate of the kernel in double, and whether the solver must go on in double.
+
+        Where time has run out and that would take long, it has room for what single precision may have lost instead.
+        """
         rows = problem.rows
-        if not isinstance(rows, KernelRows) or self.tol is None or rows.dtype != np.float32:
-            return False
-        shifted = replace(problem, offset=problem.offset + solution.intercept)
-        return rows.rounding_exceeds(shifted, solution.weights, _doubtful * self.tol * solution.certificate.primal)
+        if not isinstance(rows, KernelRows) or rows.dtype == np.float64 or isinstance(rows.kernel, Precomputed):
+            return solution, False
+        n_values = rows.n_rows * int(np.count_nonzero(solution.weights))
+        if solution.status in _out_of_time and n_values > _quick_values:
+            return self._proved_on(replace(problem, rows=rows.counting_single()), solution), False
+        again = KernelRows.of(rows.kernel, rows.items, rows.bias, cache_bytes=0.0, double=True)
+        proved = self._proved_on(replace(problem, rows=again), solution)
+        if self.tol is None or solution.status in _out_of_time:
+            return proved, False
+        before, now = solution.certificate, proved.certificate
+        change = abs(now.primal - before.primal) + abs(now.dual - before.dual)
+        is_lost = solution.status is Status.CERTIFIED and now.relative_gap > self.tol
+        return proved, is_lost or change > _doubtful * self.tol * now.primal
+
+    def _proved_on(self, problem: Problem, solution: Solution) -> Solution:
+        """The same point with the certificate and the reach of the intercept that these kernel values give it."""
+        if not self._is_free:
+            return replace(solution, certificate=certify(problem, solution.weights, solution.alpha))
+        even = balanced(problem, solution.alpha)
+        certificate = certify_around(problem, solution.weights, even, solution.intercept)
+        reach = intercept_reach(problem, solution.alpha, solution.intercept, certificate.weight_radius)
+        return replace(solution, certificate=certificate, intercept_reach=reach)
 
     def _finish(self, problems: Sequence[Problem], solutions: list[Solution]) -> list[Solution]:
         if self.multi_class == "ovo":
             return solutions
-        each = zip(problems, solutions, strict=True)
-        doubtful = [k for k, (problem, solution) in enumerate(each) if self._is_doubtful(problem, solution)]
+        found = [self._proved_in_double(*each) for each in zip(problems, solutions, strict=True)]
+        solutions = [solution for solution, _ in found]
+        doubtful = [k for k, (_, is_open) in enumerate(found) if is_open]
         if doubtful:
             problems, solutions = self._in_double(problems, solutions, doubtful)
+        elif self.max_support is not None and isinstance(problems[0].rows, KernelRows):
+            problems = self._with_double_rows(problems)
         return reduced(problems, solutions, self.max_support)
+
+    def _with_double_rows(self, problems: Sequence[Problem]) -> list[Problem]:
+        """The same problems with kernel values in double."""
+        rows = problems[0].rows
+        assert isinstance(rows, KernelRows)
+        if rows.dtype == np.float64:
+            return list(problems)
+        rows.release()
+        again = self._kernel_rows(rows.kernel, rows.items, rows.bias, double=True)
+        return [replace(problem, rows=again) for problem in problems]
 
     def _in_double(
         self, problems: Sequence[Problem], solutions: list[Solution], doubtful: list[int]
     ) -> tuple[list[Problem], list[Solution]]:
         """Go on from there with kernel values in double: single precision cannot prove the gap of these problems."""
-        rows = problems[0].rows
-        assert isinstance(rows, KernelRows)
-        rows.release()
-        again = self._kernel_rows(rows.kernel, rows.items, rows.bias, double=True)
-        problems = [replace(problem, rows=again) for problem in problems]
-        solutions = solutions.copy()
+        problems = self._with_double_rows(problems)
+        again, solutions = problems[0].rows, solutions.copy()
+        assert isinstance(again, KernelRows)
         if self.solver == "pegasos":  # the published algorithm and nothing else: only the proof is made anew
             for k in doubtful:
                 solutions[k] = _certified_again(problems[k], solutions[k], self.tol)
@@ -603,7 +655,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     def _behind_support(self, block: Any) -> KernelRows:
         """The rows of a block, in front of them the support vectors."""
         items = self.kernel_.read(joined(self.support_vectors_, block))
-        return self._kernel_rows(self.kernel_, items, self._terms.bias)
+        return self._kernel_rows(self.kernel_, items, self._terms.bias, double=True)
 
     def _beside_support(
         self, problem: Problem, rows: KernelRows, coefficients: npt.NDArray[np.float64], alpha: Any
@@ -645,6 +697,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
             "intercept_": self._bias**2 * weights.sum(axis=1),
             "_prior": self._prior,
         }
+
+    def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
+        super()._write(solutions, trace, X, members)
+        if self.__dict__.get("_is_doubted", False):
+            reason = "" if worst_status(solutions) in satisfied else f" {worst_status(solutions).value}"
+            self.status_ = f"The kernel is not positive semi-definite: the certificate proves nothing.{reason}"
 
     def _write_zero(self) -> None:
         """The model before any row counted."""
@@ -688,22 +746,40 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if self.kernel_.has_features:
             mine, theirs = self.kernel_.map(items, support)
             return np.asarray(mine @ (theirs.T @ self.dual_coef_.T) + self.intercept_)
+        if self.kernel_.result_type(items, support) == np.float64:
+            return np.asarray(self._sums_of(items, support, np.dtype(np.float64)) + self.intercept_)
+        return self._scores_from_single(items, support)
+
+    def _scores_from_single(self, items: Items, support: Items) -> npt.NDArray[np.float64]:
+        """Scores from kernel values in single precision; in double where those leave the class open."""
+        unit = unit_of(np.float32)
+        error = _value_error(self.kernel_, (items, support), np.float32) + (_at_once + 8.0) * unit
+        reach = error * (np.abs(self.dual_coef_) @ self._lengths_alone(support))
+        double = np.dtype(np.float64)
+        lengths = self._lengths_alone(items)
+        if not float(lengths.max(initial=0.0)) * float(reach.max()) <= _largest_error:
+            return np.asarray(self._sums_of(items, support, double) + self.intercept_)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self._sums_of(items, support, self.kernel_.result_type(items, support))
-            if not np.isfinite(scores).all():  # values beyond the range of single precision
-                scores = self._sums_of(items, support, np.dtype(np.float64))
-        return np.asarray(scores + self.intercept_)
+            scores = self._sums_of(items, support, np.dtype(np.float32)) + self.intercept_
+            is_settled = self._fitted_scheme.certified(scores, lengths[:, None] * reach, len(self.classes_))
+        again = np.flatnonzero(~is_settled)
+        if len(again) > 0:
+            scores[again] = self._sums_of(items.take(again), support, double) + self.intercept_
+        return np.asarray(scores)
 
     def _sums_of(self, items: Items, support: Items, dtype: np.dtype[Any]) -> npt.NDArray[np.float64]:
-        """The sums over the support vectors, from kernel values of this type."""
-        scores = np.empty((len(items), len(self.dual_coef_)))
+        """The sums over the support vectors, from kernel values of this type; few are added up in single precision."""
+        scores = np.zeros((len(items), len(self.dual_coef_)))
         coefficients = self.dual_coef_.T.astype(dtype)
+        stretch = _at_once if dtype == np.float32 else len(coefficients)
         n_at_once = max(1, min(len(items), _block_bytes // (coefficients.itemsize * len(support))))
         block = np.empty((n_at_once, len(support)), coefficients.dtype)
         for begin in range(0, len(items), n_at_once):
             part = items.take(np.arange(begin, min(begin + n_at_once, len(items))))
             self.kernel_.fill(part, support, block[: len(part)], 0.0)
-            scores[begin : begin + len(part)] = block[: len(part)] @ coefficients
+            for first in range(0, len(support), stretch):
+                mine = slice(first, first + stretch)
+                scores[begin : begin + len(part)] += block[: len(part), mine] @ coefficients[mine]
         return scores
 
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
@@ -712,12 +788,23 @@ class KernelPegasosClassifier(CertifiedClassifier):
         given, X = X, as_collection(self, self.kernel_, X, reset=False)
         # In double: what is certified must not hang on the rounding of a score.
         items = self.kernel_.read(X.astype(np.float64) if is_matrix(self.kernel_, X) else X)
-        lengths = self._lengths(items)
-        reach = self._lengths(self.kernel_.read(self.support_vectors_)) if len(self.support_) else np.zeros(0)
+        lengths = np.sqrt(self.kernel_.evaluate_diagonal(items) + self._terms.bias**2)
         scores = self._scores_of(items)
         if self._prior is not None:
             scores += self._prior.scores(given)
-        return scores, lengths, _rounding * (np.abs(self.dual_coef_) @ reach)
+        if not len(self.support_):
+            return scores, lengths, 0.0
+        support = self.kernel_.read(self.support_vectors_)
+        error = _value_error(self.kernel_, (items, support), np.float64)
+        error += (len(self.support_) + 8.0) * unit_of(np.float64)
+        reach = np.sqrt(self.kernel_.evaluate_diagonal(support) + self._terms.bias**2)
+        return scores, lengths, error * (np.abs(self.dual_coef_) @ reach)
 
-    def _lengths(self, items: Items) -> npt.NDArray[np.float64]:
-        return np.sqrt(self.kernel_.evaluate_diagonal(items) + self._terms.bias**2)
+    def _lengths_alone(self, items: Items) -> npt.NDArray[np.float64]:
+        """|x| without the constant column."""
+        return np.sqrt(self.kernel_.evaluate_diagonal(items))
+
+
+def _value_error(kernel: Kernel, collections: tuple[Items, ...], dtype: npt.DTypeLike) -> float:
+    """How far a kernel value of two items of these collections may be off, over the lengths of both."""
+    return max(kernel.value_error(items, dtype) for items in collections)

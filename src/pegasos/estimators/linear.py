@@ -24,6 +24,7 @@ from pegasos.estimators._stream import Stream
 from pegasos.estimators._targets import Terms, check_classes, class_totals, encode_known
 from pegasos.estimators._watching import with_callbacks
 from pegasos.problem import Problem, Rows, scores_of
+from pegasos.rounding import Carried
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
@@ -267,7 +268,8 @@ class PegasosClassifier(CertifiedClassifier):
         so_far = stream.counts + counts
         terms = self._terms_of(known, running, so_far, total=rows.n_rows * mean_weight)
         members = self._scheme.members(codes, len(known))
-        problems = self._scheme.problems(rows, codes, weights, terms, self._offsets(X, rows))
+        prior = self._offsets(X, rows)
+        problems = self._scheme.problems(rows, codes, weights, terms, prior, carried=self._carried(rows))
         is_joint = self._scheme.n_vectors(len(known)) > 1
         solvers = [
             self._pegasos_for(n, np.float64, is_joint=is_joint, at_most_all=True) for n in sizes(members, rows.n_rows)
@@ -342,6 +344,9 @@ class PegasosClassifier(CertifiedClassifier):
     def _offsets(self, X: Any, rows: Rows) -> list[npt.NDArray[np.float64]] | None:
         return None if self._prior is None else list(np.ascontiguousarray(self._prior.scores(rows).T))
 
+    def _carried(self, rows: Rows) -> list[Carried] | None:
+        return None if self._prior is None else self._prior.carried(rows.bias)
+
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
         return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
 
@@ -403,7 +408,7 @@ class PegasosClassifier(CertifiedClassifier):
         coef, intercept = self.coef_, self.intercept_
         if self._prior is not None:  # what is regularised is the difference
             coef, intercept = coef - self._prior.coef, intercept - self._prior.intercept
-        carried = intercept / bias if bias > 0.0 else np.zeros(len(intercept))
+        carried = _quotient(intercept, bias) if bias > 0.0 else np.zeros(len(intercept))
         return np.column_stack([coef, carried]).astype(np.float64)
 
     def _weight_lengths(self, certificate: Certificate) -> npt.NDArray[np.float64]:
@@ -456,3 +461,11 @@ class PegasosClassifier(CertifiedClassifier):
 
 def _any_class(is_above: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return is_above if is_above.ndim == 1 else np.asarray(is_above.any(axis=1))
+
+
+def _quotient(intercept: npt.NDArray[np.float64], bias: float) -> npt.NDArray[np.float64]:
+    """The weights of the constant column whose products with its value are these intercepts, to the last bit."""
+    found = intercept / bias
+    for near in (np.nextafter(found, -np.inf), np.nextafter(found, np.inf)):
+        found = np.where((found * bias != intercept) & (near * bias == intercept), near, found)
+    return found

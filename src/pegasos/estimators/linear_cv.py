@@ -16,12 +16,14 @@ from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import default_lam
 from pegasos.estimators._folds import Search, Split, search
-from pegasos.estimators._inputs import kept_on_failure
+from pegasos.estimators._inputs import check_room_for_weights, kept_on_failure
 from pegasos.estimators._path import Labelled, Lams, check_grid, falling, grid
 from pegasos.estimators._targets import Terms
 from pegasos.estimators._watching import n_frames, with_callbacks
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.warnings import GapWarning
+
+_most_lams = 100_000
 
 
 class PegasosClassifierCV(PegasosClassifier):
@@ -160,7 +162,9 @@ class PegasosClassifierCV(PegasosClassifier):
         with kept_on_failure(self):
             data = Labelled.read(self, X, y, sample_weight)
             seed = self._seed()
-            splits, lams = self._splits(data, groups, seed), self._lams_of(data)
+            splits = self._splits(data, groups, seed)
+            check_room_for_weights(data.rows.n_features, (len(splits) + 2) * data.terms.n_classes)
+            lams = self._lams_of(data)
             found = search(data, splits, lams, self.scoring, seed=seed, n_jobs=self.n_jobs)
             chosen = found.best(one_standard_error=self.one_standard_error)
             self._warn_of_gaps(found)
@@ -177,6 +181,8 @@ class PegasosClassifierCV(PegasosClassifier):
         check.check_flag("one_standard_error", self.one_standard_error)
         if isinstance(self.lams, numbers.Integral | str | None):
             check.check_count("lams", self.lams)
+            if isinstance(self.lams, numbers.Integral) and int(self.lams) > _most_lams:
+                raise PegasosError(f"lams must be at most {_most_lams}, got {self.lams}; a path of 50 to 100 is usual.")
         else:
             falling(self.lams)
         if self.holdout is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from pegasos.deadline import check_deadline
 from pegasos.errors import PegasosError
 from pegasos.problem import Floats, Matrix
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 _largest_count = 2**53
+_roundings = 2.0**13  # of a value, where a kernel does not say how many
 
 
 class Items(Protocol):
@@ -124,6 +126,10 @@ class Kernel:
         """The type of the values of a block."""
         return np.dtype(np.float64)
 
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """How far k(x, z) of two of the items, computed in this type, may be off, over sqrt(k(x, x) k(z, z))."""
+        return _roundings * unit_of(dtype)
+
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
         """The explicit map of collections that have been read."""
         raise PegasosError(f"{self} has no explicit feature map; use block(A, B).")
@@ -216,7 +222,7 @@ class TokenKernel(Kernel):
 
     def read(self, items: Any) -> Objects:
         """The tokens of each item."""
-        return Objects([self.tokens(item) for item in items])
+        return Objects([self.tokens(item) for item in in_time(items)])
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
         """One column for each token that occurs in any of the collections."""
@@ -260,6 +266,18 @@ def _csr(values: list[float], indices: list[int], starts: list[int], n_columns: 
 def _missing(kernel: Kernel, name: str) -> PegasosError:
     """A kernel of one's own needs no more than what is asked of it."""
     return PegasosError(f"{type(kernel).__name__} has no {name}, which is needed here; give the class one.")
+
+
+def in_time(items: Iterable[Any]) -> Iterator[Any]:
+    """The items one by one, as long as there is time."""
+    for item in items:
+        check_deadline()
+        yield item
+
+
+def unit_of(dtype: npt.DTypeLike) -> float:
+    """The unit roundoff of a type."""
+    return 0.5 * float(np.finfo(np.dtype(dtype)).eps)
 
 
 def n_threads() -> int:

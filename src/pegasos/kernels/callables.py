@@ -66,6 +66,10 @@ class FunctionKernel(Kernel):
             values = values.astype(np.float64)
         return Arguments(values, _length(values) > 0 and self._takes_collections(values))
 
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """None: the values are those that the function returns."""
+        return 0.0
+
     def evaluate(self, a: Items, b: Items) -> Floats:
         """One call, or one for each pair."""
         assert isinstance(a, Arguments)

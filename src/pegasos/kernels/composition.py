@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel, Parts, check_count, check_positive
+from pegasos.kernels.base import Items, Kernel, Parts, check_count, check_positive, unit_of
 from pegasos.kernels.records import as_vectors, column_of, rows_of
 from pegasos.kernels.vector import in_double
 from pegasos.problem import Floats, Matrix
@@ -58,6 +58,15 @@ class _Elementwise(Kernel, ABC):
         """The diagonals of the kernels inside, combined."""
         diagonals = [kernel.evaluate_diagonal(_part(a, i)) for i, kernel in enumerate(self.kernels())]
         return self._finite(diagonals).astype(np.float64, copy=False)
+
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """What the errors of the kernels inside come to, and the roundings of combining them."""
+        inside = sum(kernel.value_error(_part(items, i), np.float64) for i, kernel in enumerate(self.kernels()))
+        return self.error_factor(items) * inside + 16.0 * unit_of(dtype)
+
+    def error_factor(self, items: Items) -> float:
+        """By how much combining the values multiplies the sum of their errors."""
+        return 1.0
 
     def _finite(self, values: Sequence[Floats]) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -219,6 +228,10 @@ class Power(_Elementwise):
         check_count(self, exponent=self.exponent)
         super().check()
 
+    def error_factor(self, items: Items) -> float:
+        """That of a power of a value that no length exceeds."""
+        return float(self.exponent)
+
     def combine(self, *values: Floats) -> Floats:
         """k^exponent."""
         return values[0] ** int(self.exponent)
@@ -246,6 +259,10 @@ class Exp(_Elementwise):
     def kernels(self) -> tuple[Kernel, ...]:
         """The one."""
         return (self.kernel,)
+
+    def error_factor(self, items: Items) -> float:
+        """The error of an exponent is one of the value, relative to it."""
+        return 2.0 * float(np.max(self.kernel.evaluate_diagonal(_part(items, 0)), initial=1.0))
 
     def combine(self, *values: Floats) -> Floats:
         """exp(k)."""
@@ -315,6 +332,10 @@ class Normalized(Kernel):
             )
         return Measured(read, np.sqrt(squared))
 
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """That of the kernel, and of the two lengths."""
+        return 3.0 * self.kernel.value_error(_measured(items).items, np.float64) + 8.0 * unit_of(dtype)
+
     def evaluate(self, a: Items, b: Items) -> Floats:
         """The block over the lengths of its rows and of its columns."""
         left, right = _measured(a), _measured(b)
@@ -360,6 +381,10 @@ class On(Kernel):
         if self.kernel.takes_vectors:
             return in_double(self.kernel.read(as_vectors(items, self.field if several else [self.field])))
         return self.kernel.read(rows_of(items, self.field) if several else column_of(items, self.field))
+
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """That of the field."""
+        return self.kernel.value_error(items, dtype)
 
     def evaluate(self, a: Items, b: Items) -> Floats:
         """The block of the field."""

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive, n_threads
+from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive, in_time, n_threads
 from pegasos.kernels.graph_reading import Graph, read_graph, read_graphs
 from pegasos.kernels.sequences import starts_of
 from pegasos.problem import Floats
@@ -98,7 +98,7 @@ class WeisfeilerLehman(TokenKernel):
     def read(self, items: Any) -> Objects:
         """The patterns of each graph."""
         palette = _Palette()
-        return Objects([self._count(graph, palette) for graph in read_graphs(items, self.label)])
+        return Objects([self._count(graph, palette) for graph in in_time(read_graphs(items, self.label))])
 
     def tokens(self, item: Any) -> Mapping[Hashable, float]:
         """The patterns of one graph."""
@@ -150,7 +150,7 @@ class ShortestPath(TokenKernel):
 
     def read(self, items: Any) -> Objects:
         """The paths of each graph."""
-        return Objects([self.tokens(graph) for graph in read_graphs(items, self.label)])
+        return Objects([self.tokens(graph) for graph in in_time(read_graphs(items, self.label))])
 
     def tokens(self, item: Any) -> Mapping[Hashable, float]:
         """The paths of one graph."""

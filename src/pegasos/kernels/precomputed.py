@@ -43,6 +43,10 @@ class _OfMatrix(Kernel):
         assert isinstance(a, Numbered)
         return a.matrix[a.numbers, a.numbers].astype(np.float64)
 
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """None: the values are those of the matrix."""
+        return 0.0
+
 
 @dataclass
 class Tabled(_OfMatrix):

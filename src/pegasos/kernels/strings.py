@@ -19,7 +19,17 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel, Objects, TokenKernel, check_count, check_positive, n_threads, objects_of
+from pegasos.kernels.base import (
+    Items,
+    Kernel,
+    Objects,
+    TokenKernel,
+    check_count,
+    check_positive,
+    in_time,
+    n_threads,
+    objects_of,
+)
 from pegasos.kernels.sequences import Sequences
 from pegasos.problem import Floats
 
@@ -106,7 +116,7 @@ class Spectrum(TokenKernel):
 
     def read(self, items: Any) -> Objects:
         """The words of each string."""
-        return Objects([self.tokens(text) for text in strings_of(items)])
+        return Objects([self.tokens(text) for text in in_time(strings_of(items))])
 
     def tokens(self, item: str) -> Mapping[Hashable, float]:
         """How often each word of k letters occurs."""
@@ -177,7 +187,7 @@ class Mismatch(TokenKernel):
         return self._count(item, self._neighbours)
 
     def _count(self, text: str, neighbours: Callable[[str], Iterable[str]]) -> Mapping[Hashable, float]:
-        return Counter(chain.from_iterable(map(neighbours, _kmers(text, self.k))))
+        return Counter(chain.from_iterable(map(neighbours, in_time(_kmers(text, self.k)))))
 
     def _neighbours(self, word: str) -> list[str]:
         """The words of the alphabet within m mismatches."""

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.kernels.base import Items, Kernel, check_count, check_positive, n_threads
-from pegasos.problem import Floats, Matrix, Rows
+from pegasos.kernels.base import Items, Kernel, check_count, check_positive, n_threads, unit_of
+from pegasos.problem import Floats, Matrix, Rows, check_structure
 
 _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
 _largest_norm = 1e30  # squares of more are not for single precision
@@ -79,6 +79,7 @@ class VectorKernel(Kernel):
         """A matrix, or what numpy can make one of."""
         if isinstance(items, Vectors):
             return items
+        check_structure(items)
         if not sp.issparse(items):
             items = _as_array(items, self)
         elif items.format != "csr":
@@ -119,6 +120,12 @@ def _vectors(items: Items) -> Vectors:
     return items
 
 
+def _depth(items: Items) -> float:
+    """Roundings of a sum over the features, in whatever order."""
+    rows = _vectors(items).rows
+    return 4.0 * rows.scores_depth if sp.issparse(rows.values) else rows.n_features + 3.0
+
+
 class ProductKernel(VectorKernel, ABC):
     """A function of inner products and squared norms."""
 
@@ -134,6 +141,11 @@ class ProductKernel(VectorKernel, ABC):
             row = int(np.flatnonzero(~np.isfinite(norms))[0])
             raise PegasosError(f"the squared length of row {row} exceeds every number of 64 bits; scale the rows down.")
         return vectors
+
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """That of the power of a product of rows."""
+        degree = self.function()[3]
+        return degree * (_depth(items) + 8.0) * unit_of(dtype)
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """One product of matrices, and the function in one pass over it."""
@@ -272,13 +284,24 @@ class RBF(ProductKernel):
         """An exponential of the distance."""
         return "radial", self.rate, 0.0, 1
 
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """That of the exponent: the distance is off by so much of the squared norms, and no value exceeds 1."""
+        unit, longest, depth = unit_of(dtype), float(_vectors(items).squared_norms.max(initial=0.0)), _depth(items)
+        if self._suits(2.0 * longest, np.dtype(dtype)):
+            return unit * (4.0 * (depth + 4.0) * self.rate * longest + 16.0)
+        # Seen from another row, norms are at most four times as large, and each difference is rounded once more.
+        return unit_of(np.float64) * 16.0 * (depth + 6.0) * self.rate * longest + 16.0 * unit
+
+    def _suits(self, largest: float, dtype: np.dtype[Any]) -> bool:
+        """Whether |x|^2 + |z|^2 - 2 <x, z>, of norms up to this sum, loses few enough digits of the distance."""
+        loss = self.rate * largest * float(np.finfo(dtype).eps)
+        return loss <= _exponent_error[dtype.itemsize] and largest < _largest_norm
+
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """One product of matrices; rows far from 0, for this width, are brought near it first, in double."""
         x, z = _vectors(a), _vectors(b)
         largest = float(x.squared_norms.max(initial=0.0) + z.squared_norms.max(initial=0.0))
-        # |x|^2 + |z|^2 - 2 <x, z> loses the digits that the norms have more than the distance.
-        loss = self.rate * largest * float(np.finfo(out.dtype).eps)
-        if (loss <= _exponent_error[out.dtype.itemsize] and largest < _largest_norm) or len(z) == 0:
+        if self._suits(largest, out.dtype) or len(z) == 0:
             super().fill(x, z, out, plus)
             return
         centre = z.dense(0, 1, np.float64)
@@ -308,6 +331,10 @@ class TermKernel(VectorKernel, ABC):
 
     def of_sums(self, sums: Floats) -> None:
         """Turn the sums into kernel values, in place."""
+
+    def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
+        """That of a sum of terms that are not negative; t exp(-t), which an exponential makes of it, is below 1."""
+        return (_depth(items) + 16.0) * unit_of(dtype)
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """The sums, then the function, part by part."""

@@ -158,8 +158,8 @@ class BlockAscent(Walker[BlockDualState]):
     def _settle(self, state: BlockDualState, found: list[Sums]) -> None:
         for k, sums in enumerate(found):
             with np.errstate(over="ignore"):
-                state.weights[k] = sums.own_weights
-            state.counters[k][0].alpha_sum += sums.gain - self._alpha_sum(state, k)
+                state.weights[k] = sums.own.weights
+            state.counters[k][0].alpha_sum += sums.own.gain - self._alpha_sum(state, k)
 
     def _alpha_sum(self, state: BlockDualState, k: int) -> float:
         of_blocks = sum(mine.alpha_sum for mine in state.counters[k])

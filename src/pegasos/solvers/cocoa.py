@@ -33,7 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.certificate import certify_dual, dual_point
-from pegasos.problem import Floats, Losses, Problem, Rows, inner
+from pegasos.problem import Losses, Problem, Rows, added, inner
+from pegasos.rounding import DualSums, Floats, Gain, length_of, lowered
 from pegasos.solvers.driver import Review
 from pegasos.solvers.dual_ascent import DualAscent
 
@@ -45,7 +46,7 @@ class Share(NamedTuple):
 
     alpha: Floats
     weights: Vector
-    gain: float
+    gain: Gain
     before: Vector  # its term of w(alpha) a round ago
 
 
@@ -54,7 +55,7 @@ class DualPoint(NamedTuple):
 
     held: Sequence[Any]
     weights: Vector
-    gain: float
+    gain: Gain
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,11 @@ def local_round(problem: Problem, share: Share | None, weights: Vector, before: 
             state.weights[:] = around - climb.sigma * climb.beta * (share.weights - share.before)
         ascent.advance_to(damped, state, climb.local_epochs * problem.rows.n_rows)
         # Summed up anew, in double: what rounding did to the weights of the climb is gone.
-        own_weights, gain = problem.dual_weights(state.alpha)
+        own_weights, gain = problem.rows.terms(problem, state.alpha)
     return Share(state.alpha, own_weights, gain, np.zeros_like(own_weights) if share is None else share.weights)
 
 
-def combine(terms: Iterable[tuple[Vector, float]]) -> tuple[Vector, float]:
+def combine(terms: Iterable[tuple[Vector, Gain]]) -> tuple[Vector, Gain]:
     """w(alpha) and the gain of all partitions, from those of each; added in the order of the partitions."""
     each = iter(terms)
     first, gain = next(each)
@@ -111,17 +112,8 @@ def combine(terms: Iterable[tuple[Vector, float]]) -> tuple[Vector, float]:
     with np.errstate(over="ignore", invalid="ignore"):
         for more, its_gain in each:
             weights += more
-            gain += its_gain
+            gain = (gain + its_gain).with_sum_of(length_of(weights))
     return weights, gain
-
-
-def add_losses(parts: Iterable[tuple[float, float]], weights: Vector) -> Losses:
-    """The losses of all partitions, from the sum and the least margin of each, in their order."""
-    total, least_margin = 0.0, np.inf
-    for losses, margin in parts:
-        total += losses
-        least_margin = min(least_margin, margin)
-    return Losses(total, least_margin, inner(weights, weights))
 
 
 class Partitions(Protocol):
@@ -177,7 +169,7 @@ class PartitionsHere:
 
     def losses(self, weights: Vector) -> Losses:
         """The losses of all of them."""
-        return add_losses((problem.losses(weights)[:2] for problem in self.problems), weights)
+        return added([problem.losses(weights) for problem in self.problems], weights)
 
 
 @dataclass(frozen=True)
@@ -220,16 +212,17 @@ class PartitionedProblem:
     @property
     def zero(self) -> DualPoint:
         """The dual point of zeros."""
-        return DualPoint([None] * self.partitions.n_partitions, np.zeros(self.weights_shape), 0.0)
+        return DualPoint([None] * self.partitions.n_partitions, np.zeros(self.weights_shape), Gain())
 
     def within_bounds(self, alpha: Any) -> Any:
         """The point itself."""
         return alpha
 
-    def dual_weights(self, alpha: Any) -> tuple[Vector, float]:
+    def dual_sums(self, alpha: Any) -> DualSums:
         """What the partitions have summed up from their dual variables, in double; no dual variables are zeros."""
         point = alpha if isinstance(alpha, DualPoint) else self.zero
-        return point.weights, point.gain
+        room = lowered(point.gain, length_of(point.weights), self.lam * self.total)
+        return DualSums(point.weights, *room, point.gain.off)
 
     def losses(self, weights: Vector) -> Losses:
         """The sum of the losses of these weights, the least margin, and |w|^2."""

@@ -180,7 +180,7 @@ def highest(square: Vector, linear: Vector, beta: Vector) -> Vector | None:
         room = np.full(len(chosen), np.inf)
         np.divide(beta[chosen], -step, out=room, where=step < 0.0)
         first = int(np.argmin(room))
-        has_left = bool(room[first] <= 1.0)
+        has_left = bool(room[first] <= 1.0) and len(chosen) > 1  # the last one has all of the sum
         beta[chosen] = np.maximum(beta[chosen] + min(float(room[first]), 1.0) * step, 0.0)
         if has_left:
             beta[chosen[first]], part[chosen[first]] = 0.0, False

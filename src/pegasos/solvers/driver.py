@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.certificate import Certificate, certify_dual, dual_point
+from pegasos.deadline import TimeIsUp, within
 from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
@@ -271,9 +272,15 @@ def run(
 def _solved(whole: _Run, seed: int) -> Solution:
     stop, solver = whole.stop, whole.solver
     try:
+        with within(stop.time_budget):
+            if whole.state is None:
+                whole.state = solver.start(whole.problem, seed)
+            status = whole.until_the_end()
+    except TimeIsUp:
         if whole.state is None:
             whole.state = solver.start(whole.problem, seed)
-        status = whole.until_the_end()
+        status = Status.TIME
+        whole.reviewed_at = -1  # as below
     except ExhaustedError:
         status = Status.COMPLETED if stop.tol is None else Status.ROUNDING
     except KeyboardInterrupt:

@@ -38,7 +38,7 @@ class ScoredProblem(Problem):
     @classmethod
     def of(cls, problem: Problem, lam: float) -> ScoredProblem:
         """The same problem with another lam."""
-        return cls(problem.rows, problem.sign, problem.cost, problem.offset, lam, problem.total)
+        return cls(problem.rows, problem.sign, problem.cost, problem.offset, lam, problem.total, problem.carried)
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |w|^2."""
@@ -46,7 +46,7 @@ class ScoredProblem(Problem):
         self.kept[:] = [scores]
         margins = self.sign * (scores + self.offset)
         least = float(np.min(margins, where=self.cost > 0.0, initial=np.inf))
-        return Losses(float(np.sum(self.cost * np.maximum(0.0, 1.0 - margins))), least, self.square(weights))
+        return self.rows.with_room(self, weights, float(np.sum(self.cost * np.maximum(0.0, 1.0 - margins))), least)
 
 
 @dataclass(frozen=True)

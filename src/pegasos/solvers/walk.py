@@ -169,7 +169,7 @@ def review_of(problem: SourceProblem, weights: npt.NDArray[np.float64], alpha: F
     with np.errstate(over="ignore", invalid="ignore"):
         found = problem.sums(weights, alpha)
         parts = []
-        for given, (losses, own, gain) in zip(weights, found, strict=True):
-            away = given - own
-            parts.append(certificate_of(problem, losses, gain, inner(own, own), inner(away, away)))
+        for given, (losses, own) in zip(weights, found, strict=True):
+            away = given - own.weights
+            parts.append(certificate_of(problem, losses, own, inner(own.weights, own.weights), inner(away, away)))
     return Review(combine(parts), weights, alpha), found

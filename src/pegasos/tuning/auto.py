@@ -25,6 +25,7 @@ from pegasos.estimators._targets import encode, find_classes
 from pegasos.estimators._watching import CallbackSupportMixin, with_callbacks
 from pegasos.kernels.graph_reading import read_graphs
 from pegasos.persistence import Saved
+from pegasos.problem import check_structure
 from pegasos.tuning.account import account, leaderboard
 from pegasos.tuning.kinds import kind_of, kinds
 from pegasos.tuning.race import Race
@@ -226,6 +227,7 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, kind: str) -> tuple[Any, npt.NDArray[Any]]:
         """X and y as the search reads them."""
         if kind == "rows":
+            check_structure(X)
             how = how_to_read(X) | {"ensure_all_finite": True}
             rows, labels = validate_data(self, X, y, **how)
             return rows, labels

@@ -6,7 +6,6 @@ import pytest
 from pegasos import KernelPegasosClassifier, PegasosError
 from pegasos.gram import KernelRows
 from pegasos.kernels import RBF, Subsequence, as_kernel
-from pegasos.problem import Problem
 from pegasos.solution import Status
 
 
@@ -110,31 +109,6 @@ def test_a_warm_start_after_a_stream_begins_anew():
     model = KernelPegasosClassifier(solver="pegasos", warm_start=True, max_iter=2, tol=None, random_state=0)
     model.partial_fit(X, y, classes=[False, True])
     assert model.fit(X, y).n_iter_ == 2
-
-
-class Rough(RBF):
-    """A kernel whose values in single precision are off by a known part."""
-
-    def fill(self, first, second, out, constant):
-        super().fill(first, second, out, constant)
-        if out.dtype == np.float32:
-            out *= 1.0 + 1e-4
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_sample_decides_whether_rounding_matters_as_all_rows_would(seed):
-    X, y = rows_and_labels(2000, dtype=np.float32, seed=seed)
-    kernel = Rough(0.1)
-    rows = KernelRows.of(kernel, kernel.read(X), 1.0, cache_bytes=1e9, double=False)
-    problem = Problem(rows, np.where(y, 1, -1).astype(np.int8), np.ones(2000), np.zeros(2000), 1e-4, 2000.0)
-    weights = np.random.default_rng(seed).normal(size=2000) * (np.arange(2000) % 3 == 0)
-    scores = (kernel.block(X.astype(np.float64), X.astype(np.float64)) + 1.0) @ weights
-    losses = [np.maximum(0.0, 1.0 - problem.sign * each) for each in (scores, scores * (1.0 + 1e-4))]
-    change = abs((losses[1] - losses[0]).mean()) + 1e-4 * 1e-4 * (weights @ scores)
-    for factor in (0.2, 0.9):
-        assert rows.rounding_exceeds(problem, weights, factor * change)
-    for factor in (1.1, 5.0):
-        assert not rows.rounding_exceeds(problem, weights, factor * change)
 
 
 def test_columns_that_make_room_leave_the_others_right():

@@ -120,7 +120,7 @@ def test_sigma_below_the_number_of_partitions_may_let_the_dual_fall():
     safe = local_round(whole, None, zero, zero, Climb(30, np.float64, sigma=2.0, beta=0.0, seed=0))
 
     def dual_of_twice(share):
-        return 2 * share.gain / whole.total - 0.5 * whole.lam * (2 * share.weights) @ (2 * share.weights)
+        return 2 * share.gain.value / whole.total - 0.5 * whole.lam * (2 * share.weights) @ (2 * share.weights)
 
     assert dual_of_twice(share) < dual_of_twice(safe)
 

@@ -132,7 +132,7 @@ def test_only_rows_that_are_there_can_be_recalled():
 
 
 def test_the_losses_of_a_scored_problem_are_those_of_the_problem():
-    problem = awkward_problem()
+    problem = replace(awkward_problem(), lam=0.3)
     weights = np.random.default_rng(0).normal(size=problem.weights_shape)
     mine, theirs = ScoredProblem.of(problem, 0.3).losses(weights), problem.losses(weights)
     assert mine == pytest.approx(theirs, rel=1e-12)

@@ -1,0 +1,69 @@
+// What may end a long native call before its time: a signal, or a deadline of the thread that made it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "bindings.h"
+#include "pegasos/stop.h"
+
+namespace pegasos {
+
+struct TimeIsUp : std::runtime_error {
+  TimeIsUp() : std::runtime_error("the time for this computation is up.") {}
+};
+
+using Clock = std::chrono::steady_clock;
+
+// The deadline of this thread; none at first.
+inline std::optional<Clock::time_point>& deadline_of_thread() {
+  thread_local std::optional<Clock::time_point> deadline;
+  return deadline;
+}
+
+// Made before the interpreter lock is released, by the thread that will be told. Any thread may ask; the one that made
+// it looks for signals and at the clock.
+class Watch {
+ public:
+  Stop stop() { return {&Watch::asked, this}; }
+
+  bool is_asked() {
+    if (asked_.load(std::memory_order_relaxed)) return true;
+    if (std::this_thread::get_id() != owner_) return false;
+    const Clock::time_point now = Clock::now();
+    if (now < next_look_) return false;
+    next_look_ = now + std::chrono::milliseconds(10);
+    if (deadline_ && now >= *deadline_) {
+      is_late_ = true;
+      asked_.store(true);
+      return true;
+    }
+    nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) {
+      raised_.emplace();
+      asked_.store(true);
+    }
+    return asked_.load();
+  }
+
+  // With the lock held again: raises what ended the call.
+  void raise() {
+    if (raised_) throw nb::python_error(*raised_);
+    if (is_late_) throw TimeIsUp();
+  }
+
+ private:
+  static bool asked(void* self) { return static_cast<Watch*>(self)->is_asked(); }
+
+  std::atomic<bool> asked_{false};
+  const std::thread::id owner_ = std::this_thread::get_id();
+  const std::optional<Clock::time_point> deadline_ = deadline_of_thread();
+  Clock::time_point next_look_{};
+  bool is_late_ = false;
+  std::optional<nb::python_error> raised_;
+};
+
+}  // namespace pegasos

@@ -1,0 +1,34 @@
+// A wish to stop, which loops that run for long look at. It is a function and what that is about, so that nothing in
+// the core knows who wishes.
+#pragma once
+
+#include "types.h"
+
+namespace pegasos {
+
+struct Stop {
+  bool (*is_asked)(void*) = nullptr;
+  void* about = nullptr;
+};
+
+// Looks at the wish once per some hundred thousand operations: every millisecond or so.
+class Patience {
+ public:
+  explicit Patience(const Stop& stop) : stop_(stop) {}
+
+  // Whether to stop, after so many operations more; once it is so, it stays so.
+  bool ends_after(Index work) {
+    left_ -= work;
+    if (left_ > 0 || ended_ || stop_.is_asked == nullptr) return ended_;
+    left_ = every;
+    return ended_ = stop_.is_asked(stop_.about);
+  }
+
+ private:
+  static constexpr Index every = 1 << 18;
+  Stop stop_;
+  Index left_ = every;
+  bool ended_ = false;
+};
+
+}  // namespace pegasos

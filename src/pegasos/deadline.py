@@ -1,0 +1,24 @@
+"""The time that a computation has: long native calls, and loops that ask, end with `TimeIsUp` when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+from pegasos import _core
+
+TimeIsUp = _core.TimeIsUp
+check_deadline = _core.check_deadline
+
+
+@contextmanager
+def within(seconds: float | None) -> Iterator[None]:
+    """While this lasts, this thread has so much time; None: no more and no less than it had."""
+    before, begun = _core.time_left(), perf_counter()
+    if seconds is not None:
+        _core.set_deadline(seconds if before is None else min(seconds, before))
+    try:
+        yield
+    finally:
+        _core.set_deadline(None if before is None else before - (perf_counter() - begun))

@@ -1,0 +1,244 @@
+"""The one accounting of rounding: what the sums of a certificate may be off by.
+
+A certificate is computed in double, u = 2^-53. Every term carries a bound of its error, and every objective (rows in
+memory, kernels, blocks of a source, partitions of a cluster, all classes at once) adds those bounds up here:
+
+- primal: scores, offsets, a prior that the model carries, the intercept, costs, sums in blocks, |w|^2;
+- dual: the linear term, and the distance between w(alpha) and its rounded sum.
+
+Where the bound is below `negligible` of the objective, nothing is added to the certificate, and the bound only
+enters the radius around the weights. Elsewhere it is part of `primal` and `dual`. docs/theory/rounding.md has the
+proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating[Any]]
+
+unit = 2.0**-53
+long_unit = float(np.finfo(np.longdouble).eps) / 2.0
+smallest = 2.0**-1074
+negligible = 1e-10  # of the objective: rounding below this is not counted
+_of_inner = 64.0  # units by which `inner` may be off, of up to 2^40 terms that are not negative
+_of_offset = 8.0  # units of an offset: of itself, of its sum with an intercept, and of its sum with a score
+_of_weights = 4.0  # units by which the weights of a model differ from those that were certified
+_block = 512  # terms that are added one after the other
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What a model carries beside the weights that are learnt: a prior, whose scores are the offsets.
+
+    Attributes
+    ----------
+    length : float
+        |w0|, with the weight of the constant column.
+    constant : float
+        |b0|, and any other constant that was rounded when it was added to the offsets.
+    """
+
+    length: float = 0.0
+    constant: float = 0.0
+
+
+nothing = Carried()
+
+
+def all_of(each: Sequence[Carried]) -> Carried:
+    """The priors of several weight vectors as one vector."""
+    return Carried(math.hypot(*(one.length for one in each)), max(one.constant for one in each))
+
+
+class Room(NamedTuple):
+    """What rounding may add to a sum: `counted` becomes a part of the certificate, `slack` is the rest."""
+
+    counted: float
+    slack: float
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The linear term of the dual, times total, of some of the rows.
+
+    Attributes
+    ----------
+    value : float
+    error : float
+        The exact term differs from `value` by at most this.
+    off : float
+        The exact sum of the rows' terms of w(alpha) differs from the rounded one by at most this, as a vector.
+    """
+
+    value: float = 0.0
+    error: float = 0.0
+    off: float = 0.0
+
+    def __add__(self, other: Gain) -> Gain:
+        return Gain(self.value + other.value, self.error + other.error, self.off + other.off)
+
+    def with_sum_of(self, length: float) -> Gain:
+        """The same after one more addition of vectors, whose sum has this length."""
+        return Gain(self.value, self.error + unit * abs(self.value), self.off + unit * length)
+
+
+class DualSums(NamedTuple):
+    """What a dual point adds up to.
+
+    The exact dual, times total, is at least ``gain - lam total |weights|^2 / 2 - slack``, and w(alpha) lies within
+    `off` of `weights`.
+    """
+
+    weights: npt.NDArray[np.float64]
+    gain: float
+    slack: float = 0.0
+    off: float = 0.0
+
+
+def length_of(vector: Floats) -> float:
+    """At least |vector|; scaled by a power of two, so that no square is out of range."""
+    largest = float(np.max(np.abs(vector), initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return largest
+    scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
+    scaled = vector / scale if scale >= 2.0**-1000 else (vector * 2.0**60) / (scale * 2.0**60)
+    return scale * math.sqrt(float(np.sum(np.square(scaled, dtype=np.float64)))) * (1.0 + _of_inner * unit) + smallest
+
+
+def sum_of(cost: npt.NDArray[np.float64]) -> float:
+    """At least the sum of the costs."""
+    if len(cost) > 0 and cost.strides == (0,):
+        return float(cost[0]) * len(cost) * (1.0 + 2.0 * unit)
+    return float(np.sum(cost)) * (1.0 + _of_inner * unit)
+
+
+def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats, n_features: int) -> float:
+    """At least sum_i cost_i |x_i|, without an array of that size: the roots of two sums, each within range."""
+    largest = float(np.max(cost, initial=0.0)) if len(cost) == 0 or cost.strides != (0,) else float(cost[0])
+    if not largest > 0.0:
+        return 0.0
+    scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
+    scaled = cost / scale if cost.strides != (0,) else np.broadcast_to(np.float64(largest / scale), cost.shape)
+    squares = float(np.einsum("i,i", scaled, squared_norms))
+    total = sum_of(scaled)
+    widened = 1.0 + float(np.finfo(squared_norms.dtype).eps) + sum_depth(len(cost)) * unit
+    return scale * (math.sqrt(total) * math.sqrt(squares) * widened + total * hidden_length(n_features)) + smallest
+
+
+def hidden_length(n_features: int) -> float:
+    """More than the length that squares below the range of double hide."""
+    return 2.0**-536 * math.sqrt(n_features + 1.0)
+
+
+def sum_depth(n: int) -> float:
+    """How many additions a term of n takes part in, when blocks are added up, or pairs of pairs."""
+    return min(n, _block) + n / _block + 8.0
+
+
+@dataclass(frozen=True)
+class Primal:
+    """What the error of the losses depends on.
+
+    Attributes
+    ----------
+    depth : float
+        Roundings of a score: its error is at most depth u |w| |x|.
+    length : float
+        At least |w|.
+    reach : float
+        At least sum_i cost_i |x_i|.
+    cost : float
+        At least sum_i cost_i.
+    largest_offset : float
+    carried : Carried
+    n_rows : int
+    mu : float
+        lam times total.
+    part : float
+        The part of the whole problem that these rows are, by their costs.
+    """
+
+    depth: float
+    length: float
+    reach: float
+    cost: float
+    largest_offset: float
+    carried: Carried
+    n_rows: int
+    mu: float
+    part: float = 1.0
+
+    @property
+    def by_length(self) -> float:
+        """The error of a score per |x_i|, where scores are summed in double."""
+        return unit * (self.depth + _of_weights) * self.length + self.carried_by_length
+
+    @property
+    def carried_by_length(self) -> float:
+        """The part of it that is the prior's, whatever the scores are summed in."""
+        return unit * (self.depth + _of_weights) * self.carried.length
+
+    @property
+    def by_constant(self) -> float:
+        """The error of a score that does not depend on the row; scores of 0 leave an offset as it is."""
+        if self.length == 0.0 and self.carried == nothing:
+            return 0.0
+        return unit * _of_offset * (self.largest_offset + self.carried.constant) + self.depth * smallest
+
+    @property
+    def moved(self) -> float:
+        """How far the weights of the model are from those that were certified: a sum with a prior is rounded."""
+        return unit * _of_weights * (self.length + self.carried.length) if self.length > 0.0 else 0.0
+
+    @property
+    def of_square(self) -> float:
+        """The error of lam total |w|^2 / 2, and what moving the weights changes in it."""
+        moved = self.moved
+        return self.mu * (_of_inner * unit * 0.5 * self.length * self.length + moved * (self.length + 0.5 * moved))
+
+    def bound(self, total: float, of_square: float | None = None) -> float:
+        """How far the exact losses and lam total |w|^2 / 2 may exceed the computed ones."""
+        of_scores = self.by_length * self.reach + self.by_constant * self.cost
+        of_sums = (sum_depth(self.n_rows) + 2.0) * unit * total + (self.n_rows * smallest if total > 0.0 else 0.0)
+        of_products = 8.0 * smallest if self.cost > 0.0 else 0.0
+        return of_scores + of_sums + of_products + (self.of_square if of_square is None else of_square)
+
+    def objective(self, total: float) -> float:
+        """The objective of these rows, times total: of a part of the rows, that part of |w|^2."""
+        return total + 0.5 * self.mu * self.length * self.length * min(1.0, self.part)
+
+
+def is_negligible(bound: float, objective: float) -> bool:
+    """Whether a certificate need not count it."""
+    return bound <= negligible * objective
+
+
+def lowered(gain: Gain, length: float, mu: float) -> tuple[float, float]:
+    """The linear term with room for rounding, and the slack: for weights of this length, mu being lam total."""
+    room = dual_bound(gain, length, mu)
+    if is_negligible(room, size_of_dual(gain, length, mu)):
+        return gain.value, room
+    return gain.value - room, last_roundings(gain.value, mu, length)
+
+
+def size_of_dual(gain: Gain, length: float, mu: float) -> float:
+    """Both terms of the dual, times total: at most twice the linear one where the dual bounds anything."""
+    return gain.value + 0.5 * mu * length * length
+
+
+def dual_bound(gain: Gain, length: float, mu: float) -> float:
+    """How far the exact dual, times total, may lie below the computed one."""
+    of_square = 0.5 * _of_inner * unit * length * length
+    return gain.error + mu * (gain.off * (length + 0.5 * gain.off) + of_square)
+
+
+def last_roundings(value: float, mu: float, length: float) -> float:
+    """What is left where the sums themselves are exact: the roundings of a few operations on them."""
+    return _of_inner * unit * (abs(value) + mu * length * length) + smallest
