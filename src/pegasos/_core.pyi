@@ -336,7 +336,7 @@ def face_advance(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict
 
 def factor(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> bool:
     """
-    Cholesky in place, of a lower triangle; False when not positive definite.
+    Cholesky in place, of a lower triangle. Says whether the matrix is positive definite beyond rounding; a pivot that is not is replaced by a huge one.
     """
 
 def solve(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], vector: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
