@@ -70,6 +70,7 @@ class KernelRows:
     arranged: Vectors | None  # the items in that order
     n_kept: int = 0
     is_whole: bool = True  # whether the table is as the places say: an interrupt may come between
+    last_scores: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None  # and their coefficients
     native: _core.Rows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,9 +113,14 @@ class KernelRows:
         return cls(kernel, items, bias, squared_norms, dtype, cache_bytes, table, none, *_arrangement(items, n_slots))
 
     def view(self, indices: Numbers) -> KernelRows:
-        """Some of the rows, with a table of their own that may take as much memory."""
+        """Some of the rows, with a table of their own: a part of this one, where all columns are in it."""
         items, squared_norms = self.items.take(indices), self.squared_norms[indices]
-        return self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
+        rows = self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
+        if self.n_kept == self.n_rows and rows.holds_all:
+            slots, places = np.ascontiguousarray(self.slot_of[indices]), np.ascontiguousarray(self.place_of[indices])
+            _core.extend_square(self.table, slots, places, 0, rows.table, 1)
+            rows.slot_of, rows.n_kept, rows.arranged = np.arange(rows.n_rows), rows.n_rows, None
+        return rows
 
     @property
     def n_rows(self) -> int:
@@ -160,10 +166,12 @@ class KernelRows:
         return self.bias**2 * float(np.sum(weights))
 
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The score of every row, and one entry more that is nobody's."""
-        scores = np.zeros(self.n_rows + 1)
-        self.add_columns(np.flatnonzero(coefficients), coefficients, scores)
-        return scores
+        """The score of every row, and one entry more that is nobody's. The last ones are remembered."""
+        if self.last_scores is None or not np.array_equal(self.last_scores[0], coefficients):
+            scores = np.zeros(self.n_rows + 1)
+            self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
+            self.last_scores = coefficients.copy(), scores
+        return self.last_scores[1].copy()
 
     def add_columns(
         self, rows: Numbers, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
@@ -298,8 +306,10 @@ class KernelRows:
 
     def begins_with(self, members: Numbers) -> bool:
         """Whether the first rows and columns of the table are the kernel matrix of these rows, in this order."""
-        n = len(members)
-        return self.arranged is not None and n <= self.n_kept and bool((self.place_of[members] == np.arange(n)).all())
+        if self.arranged is None and not self.holds_all:
+            return False
+        places = np.arange(len(members))
+        return np.array_equal(self.place_of[members], places) and np.array_equal(self.slot_of[members], places)
 
     def extend_square(self, members: Numbers, old: int, square: Floats) -> None:
         """The kernel matrix of these rows, in which the first ``old`` of them are done already."""
@@ -349,11 +359,11 @@ class KernelRows:
         if len(slots) == 0:
             return
         if self.arranged is None:
-            _core.add_columns(table, slots, factors, scores[:-1], n_threads())
+            _core.add_columns(table, slots, factors, scores, n_threads())
             return
         sums = np.zeros(self.n_rows)
         _core.add_columns(table, slots, factors, sums, n_threads())
-        scores[:-1] += sums[self.place_of]
+        scores += sums[self.place_of]
 
 
 def _untouched(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:

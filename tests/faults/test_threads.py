@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier
-from pegasos.estimators._blas import one_thread_of_blas
+from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.kernels.base import n_threads
 from tests.faults.models import fingerprint, fitted, kinds, rows
 

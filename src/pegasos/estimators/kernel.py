@@ -21,7 +21,6 @@ from pegasos.errors import PegasosError
 from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam
-from pegasos.estimators._blas import one_thread_of_blas
 from pegasos.estimators._budget import reduced
 from pegasos.estimators._inputs import check_weights, keeps_on_failure
 from pegasos.estimators._items import (
@@ -55,14 +54,16 @@ from pegasos.kernels.vector import VectorKernel
 from pegasos.problem import Problem, Rows, constant
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.auto import Auto
+from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Model, Solver, Stop, Watcher
 from pegasos.solvers.dual_ascent import DualAscent
-from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
+from pegasos.solvers.free_intercept import natural_bias
 from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
 from pegasos.solvers.mapped import FreeMapped, Mapped
 
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
+_rows_per_thread = 1000  # pairs of fewer rows, their kernel matrix at hand, are solved one after the other
 _block_bytes = 1 << 24  # of a block of kernel values at predict
 _rounding = 1e-12  # of a kernel value in double
 _doubtful = 0.25  # of the gap to prove: more than this must not hang on single precision
@@ -452,8 +453,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if through_map and kernel.has_features:
             mapped = Rows.of(kernel.map(items)[0], self._bias)
             return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped, y, weights
-        bias = natural_bias(kernel.evaluate_diagonal(items)) if self._is_free else self._bias
-        return self._kernel_rows(kernel, items, bias), y, weights
+        return self._kernel_rows(kernel, items, self._bias), y, weights
 
     def _collection(self, X: Any, rows: KernelRows | Rows) -> Any:
         return X if hasattr(self, "feature_names_in_") else self._training[1]
@@ -478,7 +478,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return FreeMapped(Auto(*linear), self.tol) if self._is_free else Mapped(*linear)
         if self.solver == "pegasos":
             return KernelPegasos(self._pegasos(n, np.float64))
-        return FreeIntercept(Decomposition(self.tol), self.tol) if self._is_free else Decomposition(self.tol)
+        return Decomposition(self.tol, self._is_free)
 
     def _jobs(self, problems: Sequence[Problem]) -> int | None:
         rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
@@ -492,16 +492,22 @@ class KernelPegasosClassifier(CertifiedClassifier):
         return super()._jobs(problems)
 
     def _jobs_of_pairs(self, pairs: Pairs, rows: KernelRows) -> int:
-        """As many at a time as have room for their tables together."""
+        """As many at a time as have room for their tables; one where starting threads takes longer than the pairs."""
+        if rows.holds_all:
+            rows.load(np.arange(rows.n_rows))
         if not isinstance(rows.kernel, VectorKernel | Precomputed):
             return 1
-        largest = max(len(mine) for mine in pairs.members) ** 2 * rows.dtype.itemsize
-        at_once: int = min(check.threads_of(self.n_jobs), int(rows.cache_bytes // largest))
+        largest = max(len(mine) for mine in pairs.members)
+        if rows.holds_all and largest < _rows_per_thread:
+            return 1
+        at_once: int = min(check.threads_of(self.n_jobs), int(rows.cache_bytes // (largest**2 * rows.dtype.itemsize)))
         return max(1, at_once)
 
     def _threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
         # The products of a pair are small: threads of BLAS would wait for each other longer than they work.
-        return one_thread_of_blas() if isinstance(problems, Pairs) else super()._threads_within(problems)
+        if isinstance(problems, Pairs) and isinstance(problems.rows, KernelRows) and not problems.rows.holds_all:
+            return one_thread_of_blas()
+        return super()._threads_within(problems)
 
     def _warm_states(
         self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int

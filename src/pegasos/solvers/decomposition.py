@@ -2,94 +2,116 @@
 
     max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
 
-Joachims: Making large-scale SVM learning practical. 1999. Platt: Fast training of SVMs using sequential minimal
-optimization. 1998. The scores of all rows are kept current. Each round takes the rows that would gain most into a
-working set, computes their kernel columns in one block, climbs on the working set alone, and adds what changed there
-to all scores. Without the equality constraint of the textbook SVM one coordinate moves at a time. Given any dual
-point, the result is a dual point of a gap as small as asked for.
+and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999. Fan,
+Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i alpha_i the
+slope of the objective, times total, is h_i = sign_i - offset_i - score_i; those of all rows are kept current. Each
+round takes the rows with the largest violations into a working set, computes their kernel columns in one block, climbs on
+the rows of the set that can move, and adds what changed there to all slopes. A small kernel matrix is one working set.
+Where the rate of the steps says that an interior point (`kernel_interior`) takes less work, that solves the working set.
+Given any dual point, the result is a dual point of a gap as small as asked for.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from pegasos import _core
-from pegasos.certificate import certify_dual
+from pegasos.certificate import balanced, certify_dual, certify_free
 from pegasos.gram import KernelRows, Numbers
 from pegasos.problem import Floats, Problem, inner
+from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.driver import ExhaustedError, Review
+from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, low_rank_root
 
-_padding = 16  # rows a power of two apart would fight for the same lines of the cache
-_new_rows = 512  # that a round takes in at most
-_square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
-_round_leaves = 0.1  # of the largest gain, when a round ends
-_steps_a_row = 40  # that a round takes at most, for each row of the working set
-_steps_to_a_jump, _few_rows = 5, 600  # the same, where earlier rounds had to jump, which of so many rows is cheap
-_jump_rows, _jump_work = 3000, 3e10  # of Newton's method: the rows at most, and the sum of their cubes
-_ridge_growth, _largest_ridge = 100.0, 1e-3  # what is added to the diagonal, where rounding asks for more of it
-_nearby = 1e-9  # of a Newton step: the bound that ends it so soon has been reached already
+_padding = 16  # columns: rows a power of two apart would fight for the same lines of the cache
+_whole_rows = 2048  # up to this many rows, all of them are the working set from the start
+_new_rows = 512  # rows that a round takes in at most
+_block_values = 1 << 25  # kernel values computed per round at most
+_square_bytes = 1 << 28  # of the kernel matrix of the working set at most
+_climb_work, _steps_per_row = 1e8, 4  # slopes updated per round at most, and steps for each row
+_round_leaves = 0.1  # the share of the gap of the working set at which a round ends
+_aim = 0.5  # the share of the gap to reach that may be left on the working set
+_few = 0.7  # the share of the members below which copying their part of the kernel matrix pays
 _least_effort = 1e-9
-_rounding = 1e-15  # of the objective: no step lowers such a gap
-_few = 0.9  # of the members: with fewer that can move, a smaller kernel matrix pays
-_finish = 2.5  # how much of the gap to reach may be left on the working set
+_worth = 0.25  # of the square of the rows of an interior point: the steps that take as long as that
+_evidence = 8  # steps for each row, before their rate counts
+_most_interiors = 6
+_of_aim = 0.02  # the share of the aim that an interior point leaves: rows at bounds are easier to tell then
+_dense_rows, _rank_work = 3000, 2e10  # of an interior point on the whole matrix; rows times squared rank beyond
+_rounding = 1e-15  # relative to the objective: no step lowers a gap below this
+
+Column = npt.NDArray[np.float64]
 
 
 @dataclass
 class DecompositionState:
     """Everything a run needs to go on."""
 
-    alpha: npt.NDArray[np.float64]
-    scores: npt.NDArray[np.float64]  # of all rows, and one entry more that is nobody's
+    alpha: Column
+    slope: Column  # sign_i - offset_i - score_i, for all rows
+    seed: int
     members: Numbers
     is_member: npt.NDArray[np.bool_]
     square: Floats  # the kernel matrix of the members
-    room: Floats  # where that is, unless the table of the rows begins with it
-    random: np.random.Generator
+    room: Floats  # the memory of that, unless it is a part of the table of the rows
+    level: float = 0.0  # the intercept, where it is free
     steps: int = 0
     rounds: int = 0
-    primal: float = np.inf  # as the scores say
+    primal: float = np.inf  # estimated from the slopes
     gap: float = np.inf
+    least_gap: float = np.inf
     target: float = np.inf  # a review is due when the relative gap falls below this
-    has_jumped: bool = False  # whether single steps were not enough
-    effort: float = 1.0  # what the gap to reach is multiplied with, to say how far to climb
+    effort: float = 1.0  # multiplies the gap at which a climb ends; falls where rounds change nothing
+    marks: tuple[tuple[int, float], tuple[int, float]] = ((0, np.inf), (0, np.inf))  # steps and gap, some time ago
+    interior: InteriorPoint | None = None  # at work on the rows `inside`
+    inside: Numbers | None = None
+    n_interiors: int = 0
+
+
+class Room(NamedTuple):
+    """How far each b_i may still fall and rise."""
+
+    down: Column  # at most 0
+    up: Column  # at least 0
 
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The settings: only the relative gap to reach."""
+    """The settings: the relative gap to reach, and whether the intercept is free."""
 
     tol: float | None = 1e-3
+    is_free: bool = False
 
     def start(self, problem: Problem, seed: int) -> DecompositionState:
         """The zero dual point."""
         return self.enter(problem, np.zeros(problem.rows.n_rows), seed)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DecompositionState:
-        """A dual point of these rows, brought within its bounds."""
+        """A dual point of these rows, made feasible."""
         rows = _rows(problem)
-        feasible = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        feasible = balanced(problem, alpha) if self.is_free else np.clip(alpha, 0.0, problem.cost).astype(np.float64)
         rows.forget()
         state = DecompositionState(
-            feasible,
-            np.zeros(rows.n_rows + 1),
-            np.empty(0, np.intp),
-            np.zeros(rows.n_rows, np.bool_),
-            np.empty((0, 0), rows.dtype),
-            np.empty((0, 0), rows.dtype),
-            np.random.default_rng(seed),
+            alpha=feasible,
+            slope=problem.sign - problem.offset,
+            seed=seed,
+            members=np.empty(0, np.intp),
+            is_member=np.zeros(rows.n_rows, np.bool_),
+            square=np.empty((0, 0), rows.dtype),
+            room=np.empty((0, 0), rows.dtype),
         )
         if feasible.any():
-            state.scores = rows.scores(rows.coefficients(problem, feasible))
-        self._estimate(problem, state)
+            state.slope = state.slope - rows.scores_of(rows.coefficients(problem, feasible))
+        self._estimate(problem, state, _room(problem, feasible))
         return state
 
     def steps(self, state: DecompositionState) -> int:
-        """Coordinate steps taken so far."""
+        """Steps taken so far, each of one or two coordinates."""
         return state.steps
 
     def visits(self, state: DecompositionState) -> int:
@@ -102,65 +124,159 @@ class Decomposition:
             self._round(problem, state)
 
     def next_look(self, problem: Problem, state: DecompositionState) -> int:
-        """After every round: the scores are at hand."""
+        """After every round: the slopes are at hand."""
         return self.visits(state) + 1
 
     def review_due(self, problem: Problem, state: DecompositionState, epoch: int | None, tol: float | None) -> bool:
-        """When the scores say that the gap is small enough, and now and then."""
+        """When the slopes say that the gap is small enough, and after 4, 8, 16 ... epochs."""
         if epoch is not None and epoch >= 4 and (epoch & (epoch - 1)) == 0:
             return True
         return tol is not None and state.gap <= min(tol, state.target) * state.primal
 
     def review(self, problem: Problem, state: DecompositionState, tol: float | None) -> Review:
-        """The certificate of the dual point, from the kernel anew."""
-        certificate, weights = certify_dual(problem, state.alpha)
+        """The certificate of the dual point, computed from the kernel."""
+        intercept = 0.0
+        if self.is_free:
+            certificate, weights, intercept = certify_free(problem, state.alpha)
+        else:
+            certificate, weights = certify_dual(problem, state.alpha)
         if tol is not None and certificate.relative_gap <= tol:
-            self._disband(state)  # nobody needs its kernel matrix any more
+            self._disband(state)
         elif tol is not None and state.gap <= min(tol, state.target) * state.primal:
-            # Rounding has led the scores astray: begin with the right ones, and believe them less next time.
-            state.scores = _rows(problem).scores(weights)
+            # Rounding has led the slopes astray: correct them, and aim lower next time.
+            state.slope = problem.sign - problem.offset - _rows(problem).scores_of(weights)
             state.target = 0.5 * min(tol, state.target)
-            self._estimate(problem, state)
-        return Review(certificate, weights, state.alpha)
+            self._estimate(problem, state, _room(problem, state.alpha))
+        return Review(certificate, weights, state.alpha, intercept)
 
-    def point(self, problem: Problem, state: DecompositionState) -> tuple[npt.NDArray[np.float64], Floats]:
+    def point(self, problem: Problem, state: DecompositionState) -> tuple[Column, Floats]:
         """The coefficients and the dual point."""
         return _rows(problem).coefficients(problem, state.alpha), state.alpha
 
+    def intercept(self, problem: Problem, state: DecompositionState) -> float:
+        """The intercept, where it is free; otherwise the weights carry it."""
+        return state.level
+
     def _round(self, problem: Problem, state: DecompositionState) -> None:
-        gains = self._gains(problem, state)
-        new = self._choose(problem, state, gains)
-        self._take_in(problem, state, new, gains)
-        is_last = 8 * len(new) < _new_rows  # as far as anybody can tell
-        enough = self._enough(problem, state, float(gains[state.members].max(initial=0.0)), is_last=is_last)
-        before = state.steps
-        self._climb(problem, state, enough, *self._movable(problem, state, gains, is_last=is_last))
-        has_moved = state.steps > before or len(new) > 0
-        self._estimate(problem, state)
+        if state.interior is not None:
+            self._iterate(problem, state, state.interior)
+            return
+        room = _room(problem, state.alpha)
+        violation = self._violations(problem, state.slope, room)
+        n_new = self._take_in(problem, state, violation)
+        climbed = self._climb(problem, state, room, is_last=8 * n_new < _new_rows or len(state.members) == len(room.up))
+        self._estimate(problem, state, _room(problem, state.alpha))
         state.rounds += 1
-        if not has_moved:
+        if climbed == 0 and n_new == 0:
             state.effort *= 0.1
         if state.effort < _least_effort or abs(state.gap) <= _rounding * state.primal:
             raise ExhaustedError
+        if self._is_slow(problem, state):
+            self._begin_interior(problem, state)
 
-    def _gains(self, problem: Problem, state: DecompositionState) -> npt.NDArray[np.float64]:
-        """What the dual objective, times the total, would gain if one coordinate moved as far as it goes."""
-        r = 1.0 - problem.sign * (state.scores[:-1] + problem.offset)
+    def _is_slow(self, problem: Problem, state: DecompositionState) -> bool:
+        """Whether the steps, at the rate of late, need more work than an interior point."""
+        n, (older, newer) = problem.rows.n_rows, state.marks
+        state.least_gap = min(state.least_gap, state.gap)
+        taken = state.steps - older[0]
+        if state.steps - newer[0] >= max(_evidence * n, newer[0] - older[0]):
+            state.marks = newer, (state.steps, state.least_gap)
+        aim = _aim * min(self.tol or 0.0, state.target) * state.primal
+        if not 0.0 < aim < state.gap or taken < _evidence * n or state.n_interiors >= _most_interiors:
+            return False
+        rate = math.log(older[1] / state.least_gap) / taken if 0.0 < state.least_gap < older[1] < np.inf else 0.0
+        return math.log(state.gap / aim) > rate * _worth * min(n, _dense_rows) ** 2
+
+    def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
+        """All rows, or of many rows those that can move, as the problem of an interior point."""
+        rows, room = _rows(problem), _room(problem, state.alpha)
+        inside = np.flatnonzero(problem.cost > 0.0)
+        if len(inside) > _dense_rows:
+            inside = inside[self._can_move(state.slope[inside], Room(room.down[inside], room.up[inside]))]
+        unit, b = 1.0 / (problem.lam * problem.total), (problem.sign * state.alpha)[inside]
+        share = _of_aim * _aim * min(self.tol or 1.0, state.target)
+        system: DenseSystem | LowRankSystem
+        if len(inside) <= _dense_rows:
+            system = DenseSystem(unit * rows.square_of(inside).astype(np.float64))
+        else:
+            allowed = share * (state.primal - state.gap) * problem.total
+            tolerance = 2.0 * allowed / (unit * float(np.max(problem.cost[inside])) ** 2)
+            most = int(math.sqrt(_rank_work / len(inside)))
+            root = low_rank_root(lambda k: rows.block(inside[k], inside), rows.squared_norms[inside], tolerance, most)[0]
+            system = LowRankSystem(math.sqrt(unit) * root)
+        bounds = b + room.down[inside], b + room.up[inside]
+        total = float(b.sum()) if self.is_free else None
+        target = state.slope[inside] + system.times(b)
+        interior = InteriorPoint(system, target, *bounds, total, share)
+        interior.rest = (state.primal - state.gap) * problem.total - interior.objective(b, state.slope[inside])
+        state.interior, state.inside = interior, inside
+        state.n_interiors += 1
+
+    def _iterate(self, problem: Problem, state: DecompositionState, interior: InteriorPoint) -> None:
+        """One iteration of the interior point; at its end the working set takes the solution over."""
+        with one_thread_of_blas():
+            interior.advance()
+            state.rounds += 1
+            if not interior.is_over:
+                return
+            b = interior.on_face()
+        assert state.inside is not None
+        self._move(problem, state, state.inside, Room(interior.lower - b, interior.upper - b))
+        state.interior = state.inside = None
+        self._estimate(problem, state, _room(problem, state.alpha))
+        state.marks = ((state.steps, state.gap), (state.steps, state.gap))
+
+    def _violations(self, problem: Problem, slope: Column, room: Room) -> Column:
+        """How much each row asks to move: by pairs the difference to the extreme slope, else the gain of its step."""
+        if self.is_free:
+            lowest, highest = _extremes(slope, room)
+            rising = np.where(room.up > 0.0, slope - lowest, 0.0)
+            return np.maximum(np.maximum(rising, np.where(room.down < 0.0, highest - slope, 0.0)), 0.0)
         curvature = problem.rows.squared_norms / (problem.lam * problem.total)
         with np.errstate(divide="ignore", invalid="ignore"):
-            full = np.where(curvature > 0.0, r / curvature, np.inf * np.sign(r))
-        move = np.clip(state.alpha + np.nan_to_num(full), 0.0, problem.cost) - state.alpha
-        return np.asarray(move * (r - 0.5 * curvature * move))
+            full = np.where(curvature > 0.0, slope / curvature, np.inf * np.sign(slope))
+        move = np.clip(np.nan_to_num(full), room.down, room.up)
+        return np.asarray(move * (slope - 0.5 * curvature * move))
 
-    def _choose(self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64]) -> Numbers:
-        """The rows outside the working set that gain most, of both signs: one alone would swing the scores."""
-        outside = np.where(state.is_member, 0.0, gains)
+    def _take_in(self, problem: Problem, state: DecompositionState, violation: Column) -> int:
+        """Extend the working set; where there is no room, the members that ask least leave."""
+        rows, old = _rows(problem), len(state.members)
+        side = _side(rows)
+        new = self._choose(problem, state, violation)
+        if old + len(new) > side:
+            free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
+            worth = violation[state.members] + 1e-300 * free
+            kept = state.members[np.sort(np.argsort(-worth, kind="stable")[: max(0, side // 2 - len(new))])]
+            rows.keep_only(kept)
+            state.is_member[:] = False
+            state.members, new, old = new[:0], np.concatenate([kept, new])[:side], 0
+        if len(new) == 0:
+            return 0
+        state.members = np.concatenate([state.members, new])
+        state.is_member[new] = True
+        n = len(state.members)
+        rows.load(new)
+        if rows.begins_with(state.members):
+            state.square = rows.table[:n, :n]
+            return len(new)
+        if len(state.room) < side:
+            state.room, old = np.empty((side, side + _padding), rows.dtype)[:, :side], 0
+        state.square = state.room[:n, :n]
+        rows.extend_square(state.members, old, state.square)
+        return len(new)
+
+    def _choose(self, problem: Problem, state: DecompositionState, violation: Column) -> Numbers:
+        """The rows outside the working set that ask most to move, of both signs: one alone would swing the slopes."""
+        n = len(violation)
+        if state.rounds == 0 and n <= _whole_rows and _side(_rows(problem)) == n:
+            return np.arange(n)
+        outside = np.where(state.is_member, 0.0, violation)
         if state.rounds == 0:
-            outside = outside * state.random.random(len(outside))
-        chosen = []
-        # Few at first, when they are chosen by a model that knows little.
+            outside = outside * np.random.default_rng(state.seed).random(n)
+        # Few at first, when they are chosen by a model that is far from the solution.
         n_new = min(max(_new_rows // 2, len(state.members) // 4), _new_rows, _side(_rows(problem)))
-        at_most = max(1, n_new // 2)
+        at_most = max(1, min(n_new, _block_values // n) // 2)
+        chosen = []
         for sign in (1, -1):
             candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
             if len(candidates) > at_most:
@@ -168,153 +284,88 @@ class Decomposition:
             chosen.append(candidates)
         return np.sort(np.concatenate(chosen))
 
-    def _take_in(
-        self, problem: Problem, state: DecompositionState, new: Numbers, gains: npt.NDArray[np.float64]
-    ) -> None:
-        """Extend the working set; where there is no room, the members with least to gain leave."""
-        rows, old = _rows(problem), len(state.members)
-        side = _side(rows)
-        if old + len(new) > side:
-            free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
-            worth = gains[state.members] + 1e-300 * free
-            kept = state.members[np.sort(np.argsort(-worth, kind="stable")[: max(0, side // 2 - len(new))])]
-            rows.keep_only(kept)
-            state.is_member[:] = False
-            state.members, new, old = new[:0], np.concatenate([kept, new])[:side], 0
-        if len(new) == 0:
-            return
-        state.members = np.concatenate([state.members, new])
-        state.is_member[new] = True
-        n = len(state.members)
-        rows.load(new)
-        if rows.begins_with(state.members):
-            state.square = rows.table[:n, :n]
-            return
-        if len(state.room) < side:
-            state.room, old = np.empty((side, side + _padding), rows.dtype)[:, :side], 0
-        state.square = state.room[:n, :n]
-        rows.extend_square(state.members, old, state.square)
-
     def _disband(self, state: DecompositionState) -> None:
-        state.members, state.square, state.room = (
-            state.members[:0],
-            state.room[:0, :0].copy(),
-            state.room[:0, :0].copy(),
-        )
+        """Give the memory of the working set back."""
+        state.members, state.square, state.room = state.members[:0], state.room[:0, :0].copy(), state.room[:0, :0]
         state.is_member[:] = False
 
-    def _movable(
-        self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64], *, is_last: bool
-    ) -> tuple[Numbers, Floats]:
-        """The members to climb on, and their kernel matrix: a long climb leaves out those that sit at a bound."""
-        members, square = state.members, state.square
-        alpha = state.alpha[members]
-        places = np.flatnonzero((gains[members] > 0.0) | ((alpha > 0.0) & (alpha < problem.cost[members])))
-        if not is_last or len(places) > _few * len(members):
-            return members, square
-        return members[places], square[np.ix_(places, places)]
+    def _can_move(self, slope: Column, room: Room) -> npt.NDArray[np.bool_]:
+        """The rows that gain by moving, alone or with another one."""
+        lowest, highest = _extremes(slope, room) if self.is_free else (0.0, 0.0)
+        return ((room.up > 0.0) & (slope > lowest)) | ((room.down < 0.0) & (slope < highest))
 
-    def _enough(self, problem: Problem, state: DecompositionState, largest: float, *, is_last: bool) -> float:
-        """The gain at which a round ends: with few rows left to take in, what the gap to reach asks for."""
-        members = state.members
-        # A row within its bounds that gains g has a loss of at most sqrt(2 g curvature).
-        curvature = problem.rows.squared_norms[members] / (problem.lam * problem.total)
-        weight = float(np.sum(problem.cost[members] * np.sqrt(2.0 * curvature)))
-        tol = 0.0 if self.tol is None else state.effort * min(self.tol, state.target)
-        final = (_finish * tol * state.primal * problem.total / weight) ** 2 if weight > 0.0 else 0.0
-        early = _round_leaves * largest
-        return min(early, final) if is_last and final > 0.0 else max(early, min(final, largest / 2.0))
-
-    def _climb(
-        self, problem: Problem, state: DecompositionState, enough: float, members: Numbers, square: Floats
-    ) -> None:
-        rows = _rows(problem)
-        n, dtype = len(members), rows.dtype
-        if n == 0:
-            return
-        sign, cost = problem.sign[members].astype(np.float64), problem.cost[members]
-        before = sign * state.alpha[members]
-        upper, lower = np.maximum(sign, 0.0) * cost, np.minimum(sign, 0.0) * cost
-        slope = (sign - problem.offset[members] - state.scores[members]).astype(dtype)
-        up, down = (upper - before).astype(dtype), (lower - before).astype(dtype)
-        curvature = (rows.squared_norms[members] / (problem.lam * problem.total)).astype(dtype)
-        with np.errstate(divide="ignore", over="ignore"):
-            step = np.minimum(1.0 / curvature, np.finfo(dtype).max).astype(dtype)
+    def _climb(self, problem: Problem, state: DecompositionState, room: Room, *, is_last: bool) -> int:
+        """Ascent on the members that can move; returns the number of steps."""
+        rows, members = _rows(problem), state.members
+        if len(members) == 0:
+            return 0
+        square = state.square
+        # Shrinking: a matrix of the rows that can move, where these are few.
+        places = np.flatnonzero(self._can_move(state.slope[members], Room(room.down[members], room.up[members])))
+        if len(places) < _few * len(members):
+            members, square = members[places], square[np.ix_(places, places)]
+        if len(members) == 0:
+            return 0
+        slope, down, up = state.slope[members], room.down[members], room.up[members]
         unit = 1.0 / (problem.lam * problem.total)
-        up_before, down_before = up.copy(), down.copy()
-        most = n * (_steps_to_a_jump if state.has_jumped and n <= _few_rows else _steps_a_row)
-        taken = _core.greedy_advance(square, slope, down, up, step, curvature, rows.one_norm, unit, enough, most)
+        curvature = rows.squared_norms[members] * unit
+        with np.errstate(divide="ignore"):
+            step = np.minimum(1.0 / curvature, np.finfo(np.float64).max)
+        enough = self._enough(problem, state, _gap(slope, Room(down, up), self.is_free)[0], is_last=is_last)
+        at_most = min(int(_climb_work) // len(members) + 100, _steps_per_row * rows.n_rows)
+        taken, _ = _core.set_advance(square, slope, down, up, curvature, step, unit, self.is_free, enough, at_most)
         state.steps += taken
-        is_changed = (up != up_before) | (down != down_before)
-        # From the nearer bound: what is left to the farther one has lost the last digits.
-        after = np.where(up < -down, upper - up, lower - down)
-        # Exactly at a bound, whatever the rounding on the way.
-        after = np.where(up <= 0.0, upper, np.where(down >= 0.0, lower, np.clip(after, lower, upper)))
-        if taken == most:  # single steps lead nowhere: the kernel matrix is ill-conditioned
-            jumped = _jump(square, slope.astype(np.float64), after, (lower, upper), unit)
-            state.has_jumped |= not np.array_equal(jumped, after)
-            is_changed |= jumped != after
-            after = jumped
-        changed = np.flatnonzero(is_changed)
+        self._move(problem, state, members, Room(down, up))
+        return taken
+
+    def _enough(self, problem: Problem, state: DecompositionState, gap: float, *, is_last: bool) -> float:
+        """The gap of the working set at which a climb ends: with few rows left to take in, what the aim asks for."""
+        tol = 0.0 if self.tol is None else state.effort * min(self.tol, state.target)
+        final = _aim * tol * state.primal * problem.total
+        return final if is_last else max(final, _round_leaves * gap)
+
+    def _move(self, problem: Problem, state: DecompositionState, members: Numbers, left: Room) -> None:
+        """Read the new dual point off the room that is left, and add what changed to the slopes of all rows."""
+        rows = _rows(problem)
+        sign, cost = problem.sign[members], problem.cost[members]
+        # From the nearer bound: the distance to the farther one has lost the last digits.
+        to_zero, to_cost = np.where(sign > 0, -left.down, left.up), np.where(sign > 0, left.up, -left.down)
+        after = np.clip(np.where(to_zero < to_cost, to_zero, cost - to_cost), 0.0, cost)
+        change = after - state.alpha[members]
+        changed = np.flatnonzero(change)
         factors = np.zeros(rows.n_rows)
-        factors[members[changed]] = (after - before)[changed] * unit
-        state.alpha[members[changed]] = np.abs(after[changed])
-        rows.add_columns(members[changed], factors, state.scores)
+        factors[members[changed]] = -(sign * change)[changed] / (problem.lam * problem.total)
+        state.alpha[members] = after
+        rows.add_columns(members[changed], factors, state.slope)
 
-    def _estimate(self, problem: Problem, state: DecompositionState) -> None:
-        """P and P - D, as the scores say."""
-        r = 1.0 - problem.sign * (state.scores[:-1] + problem.offset)
-        square = inner(_rows(problem).coefficients(problem, state.alpha), state.scores[:-1])
-        loss = inner(problem.cost, np.maximum(r, 0.0)) / problem.total
-        state.primal = loss + 0.5 * problem.lam * square
-        dual = inner(state.alpha, 1.0 - problem.sign * problem.offset) / problem.total - 0.5 * problem.lam * square
-        state.gap = state.primal - dual
+    def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
+        """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
+        gap, state.level = _gap(state.slope, room, self.is_free)
+        target = problem.sign - problem.offset
+        dual = 0.5 * inner(problem.sign * state.alpha, target + state.slope)
+        state.gap, state.primal = gap / problem.total, (gap + dual) / problem.total
 
 
-def _jump(
-    square: Floats,
-    slope: npt.NDArray[np.float64],
-    value: npt.NDArray[np.float64],
-    bounds: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
-    unit: float,
-) -> npt.NDArray[np.float64]:
-    """Newton steps on the rows within their bounds: as far as the first bound, or beyond it and cut off there."""
-    lower, upper = bounds
-    ridge = 1e-6 if square.dtype == np.float32 else 1e-13
-    value = value.copy()
-    work = 0.0
-    while work < _jump_work and ridge < _largest_ridge:
-        free = np.flatnonzero((value > lower) & (value < upper))
-        work += float(len(free)) ** 3
-        if not 0 < len(free) <= _jump_rows:
-            break
-        hessian = unit * square[np.ix_(free, free)].astype(np.float64)
-        hessian.flat[:: len(free) + 1] += ridge * hessian.diagonal().max()
-        _, direction, failed = scipy.linalg.lapack.dposv(hessian, slope[free])
-        if failed:  # rounding has made an eigenvalue negative
-            ridge *= _ridge_growth
-            continue
-        here, bound = value[free], np.where(direction > 0.0, upper[free], lower[free])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ways = np.where(direction != 0.0, (bound - here) / direction, np.inf)
-        reach = float(ways.min())
-        lengths = np.array([1.0, 0.5, 0.25, reach] if reach < 1.0 else [1.0])
-        there = np.clip(here + lengths[:, np.newaxis] * direction, lower[free], upper[free])
-        if reach < 1.0:
-            there[-1] = np.where(ways == reach, bound, there[-1])
-        moves = there - here
-        gains = moves @ slope[free] - 0.5 * np.sum(moves * (moves @ hessian), axis=1)
-        best = int(gains.argmax())
-        if not gains[best] > 0.0:
-            if reach >= _nearby:  # the direction is one of rounding
-                ridge *= _ridge_growth
-                continue
-            best = len(gains) - 1  # a row that is all but at its bound is in the way: put it there
-        slope = slope - unit * (square[:, free] @ moves[best])
-        value[free] = there[best]
-        if reach >= 1.0:
-            break
-    return value
+def _room(problem: Problem, alpha: Column) -> Room:
+    left = problem.cost - alpha
+    return Room(np.where(problem.sign > 0, -alpha, -left), np.where(problem.sign > 0, left, alpha))
+
+
+def _extremes(slope: Column, room: Room) -> tuple[float, float]:
+    """The least slope of a row that can fall, and the largest of one that can rise."""
+    lowest = float(np.min(slope, where=room.down < 0.0, initial=np.inf))
+    return lowest, float(np.max(slope, where=room.up > 0.0, initial=-np.inf))
+
+
+def _gap(slope: Column, room: Room, is_free: bool) -> tuple[float, float]:
+    """The duality gap that slopes and room tell, times total, and the intercept that it is measured at: the best."""
+    level = 0.0
+    if is_free and len(slope):
+        order = np.argsort(slope)
+        passed = np.cumsum((room.up - room.down)[order])  # the gap falls until this exceeds the sum of all `up`
+        level = float(slope[order[min(int(np.searchsorted(passed, np.sum(room.up))), len(order) - 1)]])
+    above = slope - level
+    return float(np.sum(above * np.where(above > 0.0, room.up, room.down))), level
 
 
 def _rows(problem: Problem) -> KernelRows:
