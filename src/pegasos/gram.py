@@ -77,8 +77,14 @@ class KernelRows:
         self.native = _core.scored_rows(self.n_rows)
 
     @classmethod
-    def of(cls, kernel: Kernel, items: Items, bias: float, *, cache_bytes: float, double: bool) -> KernelRows:
-        """Room for as many columns as fit, two blocks at least."""
+    def of(
+        cls, kernel: Kernel, items: Items, bias: float, *, cache_bytes: float, double: bool, single: bool = False
+    ) -> KernelRows:
+        """Room for as many columns as fit, two blocks at least.
+
+        The values are those of the kernel's own type: double where ``double`` asks for it, single precision where
+        ``single`` does and the items are vectors.
+        """
         squared_norms = kernel.evaluate_diagonal(items) + bias * bias
         if not np.isfinite(squared_norms).all():
             row = int(np.flatnonzero(~np.isfinite(squared_norms))[0])
@@ -92,6 +98,8 @@ class KernelRows:
         # No value exceeds the largest of the diagonal.
         wide = double or float(squared_norms.max(initial=0.0)) > _largest_single
         dtype = np.dtype(np.float64) if wide else kernel.result_type(items, items)
+        if single and not wide and isinstance(items, Vectors):
+            dtype = np.dtype(np.float32)
         return cls._empty(kernel, items, bias, squared_norms, dtype=dtype, cache_bytes=cache_bytes)
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
 from time import perf_counter
@@ -50,7 +50,7 @@ from pegasos.estimators._watching import n_frames, with_callbacks
 from pegasos.gram import KernelRows, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
-from pegasos.kernels.vector import VectorKernel
+from pegasos.kernels.vector import VectorKernel, Vectors, is_light
 from pegasos.problem import Problem, Rows, constant
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.auto import Auto
@@ -65,6 +65,7 @@ from pegasos.solvers.mapped import FreeMapped, Mapped
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
 _rows_per_thread = 1000  # pairs of fewer rows, their kernel matrix at hand, are solved one after the other
 _block_bytes = 1 << 24  # of a block of kernel values at predict
+_single_from, _weak = 2000, 100.0  # rows from which a table of single precision pays, where no coefficient is larger
 _rounding = 1e-12  # of a kernel value in double
 _doubtful = 0.25  # of the gap to prove: more than this must not hang on single precision
 
@@ -171,7 +172,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     time_budget : float, optional
         Seconds at most, to within one block of kernel columns.
     cache_size : float, default=1000
-        Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 256 more.
+        Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 512 more.
     max_support : int, optional
         Support vectors at most. Those that matter least are dropped, in a stream after each block; the certificate says
         what that cost.
@@ -221,9 +222,9 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     Notes
     -----
-    Kernel values of float32 rows are computed and kept in float32 when ``tol`` is at least 1e-5; the certificate adds
-    them up in double. At the end, scores of a sample of rows are computed in double; where rounding could change the
-    gap by a quarter of ``tol``, the fit goes on in double. The kernel matrix is never formed unless it fits into
+    Kernel values of float32 rows, and of 2,000 rows or more while C is at most 100, are computed and kept in float32
+    when ``tol`` is at least 1e-5; the certificate adds them up in double. At the end, scores of a sample of rows are
+    computed in double; where rounding could change the gap by a quarter of ``tol``, the fit goes on in double. The kernel matrix is never formed unless it fits into
     ``cache_size``. Sparse rows with more than 2 % of entries are copied into a dense array for the solver when that
     takes less than 256 MB; dense rows are copied once when a quarter of the columns fits into the cache, so that no
     kernel value is computed twice.
@@ -453,7 +454,9 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if through_map and kernel.has_features:
             mapped = Rows.of(kernel.map(items)[0], self._bias)
             return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped, y, weights
-        return self._kernel_rows(kernel, items, self._bias), y, weights
+        total = float(len(items)) if weights is None else float(weights.sum())
+        strength = 1.0 / (self.lam * total) if self.C is None else self.C
+        return self._kernel_rows(kernel, items, self._bias, strength=strength), y, weights
 
     def _collection(self, X: Any, rows: KernelRows | Rows) -> Any:
         return X if hasattr(self, "feature_names_in_") else self._training[1]
@@ -468,9 +471,15 @@ class KernelPegasosClassifier(CertifiedClassifier):
         items = read_items(self, self.kernel_, X, reset=False)
         return self._kernel_rows(self.kernel_, items, self._terms.bias), check_target(X, y)
 
-    def _kernel_rows(self, kernel: Kernel, items: Items, bias: float, *, double: bool = False) -> KernelRows:
+    def _kernel_rows(
+        self, kernel: Kernel, items: Items, bias: float, *, double: bool = False, strength: float = np.inf
+    ) -> KernelRows:
+        """``strength`` is the largest coefficient of a row of cost 1: it multiplies the rounding of kernel values."""
         fine = double or (self.tol is not None and self.tol < 1e-5)
-        return KernelRows.of(kernel, items, bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
+        is_large = self.tol is not None and strength <= _weak and len(items) >= _single_from
+        room = self.cache_size * 2.0**20
+        single = is_large and isinstance(kernel, VectorKernel)
+        return KernelRows.of(kernel, items, bias, cache_bytes=room, double=fine, single=single)
 
     def _solver(self, rows: KernelRows | Rows, n: int, *, is_joint: bool = False, single: bool = True) -> Solver:
         if isinstance(rows, Rows):
@@ -505,9 +514,10 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def _threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
         # The products of a pair are small: threads of BLAS would wait for each other longer than they work.
-        if isinstance(problems, Pairs) and isinstance(problems.rows, KernelRows) and not problems.rows.holds_all:
-            return one_thread_of_blas()
-        return super()._threads_within(problems)
+        if not isinstance(problems, Pairs) or not isinstance(problems.rows, KernelRows):
+            return super()._threads_within(problems)
+        items = problems.rows.items
+        return nullcontext() if isinstance(items, Vectors) and is_light(items) else one_thread_of_blas()
 
     def _warm_states(
         self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int

@@ -22,8 +22,7 @@ from pegasos.problem import Floats, Matrix, Rows
 _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
 _largest_norm = 1e30  # squares of more are not for single precision
 _rows_at_once = 2048
-_few_features, _light_work = 16, 1 << 23  # features, or products of numbers, up to which a block does without BLAS
-_few_rows = 8  # from which transposing the other side pays
+_few_features = 16  # up to this many, a block does without BLAS
 
 
 def in_double(items: Items) -> Items:
@@ -141,7 +140,7 @@ class ProductKernel(VectorKernel, ABC):
         """One product of matrices, and the function in one pass over it."""
         x, z = _vectors(a), _vectors(b)
         left, right = x.squared_norms, z.squared_norms.astype(out.dtype)
-        if _is_light(x, z):
+        if is_light(z):
             rows, columns = x.dense(0, len(x), out.dtype), np.ascontiguousarray(z.values.T, out.dtype)
             _core.dense_kernel(*self.function(), plus, rows, columns, left, right, out, n_threads())
             return
@@ -149,12 +148,9 @@ class ProductKernel(VectorKernel, ABC):
         _core.apply_kernel(*self.function(), plus, out, left, right, n_threads())
 
 
-def _is_light(x: Vectors, z: Vectors) -> bool:
-    """Whether a loop of our own is faster than BLAS, which starts threads, and reads and writes the block once more."""
-    d = z.rows.n_features
-    if z.is_sparse or d == 0 or len(x) < _few_rows:
-        return False
-    return d <= _few_features or len(x) * len(z) * d <= _light_work
+def is_light(vectors: Vectors) -> bool:
+    """Whether a loop of our own is as fast as BLAS, which starts threads, and reads and writes the block once more."""
+    return not vectors.is_sparse and 0 < vectors.rows.n_features <= _few_features
 
 
 def _fill_products(x: Vectors, z: Vectors, out: Floats) -> None:

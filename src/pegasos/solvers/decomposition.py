@@ -14,7 +14,7 @@ Given any dual point, the result is a dual point of a gap as small as asked for.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -26,13 +26,13 @@ from pegasos.gram import KernelRows, Numbers
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.driver import ExhaustedError, Review
-from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, low_rank_root
+from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, PivotedFactor
 
 _padding = 16  # columns: rows a power of two apart would fight for the same lines of the cache
 _whole_rows = 2048  # up to this many rows, all of them are the working set from the start
 _new_rows = 512  # rows that a round takes in at most
 _block_values = 1 << 25  # kernel values computed per round at most
-_square_bytes = 1 << 28  # of the kernel matrix of the working set at most
+_square_bytes = 1 << 29  # of the kernel matrix of the working set at most
 _climb_work, _steps_per_row = 1e8, 4  # slopes updated per round at most, and steps for each row
 _round_leaves = 0.1  # the share of the gap of the working set at which a round ends
 _aim = 0.5  # the share of the gap to reach that may be left on the working set
@@ -41,8 +41,9 @@ _least_effort = 1e-9
 _worth = 0.25  # of the square of the rows of an interior point: the steps that take as long as that
 _evidence = 8  # steps for each row, before their rate counts
 _most_interiors = 6
+_far = 1e-3  # relative error of a factor of low rank that tells too little of the kernel
 _of_aim = 0.02  # the share of the aim that an interior point leaves: rows at bounds are easier to tell then
-_dense_rows, _rank_work = 3000, 2e10  # of an interior point on the whole matrix; rows times squared rank beyond
+_dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
 _rounding = 1e-15  # relative to the objective: no step lowers a gap below this
 
 Column = npt.NDArray[np.float64]
@@ -68,9 +69,21 @@ class DecompositionState:
     target: float = np.inf  # a review is due when the relative gap falls below this
     effort: float = 1.0  # multiplies the gap at which a climb ends; falls where rounds change nothing
     marks: tuple[tuple[int, float], tuple[int, float]] = ((0, np.inf), (0, np.inf))  # steps and gap, some time ago
-    interior: InteriorPoint | None = None  # at work on the rows `inside`
-    inside: Numbers | None = None
+    inside: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # the rows of an interior point
+    factor: PivotedFactor | None = None  # of their kernel matrix, on the way to an interior point
+    interior: InteriorPoint | None = None
     n_interiors: int = 0
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Rows of the kernel matrix of some of the rows."""
+
+    rows: KernelRows
+    inside: Numbers
+
+    def __call__(self, places: Numbers) -> Floats:
+        return self.rows.block(self.inside[places], self.inside)
 
 
 class Room(NamedTuple):
@@ -158,8 +171,10 @@ class Decomposition:
         return state.level
 
     def _round(self, problem: Problem, state: DecompositionState) -> None:
-        if state.interior is not None:
-            self._iterate(problem, state, state.interior)
+        if state.interior is not None or state.factor is not None:
+            with one_thread_of_blas():
+                self._advance_interior(problem, state)
+            state.rounds += 1
             return
         room = _room(problem, state.alpha)
         violation = self._violations(problem, state.slope, room)
@@ -172,7 +187,8 @@ class Decomposition:
         if state.effort < _least_effort or abs(state.gap) <= _rounding * state.primal:
             raise ExhaustedError
         if self._is_slow(problem, state):
-            self._begin_interior(problem, state)
+            with one_thread_of_blas():
+                self._begin_interior(problem, state)
 
     def _is_slow(self, problem: Problem, state: DecompositionState) -> bool:
         """Whether the steps, at the rate of late, need more work than an interior point."""
@@ -188,43 +204,63 @@ class Decomposition:
         return math.log(state.gap / aim) > rate * _worth * min(n, _dense_rows) ** 2
 
     def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
-        """All rows, or of many rows those that can move, as the problem of an interior point."""
+        """All rows, or of many rows those that can move, become the problem of an interior point."""
         rows, room = _rows(problem), _room(problem, state.alpha)
         inside = np.flatnonzero(problem.cost > 0.0)
         if len(inside) > _dense_rows:
             inside = inside[self._can_move(state.slope[inside], Room(room.down[inside], room.up[inside]))]
-        unit, b = 1.0 / (problem.lam * problem.total), (problem.sign * state.alpha)[inside]
-        share = _of_aim * _aim * min(self.tol or 1.0, state.target)
-        system: DenseSystem | LowRankSystem
-        if len(inside) <= _dense_rows:
-            system = DenseSystem(unit * rows.square_of(inside).astype(np.float64))
-        else:
-            allowed = share * (state.primal - state.gap) * problem.total
-            tolerance = 2.0 * allowed / (unit * float(np.max(problem.cost[inside])) ** 2)
-            most = int(math.sqrt(_rank_work / len(inside)))
-            root = low_rank_root(lambda k: rows.block(inside[k], inside), rows.squared_norms[inside], tolerance, most)[0]
-            system = LowRankSystem(math.sqrt(unit) * root)
-        bounds = b + room.down[inside], b + room.up[inside]
-        total = float(b.sum()) if self.is_free else None
-        target = state.slope[inside] + system.times(b)
-        interior = InteriorPoint(system, target, *bounds, total, share)
-        interior.rest = (state.primal - state.gap) * problem.total - interior.objective(b, state.slope[inside])
-        state.interior, state.inside = interior, inside
+        state.inside = inside
         state.n_interiors += 1
+        if len(inside) > _dense_rows:
+            most = int(math.sqrt(_rank_work / len(inside)))
+            state.factor = PivotedFactor(_Block(rows, inside), rows.squared_norms[inside], most)
+            return
+        unit = 1.0 / (problem.lam * problem.total)
+        self._pose(problem, state, DenseSystem(unit * rows.square_of(inside).astype(np.float64)))
+
+    def _advance_interior(self, problem: Problem, state: DecompositionState) -> None:
+        if state.interior is not None:
+            self._iterate(problem, state, state.interior)
+        elif state.factor is not None:
+            self._approximate(problem, state, state.factor)
+
+    def _pose(self, problem: Problem, state: DecompositionState, system: DenseSystem | LowRankSystem) -> None:
+        """The problem of the interior point, with this matrix."""
+        inside, room = state.inside, _room(problem, state.alpha)
+        b, slope = (problem.sign * state.alpha)[inside], state.slope[inside]
+        bounds = b + room.down[inside], b + room.up[inside]
+        share = _of_aim * _aim * min(self.tol or 1.0, state.target)
+        interior = InteriorPoint(system, slope + system.times(b), *bounds, float(b.sum()) if self.is_free else None, share)
+        interior.rest = (state.primal - state.gap) * problem.total - interior.objective(b, slope)
+        state.interior = interior
+
+    def _approximate(self, problem: Problem, state: DecompositionState, factor: PivotedFactor) -> None:
+        """Some pivots more; a factor that is close to the kernel matrix makes an interior point, another one nothing."""
+        unit = 1.0 / (problem.lam * problem.total)
+        allowed = _of_aim * _aim * min(self.tol or 1.0, state.target) * (state.primal - state.gap) * problem.total
+        if factor.error * unit * float(np.max(problem.cost[state.inside])) ** 2 > 2.0 * allowed and factor.advance():
+            return
+        state.factor = None
+        if factor.error > _far * float(np.sum(problem.rows.squared_norms[state.inside])):
+            state.n_interiors = _most_interiors
+            return
+        self._pose(problem, state, LowRankSystem(math.sqrt(unit) * factor.root[:, : factor.rank]))
 
     def _iterate(self, problem: Problem, state: DecompositionState, interior: InteriorPoint) -> None:
-        """One iteration of the interior point; at its end the working set takes the solution over."""
-        with one_thread_of_blas():
-            interior.advance()
-            state.rounds += 1
-            if not interior.is_over:
-                return
-            b = interior.on_face()
-        assert state.inside is not None
+        """One iteration of the interior point; at its end its solution is taken over, where that is better."""
+        interior.advance()
+        if not interior.is_over:
+            return
+        b, dual = interior.on_face(), state.primal - state.gap
+        before = state.alpha.copy(), state.slope.copy()
         self._move(problem, state, state.inside, Room(interior.lower - b, interior.upper - b))
-        state.interior = state.inside = None
+        state.interior = None
         self._estimate(problem, state, _room(problem, state.alpha))
+        if not state.primal - state.gap >= dual:
+            state.alpha, state.slope = before
+            self._estimate(problem, state, _room(problem, state.alpha))
         state.marks = ((state.steps, state.gap), (state.steps, state.gap))
+        state.least_gap = state.gap
 
     def _violations(self, problem: Problem, slope: Column, room: Room) -> Column:
         """How much each row asks to move: by pairs the difference to the extreme slope, else the gain of its step."""

@@ -11,6 +11,7 @@ ones; solving for the free ones alone puts the others exactly at their bounds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ _boundary = 0.995  # of the way to the nearest bound that a step goes
 _most_iterations = 100
 _stalled = 5  # iterations without a better gap that end the method: rounding does not allow less
 _ridge, _ridge_growth, _most_ridges = 1e-15, 100.0, 6  # relative to the largest entry of the diagonal
-_refinements = 2  # of a solve by low rank
+_refinements = 1  # of a solve by low rank
 _corrections = 60  # of the split into free rows and rows at bounds
 _clear = 0.01  # how much smaller one of two numbers must be
 _near = 0.01  # of a step: rows that it takes to a bound so soon are put there together
@@ -277,28 +278,44 @@ def _cholesky(matrix: Column, diagonal: Column) -> tuple[Any, bool]:
     return None, True
 
 
-def low_rank_root(
-    columns: Any, diagonal: Column, tolerance: float, most: int, at_once: int = 64
-) -> tuple[Column, float]:
-    """A factor L with trace(K - L L') at most ``tolerance``, or of ``most`` columns, and that trace.
+@dataclass
+class PivotedFactor:
+    """L with L L' close to K: pivoted incomplete Cholesky, a block of pivots at a time.
 
-    Pivoted incomplete Cholesky: the rows with the largest remaining diagonal become pivots, ``at_once`` at a time.
-    ``columns(places)`` gives those columns of K.
+    The rows with the largest remaining diagonal become pivots. trace(K - L L') is the sum of what remains.
     """
-    n = len(diagonal)
-    left = diagonal.astype(np.float64).copy()
-    root, rank = np.empty((n, min(most, n)), order="C"), 0
-    while rank < root.shape[1] and left.sum() > tolerance:
-        count = min(at_once, root.shape[1] - rank)
-        pivots = np.argpartition(-left, count - 1)[:count] if count < n else np.arange(n)
-        rest = columns(pivots).astype(np.float64).T - root[:, :rank] @ root[pivots, :rank].T  # n x count
-        factor, order, found, _ = lapack.dpstrf(rest[pivots], lower=1, tol=1e-12 * float(diagonal.max()))
+
+    columns: Callable[[npt.NDArray[np.intp]], Any]  # the rows of K at these places
+    left: Column  # the diagonal of K - L L'
+    most: int  # columns of L at most
+    at_once: int = 64
+    rank: int = 0
+    root: Column = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.left.astype(np.float64)
+        self.largest = float(self.left.max())
+        self.most = min(self.most, len(self.left))
+        self.root = np.empty((len(self.left), self.most))
+
+    @property
+    def error(self) -> float:
+        """trace(K - L L')."""
+        return float(self.left.sum())
+
+    def advance(self) -> bool:
+        """One block of pivots more; False where none is left that tells anything."""
+        count = min(self.at_once, self.most - self.rank)
+        if count == 0:
+            return False
+        pivots = np.argpartition(-self.left, count - 1)[:count]
+        known = self.root[:, : self.rank]
+        rest = np.asarray(self.columns(pivots), np.float64).T - known @ known[pivots].T
+        factor, order, found, _ = lapack.dpstrf(rest[pivots], lower=1, tol=1e-12 * self.largest)
         if found == 0:
-            break
-        kept = order[:found] - 1
-        part = np.tril(factor[:found, :found])
-        new = lapack.dtrtrs(part, rest[:, kept].T, lower=1)[0].T
-        root[:, rank : rank + found] = new
-        rank += found
-        left = np.maximum(left - np.sum(new * new, axis=1), 0.0)
-    return root[:, :rank], float(left.sum())
+            return False
+        new = lapack.dtrtrs(np.tril(factor[:found, :found]), rest[:, order[:found] - 1].T, lower=1)[0].T
+        self.root[:, self.rank : self.rank + found] = new
+        self.rank += int(found)
+        self.left = np.maximum(self.left - np.sum(new * new, axis=1), 0.0)
+        return True
