@@ -198,11 +198,30 @@ class KernelRows:
             self._compute(part, room[: len(part)])
             self._add(room, np.arange(len(part)), coefficients[part], scores)
 
-    def load(self, rows: Numbers) -> None:
-        """Compute those of these columns that are not in the table, and keep them while there is room."""
+    def remember(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
+        """Take the scores of these coefficients as known."""
+        self.last_scores = coefficients.copy(), np.append(scores, 0.0)
+
+    def partial_scores(
+        self, rows: Numbers, support: Numbers, coefficients: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """The scores of some of the rows, computed anew."""
+        scores = np.zeros(len(rows))
+        at_once = max(1, _room // max(len(rows), 1))
+        for begin in range(0, len(support), at_once):
+            part = support[begin : begin + at_once]
+            scores += self.block(rows, part) @ coefficients[part]
+        return scores
+
+    def missing(self, rows: Numbers) -> Numbers:
+        """Those of these rows whose columns are not in the table, as many as there is room for."""
         if not self.is_whole:
             self._begin_anew()
-        missing = rows[self.slot_of[rows] < 0][: len(self.table) - self.n_kept]
+        return rows[self.slot_of[rows] < 0][: len(self.table) - self.n_kept]
+
+    def load(self, rows: Numbers) -> None:
+        """Compute those of these columns that are not in the table, and keep them while there is room."""
+        missing = self.missing(rows)
         for begin in range(0, len(missing), _columns_at_once):
             part = missing[begin : begin + _columns_at_once]
             first, end = self.n_kept, self.n_kept + len(part)

@@ -495,14 +495,14 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return super()._jobs(problems)
         if isinstance(problems, Pairs):
             return self._jobs_of_pairs(problems, rows)
-        if not rows.holds_all or not isinstance(rows.kernel, VectorKernel):
+        if not rows.holds_all or not isinstance(rows.kernel, VectorKernel) or self.time_budget is not None:
             return 1  # the table is written to: one problem at a time
         rows.load(np.arange(rows.n_rows))
         return super()._jobs(problems)
 
     def _jobs_of_pairs(self, pairs: Pairs, rows: KernelRows) -> int:
         """As many at a time as have room for their tables; one where starting threads takes longer than the pairs."""
-        if rows.holds_all:
+        if rows.holds_all and self.time_budget is None:
             rows.load(np.arange(rows.n_rows))
         if not isinstance(rows.kernel, VectorKernel | Precomputed):
             return 1

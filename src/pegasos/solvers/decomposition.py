@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +46,8 @@ _far = 1e-3  # relative error of a factor of low rank that tells too little of t
 _of_aim = 0.02  # the share of the aim that an interior point leaves: rows at bounds are easier to tell then
 _dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
 _rounding = 1e-15  # relative to the objective: no step lowers a gap below this
+_patience = 0.05  # seconds per call at least: how often the driver looks at the clock
+_checked_rows, _drift = 64, 1e-9  # scores computed anew before the others are believed; how far they may be off
 
 Column = npt.NDArray[np.float64]
 
@@ -60,6 +63,10 @@ class DecompositionState:
     is_member: npt.NDArray[np.bool_]
     square: Floats  # the kernel matrix of the members
     room: Floats  # the memory of that, unless it is a part of the table of the rows
+    waiting: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows on their way into the working set
+    is_chosen: bool = False  # whether this round has chosen them
+    at_once: int = 64  # columns computed per piece of work, as many as take little time
+    column_seconds: float = 0.0  # what one took
     level: float = 0.0  # the intercept, where it is free
     steps: int = 0
     rounds: int = 0
@@ -107,7 +114,7 @@ class Decomposition:
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DecompositionState:
         """A dual point of these rows, made feasible."""
         rows = _rows(problem)
-        feasible = balanced(problem, alpha) if self.is_free else np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        feasible = self._feasible(problem, alpha)
         rows.forget()
         state = DecompositionState(
             alpha=feasible,
@@ -132,9 +139,12 @@ class Decomposition:
         return state.steps + state.rounds
 
     def advance_to(self, problem: Problem, state: DecompositionState, visits: int) -> None:
-        """Whole rounds: the last one may reach beyond."""
+        """Whole pieces of work for about as long as the driver waits; the last one may reach beyond."""
+        until = perf_counter() + _patience
         while self.visits(state) < visits:
-            self._round(problem, state)
+            self._work(problem, state)
+            if perf_counter() >= until:
+                return
 
     def next_look(self, problem: Problem, state: DecompositionState) -> int:
         """After every round: the slopes are at hand."""
@@ -148,19 +158,41 @@ class Decomposition:
 
     def review(self, problem: Problem, state: DecompositionState, tol: float | None) -> Review:
         """The certificate of the dual point, computed from the kernel."""
-        intercept = 0.0
-        if self.is_free:
-            certificate, weights, intercept = certify_free(problem, state.alpha)
-        else:
-            certificate, weights = certify_dual(problem, state.alpha)
-        if tol is not None and certificate.relative_gap <= tol:
+        review = self._certified(problem, state)
+        if tol is not None and review.certificate.relative_gap <= tol:
             self._disband(state)
         elif tol is not None and state.gap <= min(tol, state.target) * state.primal:
             # Rounding has led the slopes astray: correct them, and aim lower next time.
-            state.slope = problem.sign - problem.offset - _rows(problem).scores_of(weights)
+            state.slope = problem.sign - problem.offset - _rows(problem).scores_of(review.weights)
             state.target = 0.5 * min(tol, state.target)
             self._estimate(problem, state, _room(problem, state.alpha))
-        return Review(certificate, weights, state.alpha, intercept)
+        return review
+
+    def quick_review(self, problem: Problem, state: DecompositionState) -> Review:
+        """The certificate from the scores at hand, some of which are computed anew to see whether they are right."""
+        rows = _rows(problem)
+        weights, _ = problem.dual_weights(self._feasible(problem, state.alpha))
+        scores = problem.sign - problem.offset - state.slope
+        support = np.flatnonzero(weights)
+        sample = np.random.default_rng(0).choice(rows.n_rows, min(_checked_rows, rows.n_rows), replace=False)
+        exact = rows.partial_scores(sample, support, weights)
+        allowed = _drift * (1.0 + float(np.sum(np.abs(weights)) * rows.squared_norms.max()))
+        if (np.abs(exact - scores[sample]) <= allowed).all():
+            rows.remember(weights, scores)
+        return self._certified(problem, state)
+
+    def review_seconds(self, problem: Problem, state: DecompositionState) -> float:
+        """About how long a review takes: for the columns that are not in memory."""
+        return state.column_seconds * len(_rows(problem).missing(np.flatnonzero(state.alpha)))
+
+    def _feasible(self, problem: Problem, alpha: Floats) -> Column:
+        return balanced(problem, alpha) if self.is_free else np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+
+    def _certified(self, problem: Problem, state: DecompositionState) -> Review:
+        if not self.is_free:
+            return Review(*certify_dual(problem, state.alpha), state.alpha)
+        certificate, weights, intercept = certify_free(problem, state.alpha)
+        return Review(certificate, weights, balanced(problem, state.alpha), intercept)
 
     def point(self, problem: Problem, state: DecompositionState) -> tuple[Column, Floats]:
         """The coefficients and the dual point."""
@@ -170,18 +202,37 @@ class Decomposition:
         """The intercept, where it is free; otherwise the weights carry it."""
         return state.level
 
-    def _round(self, problem: Problem, state: DecompositionState) -> None:
+    def _work(self, problem: Problem, state: DecompositionState) -> None:
+        """A piece of a round: some kernel columns, a climb, or a step of an interior point. No result depends on pieces."""
         if state.interior is not None or state.factor is not None:
             with one_thread_of_blas():
                 self._advance_interior(problem, state)
             state.rounds += 1
-            return
+        elif not state.is_chosen:
+            state.waiting = self._choose(problem, state)
+            state.is_chosen = True
+        elif not self._load(problem, state):
+            self._round(problem, state)
+
+    def _load(self, problem: Problem, state: DecompositionState) -> bool:
+        """Compute some of the columns that are waited for; False where none is missing."""
+        rows = _rows(problem)
+        missing = rows.missing(state.waiting)[: state.at_once]
+        if len(missing) == 0:
+            return False
+        begun = perf_counter()
+        rows.load(missing)
+        state.column_seconds = (perf_counter() - begun) / len(missing)
+        state.at_once = int(np.clip(_patience / max(state.column_seconds, 1e-9), 1, _new_rows))
+        return True
+
+    def _round(self, problem: Problem, state: DecompositionState) -> None:
         room = _room(problem, state.alpha)
-        violation = self._violations(problem, state.slope, room)
-        n_new = self._take_in(problem, state, violation)
+        n_new = self._take_in(problem, state)
         climbed = self._climb(problem, state, room, is_last=8 * n_new < _new_rows or len(state.members) == len(room.up))
         self._estimate(problem, state, _room(problem, state.alpha))
         state.rounds += 1
+        state.is_chosen = False
         if climbed == 0 and n_new == 0:
             state.effort *= 0.1
         if state.effort < _least_effort or abs(state.gap) <= _rounding * state.primal:
@@ -274,24 +325,48 @@ class Decomposition:
         move = np.clip(np.nan_to_num(full), room.down, room.up)
         return np.asarray(move * (slope - 0.5 * curvature * move))
 
-    def _take_in(self, problem: Problem, state: DecompositionState, violation: Column) -> int:
-        """Extend the working set; where there is no room, the members that ask least leave."""
-        rows, old = _rows(problem), len(state.members)
+    def _choose(self, problem: Problem, state: DecompositionState) -> Numbers:
+        """The rows outside the working set that ask most to move, of both signs: one alone would swing the slopes.
+
+        Where there is no room for them, the members that ask least leave.
+        """
+        rows, n = _rows(problem), problem.rows.n_rows
         side = _side(rows)
-        new = self._choose(problem, state, violation)
-        if old + len(new) > side:
+        if state.rounds == 0 and n <= _whole_rows and side == n:
+            return np.arange(n)
+        violation = self._violations(problem, state.slope, _room(problem, state.alpha))
+        outside = np.where(state.is_member, 0.0, violation)
+        if state.rounds == 0:
+            outside = outside * np.random.default_rng(state.seed).random(n)
+        # Few at first, when they are chosen by a model that is far from the solution.
+        n_new = min(max(_new_rows // 2, len(state.members) // 4), _new_rows, side)
+        at_most = max(1, min(n_new, _block_values // n) // 2)
+        chosen = []
+        for sign in (1, -1):
+            candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
+            if len(candidates) > at_most:
+                candidates = candidates[np.argpartition(-outside[candidates], at_most - 1)[:at_most]]
+            chosen.append(candidates)
+        new = np.sort(np.concatenate(chosen))
+        if len(state.members) + len(new) > side:
             free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
             worth = violation[state.members] + 1e-300 * free
             kept = state.members[np.sort(np.argsort(-worth, kind="stable")[: max(0, side // 2 - len(new))])]
             rows.keep_only(kept)
             state.is_member[:] = False
-            state.members, new, old = new[:0], np.concatenate([kept, new])[:side], 0
+            state.members, new = new[:0], np.concatenate([kept, new])[:side]
+        return new
+
+    def _take_in(self, problem: Problem, state: DecompositionState) -> int:
+        """Extend the working set by the rows whose columns were waited for; returns their number."""
+        rows, old, new = _rows(problem), len(state.members), state.waiting
+        side = _side(rows)
         if len(new) == 0:
             return 0
+        state.waiting = new[:0]
         state.members = np.concatenate([state.members, new])
         state.is_member[new] = True
         n = len(state.members)
-        rows.load(new)
         if rows.begins_with(state.members):
             state.square = rows.table[:n, :n]
             return len(new)
@@ -300,25 +375,6 @@ class Decomposition:
         state.square = state.room[:n, :n]
         rows.extend_square(state.members, old, state.square)
         return len(new)
-
-    def _choose(self, problem: Problem, state: DecompositionState, violation: Column) -> Numbers:
-        """The rows outside the working set that ask most to move, of both signs: one alone would swing the slopes."""
-        n = len(violation)
-        if state.rounds == 0 and n <= _whole_rows and _side(_rows(problem)) == n:
-            return np.arange(n)
-        outside = np.where(state.is_member, 0.0, violation)
-        if state.rounds == 0:
-            outside = outside * np.random.default_rng(state.seed).random(n)
-        # Few at first, when they are chosen by a model that is far from the solution.
-        n_new = min(max(_new_rows // 2, len(state.members) // 4), _new_rows, _side(_rows(problem)))
-        at_most = max(1, min(n_new, _block_values // n) // 2)
-        chosen = []
-        for sign in (1, -1):
-            candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
-            if len(candidates) > at_most:
-                candidates = candidates[np.argpartition(-outside[candidates], at_most - 1)[:at_most]]
-            chosen.append(candidates)
-        return np.sort(np.concatenate(chosen))
 
     def _disband(self, state: DecompositionState) -> None:
         """Give the memory of the working set back."""
@@ -371,8 +427,9 @@ class Decomposition:
         changed = np.flatnonzero(change)
         factors = np.zeros(rows.n_rows)
         factors[members[changed]] = -(sign * change)[changed] / (problem.lam * problem.total)
-        state.alpha[members] = after
-        rows.add_columns(members[changed], factors, state.slope)
+        slope = state.slope.copy()
+        rows.add_columns(members[changed], factors, slope)
+        state.alpha[members], state.slope = after, slope  # together: an interrupt may come at any time
 
     def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
         """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
