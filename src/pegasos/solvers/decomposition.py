@@ -46,6 +46,7 @@ _far = 1e-3  # relative error of a factor of low rank that tells too little of t
 _of_aim = 0.02  # the share of the aim that an interior point leaves: rows at bounds are easier to tell then
 _dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
 _rounding = 1e-15  # relative to the objective: no step lowers a gap below this
+_settlements = 4  # attempts to make two sums of doubles equal
 _patience = 0.05  # seconds per call at least: how often the driver looks at the clock
 _checked_rows, _drift = 64, 1e-9  # scores computed anew before the others are believed; how far they may be off
 
@@ -186,13 +187,28 @@ class Decomposition:
         return state.column_seconds * len(_rows(problem).missing(np.flatnonzero(state.alpha)))
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
-        return balanced(problem, alpha) if self.is_free else np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        """The dual point within its bounds; where the intercept is free, with sum alpha_i sign_i = 0.
+
+        What rounding has left of that sum goes to one free row, so that rows at their bounds stay exactly there.
+        """
+        if not self.is_free:
+            return np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        near = np.array(alpha, np.float64)
+        room = np.minimum(near, problem.cost - near)
+        row = int(room.argmax()) if len(room) else 0
+        for _ in range(_settlements):
+            left = float(np.sum(near[problem.sign > 0]) - np.sum(near[problem.sign < 0]))
+            if left == 0.0 or not abs(left) < room[row]:
+                break
+            near[row] -= problem.sign[row] * left
+        return balanced(problem, near)
 
     def _certified(self, problem: Problem, state: DecompositionState) -> Review:
         if not self.is_free:
             return Review(*certify_dual(problem, state.alpha), state.alpha)
-        certificate, weights, intercept = certify_free(problem, state.alpha)
-        return Review(certificate, weights, balanced(problem, state.alpha), intercept)
+        alpha = self._feasible(problem, state.alpha)
+        certificate, weights, intercept = certify_free(problem, alpha)
+        return Review(certificate, weights, alpha, intercept)
 
     def point(self, problem: Problem, state: DecompositionState) -> tuple[Column, Floats]:
         """The coefficients and the dual point."""
@@ -303,6 +319,8 @@ class Decomposition:
         if not interior.is_over:
             return
         b, dual = interior.on_face(), state.primal - state.gap
+        if b is interior.best[1] and interior.refine():
+            return
         before = state.alpha.copy(), state.slope.copy()
         self._move(problem, state, state.inside, Room(interior.lower - b, interior.upper - b))
         state.interior = None

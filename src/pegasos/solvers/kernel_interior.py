@@ -26,7 +26,9 @@ _most_iterations = 100
 _stalled = 5  # iterations without a better gap that end the method: rounding does not allow less
 _ridge, _ridge_growth, _most_ridges = 1e-15, 100.0, 6  # relative to the largest entry of the diagonal
 _refinements = 1  # of a solve by low rank
-_corrections = 60  # of the split into free rows and rows at bounds
+_most_refinements = 2  # of a point whose face was not found
+_face_work = 1e10  # operations of the search for the split into free rows and rows at bounds
+_worth_a_face = 25.0  # how many times the gap to reach an exact face may have
 _clear = 0.01  # how much smaller one of two numbers must be
 _near = 0.01  # of a step: rows that it takes to a bound so soon are put there together
 
@@ -127,6 +129,7 @@ class InteriorPoint:
     n_iterations: int = 0
     best: tuple[float, Column] = field(init=False)  # the least gap, and its point
     since_best: int = 0
+    n_refinements: int = 0
     is_over: bool = False
 
     def __post_init__(self) -> None:
@@ -205,6 +208,15 @@ class InteriorPoint:
         at_limit = self.n_iterations >= _most_iterations or self.since_best >= _stalled + 10 * (self.best[0] == np.inf)
         self.is_over = gap <= self.enough or at_limit or not has_both
 
+    def refine(self) -> bool:
+        """Go on to a smaller gap, at which rows at bounds are easier to tell; False where rounding does not allow it."""
+        if self.best[0] > self.enough or self.n_refinements == _most_refinements:
+            return False
+        self.share *= _clear
+        self.n_refinements += 1
+        self.is_over = False
+        return True
+
     def on_face(self) -> Column:
         """The point with rows at their bounds exactly there, and the others where they are best; or the point itself.
 
@@ -217,8 +229,10 @@ class InteriorPoint:
         at_lower, at_upper = best - self.lower < scale * self.at_lower, self.upper - best < scale * self.at_upper
         b = np.where(at_lower, self.lower, np.where(at_upper, self.upper, best))
         is_free = ~at_lower & ~at_upper
-        for _ in range(_corrections):
+        limit, work = max(gap, _worth_a_face * self.enough), 0.0
+        while work < _face_work:
             free = np.flatnonzero(is_free)
+            work += 2.0 * len(b) ** 2 + len(free) ** 3
             found = self._best_of_free(free, self.target - self.system.times(b), b)
             if found is None:
                 break
@@ -234,7 +248,7 @@ class InteriorPoint:
                 continue
             above = self.target - self.system.times(b) - level
             reached = float(np.sum(above * np.where(above > 0.0, self.upper - b, self.lower - b)))
-            gap, best = (reached, b.copy()) if reached <= max(gap, self.enough) else (gap, best)
+            limit, best = (reached, b.copy()) if reached <= limit else (limit, best)
             wrong = np.where(is_free, 0.0, np.where(b == self.lower, above, -above))
             if reached <= _clear * self.enough or not wrong.max() > 0.0:
                 break
