@@ -3,8 +3,8 @@
 //   max_b  sum_j b_j target_j - unit/2 b' K b,   lower_j <= b_j <= upper_j,   unit = 1 / (lam total)
 //
 // with b_j = sign_j alpha_j, so that lower..upper is 0..cost for sign +1 and -cost..0 for sign -1. The slope of
-// coordinate j is h_j = target_j - unit (K b)_j. An intercept that is not regularized adds the constraint that sum_j b_j
-// stays as it is: then two coordinates move at a time, b_i up and b_j down by the same m. They are chosen as in
+// coordinate j is h_j = target_j - unit (K b)_j. An intercept that is not regularized adds the constraint that sum_j
+// b_j stays as it is: then two coordinates move at a time, b_i up and b_j down by the same m. They are chosen as in
 // algorithm WSS 2 of Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005:
 //
 //   i = argmax { h_i : b_i < upper_i },   j = argmax { (h_i - h_j)^2 / c_ij : b_j > lower_j, h_j < h_i },

@@ -55,8 +55,7 @@ struct DualAscentOnSet {
     Mask place{}, here = first_places();
     Index k = 0;
     for (; k + lanes <= n; k += lanes, here += lanes) {
-      const V h =
-          load(slope + k) - factor * (simd::load<double, lanes>(ki + k) - simd::load<double, lanes>(kj + k));
+      const V h = load(slope + k) - factor * (simd::load<double, lanes>(ki + k) - simd::load<double, lanes>(kj + k));
       simd::store<double, lanes>(slope + k, h);
       const Mask better = (load(up + k) > 0.0) & (h > best);
       best = better ? h : best;
@@ -218,8 +217,8 @@ struct DualAscentOnSet {
 inline Ascent set_advance(const WorkingSet& set, double enough, Index n_steps) {
   Ascent result{};
   visit(set.kernel, [&]<class T>(const T* kernel) {
-    const DualAscentOnSet<T> ascent{kernel,   set.kernel.stride, set.kernel.n_rows, set.slope,
-                                    set.down, set.up,            set.curvature,     set.step,  set.unit};
+    const DualAscentOnSet<T> ascent{kernel, set.kernel.stride, set.kernel.n_rows, set.slope, set.down,
+                                    set.up, set.curvature,     set.step,          set.unit};
     result = set.keeps_sum ? ascent.advance_pairs(enough, n_steps) : ascent.advance_single(enough, n_steps);
   });
   return result;

@@ -71,7 +71,8 @@ struct DenseKernel {
     for (; j + wide <= n; j += wide) {
       V sums[Rows][2] = {};
       for (Index f = 0; f < d; ++f) {
-        const V z0 = simd::load<T, lanes>(z + f * z_stride + j), z1 = simd::load<T, lanes>(z + f * z_stride + j + lanes);
+        const V z0 = simd::load<T, lanes>(z + f * z_stride + j),
+                z1 = simd::load<T, lanes>(z + f * z_stride + j + lanes);
         for (int r = 0; r < Rows; ++r) {
           const T value = x[r * x_stride + f];
           sums[r][0] += value * z0;

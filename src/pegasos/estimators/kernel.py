@@ -224,10 +224,10 @@ class KernelPegasosClassifier(CertifiedClassifier):
     -----
     Kernel values of float32 rows, and of 2,000 rows or more while C is at most 100, are computed and kept in float32
     when ``tol`` is at least 1e-5; the certificate adds them up in double. At the end, scores of a sample of rows are
-    computed in double; where rounding could change the gap by a quarter of ``tol``, the fit goes on in double. The kernel matrix is never formed unless it fits into
-    ``cache_size``. Sparse rows with more than 2 % of entries are copied into a dense array for the solver when that
-    takes less than 256 MB; dense rows are copied once when a quarter of the columns fits into the cache, so that no
-    kernel value is computed twice.
+    computed in double; where rounding could change the gap by a quarter of ``tol``, the fit goes on in double. The
+    kernel matrix is never formed unless it fits into ``cache_size``. Sparse rows with more than 2 % of entries are
+    copied into a dense array for the solver when that takes less than 256 MB; dense rows are copied once when a
+    quarter of the columns fits into the cache, so that no kernel value is computed twice.
 
     References
     ----------

@@ -2,13 +2,13 @@
 
     max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
 
-and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999. Fan,
-Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i alpha_i the
-slope of the objective, times total, is h_i = sign_i - offset_i - score_i; those of all rows are kept current. Each
-round takes the rows with the largest violations into a working set, computes their kernel columns in one block, climbs on
-the rows of the set that can move, and adds what changed there to all slopes. A small kernel matrix is one working set.
-Where the rate of the steps says that an interior point (`kernel_interior`) takes less work, that solves the working set.
-Given any dual point, the result is a dual point of a gap as small as asked for.
+and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999.
+Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i
+alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i; those of all rows are kept
+current. Each round takes the rows with the largest violations into a working set, computes their kernel columns,
+climbs on the rows of the set that can move, and adds what changed there to all slopes. A small kernel matrix is one
+working set. Where the rate of the steps says that an interior point (`kernel_interior`) takes less work, that solves
+the problem instead. Given any dual point, the result is a dual point of a gap as small as asked for.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class Decomposition:
         return state.level
 
     def _work(self, problem: Problem, state: DecompositionState) -> None:
-        """A piece of a round: some kernel columns, a climb, or a step of an interior point. No result depends on pieces."""
+        """A piece of a round: some kernel columns, a climb, or a step of an interior point."""
         if state.interior is not None or state.factor is not None:
             with one_thread_of_blas():
                 self._advance_interior(problem, state)
@@ -297,12 +297,13 @@ class Decomposition:
         b, slope = (problem.sign * state.alpha)[inside], state.slope[inside]
         bounds = b + room.down[inside], b + room.up[inside]
         share = _of_aim * _aim * min(self.tol or 1.0, state.target)
-        interior = InteriorPoint(system, slope + system.times(b), *bounds, float(b.sum()) if self.is_free else None, share)
+        total = float(b.sum()) if self.is_free else None
+        interior = InteriorPoint(system, slope + system.times(b), *bounds, total, share)
         interior.rest = (state.primal - state.gap) * problem.total - interior.objective(b, slope)
         state.interior = interior
 
     def _approximate(self, problem: Problem, state: DecompositionState, factor: PivotedFactor) -> None:
-        """Some pivots more; a factor that is close to the kernel matrix makes an interior point, another one nothing."""
+        """Some pivots more; the factor makes an interior point where it comes close to the kernel matrix."""
         unit = 1.0 / (problem.lam * problem.total)
         allowed = _of_aim * _aim * min(self.tol or 1.0, state.target) * (state.primal - state.gap) * problem.total
         if factor.error * unit * float(np.max(problem.cost[state.inside])) ** 2 > 2.0 * allowed and factor.advance():

@@ -198,7 +198,10 @@ class _Run:
         return self.watcher.on_epoch(epoch, self.model)
 
     def review(self, *, at_once: bool = False) -> Status | None:
-        """Certify the point reached, unless that was done, from what is at hand if need be; is it good enough?"""
+        """Certify the point reached, unless that was done; says whether it is good enough.
+
+        ``at_once``: from what is at hand, where the solver can. So too where a review would exceed the budget.
+        """
         if self.solver.visits(self.state) == self.reviewed_at:
             return None
         before = perf_counter()

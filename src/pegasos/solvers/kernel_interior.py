@@ -1,12 +1,12 @@
 """An interior point on the dual of a kernel machine, for problems where moving a few coordinates at a time is too slow.
 
-    max_b  sum_j b_j target_j - 1/2 b' Q b,   lower_j <= b_j <= upper_j,   and sum_j b_j fixed where the intercept is free
+    max_b  sum_j b_j target_j - 1/2 b' Q b,   lower_j <= b_j <= upper_j,   sum_j b_j fixed where the intercept is free
 
 Mehrotra: On the implementation of a primal-dual interior point method. SIAM J. Optimization 2, 1992. Fine, Scheinberg:
-Efficient SVM training using low-rank kernel representations. JMLR 2, 2001. Given Q = K / (lam total) as a matrix, or as
-L L' of low rank: with the multipliers of the bounds, every iteration solves (Q + diagonal) x = r twice, for a predictor and
-a corrector. About twenty iterations, whatever the conditioning. In the end the rows split into those at a bound and free
-ones; solving for the free ones alone puts the others exactly at their bounds.
+Efficient SVM training using low-rank kernel representations. JMLR 2, 2001. Given Q = K / (lam total) as a matrix, or
+as L L' of low rank, every iteration solves (Q + diagonal) x = r twice, for a predictor and a corrector. Some twenty to
+thirty iterations, whatever the conditioning. In the end the rows split into those at a bound and free ones; solving
+for the free ones alone puts the others exactly at their bounds.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _boundary = 0.995  # of the way to the nearest bound that a step goes
 _most_iterations = 100
 _stalled = 5  # iterations without a better gap that end the method: rounding does not allow less
 _ridge, _ridge_growth, _most_ridges = 1e-15, 100.0, 6  # relative to the largest entry of the diagonal
+_least_pivot = 1e-12  # relative to the largest entry of the diagonal
 _refinements = 1  # of a solve by low rank
 _most_refinements = 2  # of a point whose face was not found
 _face_work = 1e10  # operations of the search for the split into free rows and rows at bounds
@@ -209,7 +210,7 @@ class InteriorPoint:
         self.is_over = gap <= self.enough or at_limit or not has_both
 
     def refine(self) -> bool:
-        """Go on to a smaller gap, at which rows at bounds are easier to tell; False where rounding does not allow it."""
+        """Go on to a smaller gap, where rows at bounds are easier to tell; False where rounding does not allow it."""
         if self.best[0] > self.enough or self.n_refinements == _most_refinements:
             return False
         self.share *= _clear
@@ -255,9 +256,7 @@ class InteriorPoint:
             is_free |= wrong > 0.1 * wrong.max()
         return best
 
-    def _best_of_free(
-        self, free: npt.NDArray[np.intp], slope: Column, b: Column
-    ) -> tuple[Column, float] | None:
+    def _best_of_free(self, free: npt.NDArray[np.intp], slope: Column, b: Column) -> tuple[Column, float] | None:
         """How far the free rows are from where no slope differs from the level; None where that is not to be had."""
         if len(free) == 0:
             return None
@@ -320,12 +319,13 @@ class PivotedFactor:
     def advance(self) -> bool:
         """One block of pivots more; False where none is left that tells anything."""
         count = min(self.at_once, self.most - self.rank)
-        if count == 0:
+        least = _least_pivot * self.largest
+        if count == 0 or not self.left.max() > least:
             return False
         pivots = np.argpartition(-self.left, count - 1)[:count]
         known = self.root[:, : self.rank]
         rest = np.asarray(self.columns(pivots), np.float64).T - known @ known[pivots].T
-        factor, order, found, _ = lapack.dpstrf(rest[pivots], lower=1, tol=1e-12 * self.largest)
+        factor, order, found, _ = lapack.dpstrf(rest[pivots], lower=1, tol=least)
         if found == 0:
             return False
         new = lapack.dtrtrs(np.tril(factor[:found, :found]), rest[:, order[:found] - 1].T, lower=1)[0].T

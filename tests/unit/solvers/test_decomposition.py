@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.svm import SVC
 
 from pegasos import _core
 from pegasos.kernels import RBF, Intersection, Laplacian, Linear, Polynomial
@@ -226,6 +227,97 @@ def test_an_ill_conditioned_kernel_is_solved_for_every_seed(lam, width):
         solution = run(problem, Decomposition(1e-3), Stop(1e-3, max_iter=1000), seed=seed)
         assert solution.status is Status.CERTIFIED
         assert_true(problem, solution)
+
+
+def overlapping(n, *, C, width, bias=0.0, dtype=np.float64, **rows):
+    """Classes that overlap, at this strength and width of a Gaussian kernel."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(n, 4)).astype(dtype)
+    sign = np.where(X[:, 0] * X[:, 1] + 0.5 * random.normal(size=n) > 0, 1, -1)
+    return kernel_problem_of(RBF(width), X, sign, lam=1.0 / (C * n), bias=bias, **rows)
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("width", [0.02, 0.3, 5.0])
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e5, 1e7])
+def test_every_strength_and_width_ends_certified(C, width, is_free):
+    problem = overlapping(250, C=C, width=width, bias=0.0 if is_free else 1.0)
+    solution = run(problem, Decomposition(1e-4, is_free), Stop(1e-4, max_iter=1000))
+    assert solution.status is Status.CERTIFIED
+    assert solution.certificate.relative_gap <= 1e-4
+    assert (solution.alpha >= 0.0).all()
+    assert (solution.alpha <= problem.cost).all()
+    assert solution.n_steps <= 300 * 250
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+def test_a_free_intercept_gives_the_machine_of_libsvm(C):
+    problem = overlapping(300, C=C, width=0.3)
+    solution = run(problem, Decomposition(1e-8, is_free=True), Stop(1e-8))
+    values = problem.rows.items.values
+    svc = SVC(C=C, gamma=0.3, tol=1e-8).fit(values, problem.sign)
+    theirs = np.zeros(300)
+    theirs[svc.support_] = svc.dual_coef_[0]
+    K = problem.rows.kernel.evaluate(problem.rows.items, problem.rows.items)
+    scores = K @ theirs + svc.intercept_
+    objective = 0.5 * theirs @ K @ theirs + C * np.maximum(0.0, 1.0 - problem.sign * scores).sum()
+    assert solution.certificate.primal * C * 300 <= objective * (1 + 1e-7)
+    np.testing.assert_array_equal(np.flatnonzero(solution.alpha), np.sort(svc.support_))
+    np.testing.assert_array_equal(np.sign(solution.weights), np.sign(theirs))
+    np.testing.assert_array_equal(solution.alpha == 1.0, np.abs(theirs) == C)
+
+
+def test_an_interior_point_of_low_rank_serves_more_rows_than_a_dense_one(monkeypatch):
+    monkeypatch.setattr(decomposition, "_dense_rows", 100)
+    problem = overlapping(300, C=1e4, width=0.02)
+    solution = run(problem, Decomposition(1e-4, is_free=True), Stop(1e-4))
+    assert solution.state.n_interiors > 0
+    assert solution.status is Status.CERTIFIED
+
+
+def test_a_factor_that_tells_too_little_changes_nothing(monkeypatch):
+    monkeypatch.setattr(decomposition, "_dense_rows", 100)
+    monkeypatch.setattr(decomposition, "_rank_work", 1e5)
+    monkeypatch.setattr(decomposition, "_evidence", 0)
+    problem = overlapping(300, C=10.0, width=5.0)
+    solution = run(problem, Decomposition(1e-4, is_free=True), Stop(1e-4))
+    assert solution.status is Status.CERTIFIED
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_no_result_depends_on_the_pieces_of_the_work(monkeypatch, is_free):
+    problem = overlapping(2500, C=1.0, width=0.3, bias=0.0 if is_free else 1.0)
+    whole = run(problem, Decomposition(1e-3, is_free), Stop(1e-3))
+    monkeypatch.setattr(decomposition, "_patience", 1e-9)
+    pieces = run(overlapping(2500, C=1.0, width=0.3, bias=problem.rows.bias), Decomposition(1e-3, is_free), Stop(1e-3))
+    np.testing.assert_array_equal(whole.alpha, pieces.alpha)
+    assert whole.certificate == pieces.certificate
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_a_quick_review_is_the_review_but_for_rounding(is_free):
+    problem = overlapping(400, C=10.0, width=0.3, bias=0.0 if is_free else 1.0)
+    solver = Decomposition(None, is_free)
+    state = solver.start(problem, 0)
+    while solver.visits(state) < 1000:
+        solver.advance_to(problem, state, 1000)
+    quick = solver.quick_review(problem, state)
+    problem.rows.last_scores = None
+    slow = solver.review(problem, state, None)
+    assert quick.certificate.primal == pytest.approx(slow.certificate.primal, rel=1e-12)
+    assert quick.certificate.dual == pytest.approx(slow.certificate.dual, rel=1e-12)
+    assert quick.intercept == pytest.approx(slow.intercept, abs=1e-10)
+
+
+def test_a_quick_review_does_not_believe_slopes_that_are_wrong():
+    problem, solver = overlapping(200, C=10.0, width=0.3), Decomposition(None)
+    state = solver.start(problem, 0)
+    while solver.visits(state) < 100:
+        solver.advance_to(problem, state, 100)
+    right = solver.review(problem, state, None).certificate
+    problem.rows.last_scores = None
+    state.slope = state.slope + 0.01
+    assert solver.quick_review(problem, state).certificate == right
 
 
 @pytest.mark.parametrize(("lam", "cost"), [(1e-2, 1.0), (1e-5, 1.0), (1e-6, 1.0), (1.0, 1e6)])
