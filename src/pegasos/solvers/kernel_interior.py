@@ -134,13 +134,25 @@ class InteriorPoint:
     is_over: bool = False
 
     def __post_init__(self) -> None:
-        self.b = 0.5 * (self.lower + self.upper)
+        self.b = self._start()
         slope = self._slope()
         self.level = 0.0 if self.total is None else float(np.median(slope))
         above = slope - self.level
         least = max(float(np.abs(above).mean()), 1e-3)
         self.at_lower, self.at_upper = np.maximum(-above, 0.0) + least, np.maximum(above, 0.0) + least
         self.best = np.inf, self.b
+
+    def _start(self) -> Column:
+        """Halfway between the bounds; where the sum is fixed, the heavier side of them is nearer to 0."""
+        if self.total is None:
+            return 0.5 * (self.lower + self.upper)
+        above, below = float(self.upper.sum()), -float(self.lower.sum())
+        half = 0.5 * min(above, below)
+        shares = [
+            np.clip((half + part) / side, 0.05, 0.95) if side > 0.0 else 0.5
+            for side, part in ((above, max(self.total, 0.0)), (below, max(-self.total, 0.0)))
+        ]
+        return np.asarray(shares[0] * self.upper + shares[1] * self.lower)
 
     def _slope(self) -> Column:
         return self.target - self.system.times(self.b)
@@ -206,7 +218,8 @@ class InteriorPoint:
             self.since_best = 0 if gap < 0.9 * self.best[0] else self.since_best
             self.best = gap, self.b
         has_both = bool(((self.b > self.lower) & (self.b < self.upper)).all())
-        at_limit = self.n_iterations >= _most_iterations or self.since_best >= _stalled + 10 * (self.best[0] == np.inf)
+        has_stalled = self.since_best >= _stalled and self.best[0] < np.inf
+        at_limit = self.n_iterations >= _most_iterations or has_stalled
         self.is_over = gap <= self.enough or at_limit or not has_both
 
     def refine(self) -> bool:
