@@ -27,7 +27,7 @@ static Block block_of(const Array& array) {
 }
 
 // What a thread must have to do, in simple operations, to be worth its start.
-constexpr double least_work = 1 << 17;
+constexpr double least_work = 1 << 21;
 
 // Calls f(begin, end) on equal stretches of 0..n, at most n_threads, each a multiple of 16 long but the last. ``each``
 // is the work of one index.

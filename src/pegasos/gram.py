@@ -24,6 +24,7 @@ from pegasos.problem import Floats, Losses, Problem, Rows, inner
 
 _columns_at_once = 512
 _room = 1 << 24  # values of columns that are not kept
+_few_bytes = 1 << 24  # of a table: numpy has that much at hand from the last one
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
 _largest_single = 1e30
@@ -175,11 +176,12 @@ class KernelRows:
 
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The score of every row, and one entry more that is nobody's. The last ones are remembered."""
-        if self.last_scores is None or not np.array_equal(self.last_scores[0], coefficients):
+        last = self.last_scores  # which another thread may replace meanwhile
+        if last is None or not np.array_equal(last[0], coefficients):
             scores = np.zeros(self.n_rows + 1)
             self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
-            self.last_scores = coefficients.copy(), scores
-        return self.last_scores[1].copy()
+            self.last_scores = last = coefficients.copy(), scores
+        return last[1].copy()
 
     def add_columns(
         self, rows: Numbers, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
@@ -400,7 +402,7 @@ def _untouched(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
     while that took up to 0.7 s for 250 MB, pages of the usual size 0.1 s.
     """
     n_bytes = n_rows * n_columns * dtype.itemsize
-    if n_bytes == 0 or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if n_bytes < _few_bytes or not hasattr(mmap, "MAP_ANONYMOUS"):
         return np.empty((n_rows, n_columns), dtype)
     try:
         memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -44,10 +44,11 @@ from pegasos.estimators._targets import (
     check_classes,
     class_totals,
     costs_of,
+    distinct,
     encode_known,
 )
 from pegasos.estimators._watching import n_frames, with_callbacks
-from pegasos.gram import KernelRows, with_fast_products
+from pegasos.gram import KernelRows, is_quick, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.kernels.vector import VectorKernel, Vectors, is_light
@@ -63,7 +64,7 @@ from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
 from pegasos.solvers.mapped import FreeMapped, Mapped
 
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
-_rows_per_thread = 1000  # pairs of fewer rows, their kernel matrix at hand, are solved one after the other
+_rows_per_thread = 1000  # pairs of fewer rows are solved one after the other: starting threads would take longer
 _block_bytes = 1 << 24  # of a block of kernel values at predict
 _single_from, _weak = 2000, 100.0  # rows from which a table of single precision pays, where no coefficient is larger
 _rounding = 1e-12  # of a kernel value in double
@@ -454,8 +455,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if through_map and kernel.has_features:
             mapped = Rows.of(kernel.map(items)[0], self._bias)
             return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped, y, weights
-        total = float(len(items)) if weights is None else float(weights.sum())
-        strength = 1.0 / (self.lam * total) if self.C is None else self.C
+        total, largest = (len(items), 1.0) if weights is None else (weights.sum(), float(weights.max(initial=0.0)))
+        is_given = self.C is not None or (self.lam is not None and total > 0.0)
+        strength = largest * (1.0 / (self.lam * total) if self.C is None else self.C) if is_given else np.inf
+        if self.multi_class == "ovo" and len(items) >= _single_from:
+            per_pair = 2 * len(items) // max(2, len(distinct(y)))
+            strength = strength if per_pair >= _single_from else np.inf
         return self._kernel_rows(kernel, items, self._bias, strength=strength), y, weights
 
     def _collection(self, X: Any, rows: KernelRows | Rows) -> Any:
@@ -502,7 +507,8 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     def _jobs_of_pairs(self, pairs: Pairs, rows: KernelRows) -> int:
         """As many at a time as have room for their tables; one where starting threads takes longer than the pairs."""
-        if rows.holds_all and self.time_budget is None:
+        # Where a kernel value is computed faster than it is fetched, each pair computes its own.
+        if rows.holds_all and not is_quick(rows.items) and self.time_budget is None:
             rows.load(np.arange(rows.n_rows))
         if not isinstance(rows.kernel, VectorKernel | Precomputed):
             return 1

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.certificate import balanced, certify_dual, certify_free
 from pegasos.gram import KernelRows, Numbers
+from pegasos.kernels.vector import Vectors
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.driver import ExhaustedError, Review
@@ -33,10 +34,12 @@ _padding = 16  # columns: rows a power of two apart would fight for the same lin
 _whole_rows = 2048  # up to this many rows, all of them are the working set from the start
 _new_rows = 512  # rows that a round takes in at most
 _block_values = 1 << 25  # kernel values computed per round at most
+_column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; values of other kernels
 _square_bytes = 1 << 29  # of the kernel matrix of the working set at most
 _climb_work, _steps_per_row = 1e8, 4  # slopes updated per round at most, and steps for each row
 _round_leaves = 0.1  # the share of the gap of the working set at which a round ends
 _aim = 0.5  # the share of the gap to reach that may be left on the working set
+_short = 256  # members up to which nothing is gained by leaving some out
 _few = 0.7  # the share of the members below which copying their part of the kernel matrix pays
 _least_effort = 1e-9
 _worth = 0.25  # of the square of the rows of an interior point: the steps that take as long as that
@@ -46,7 +49,7 @@ _far = 1e-3  # relative error of a factor of low rank that tells too little of t
 _of_aim = 0.02  # the share of the aim that an interior point leaves: rows at bounds are easier to tell then
 _dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
 _rounding = 1e-15  # relative to the objective: no step lowers a gap below this
-_settlements = 4  # attempts to make two sums of doubles equal
+_settlements = 32  # rows tried to make two sums of doubles equal
 _patience = 0.05  # seconds per call at least: how often the driver looks at the clock
 _checked_rows, _drift = 64, 1e-9  # scores computed anew before the others are believed; how far they may be off
 
@@ -66,7 +69,6 @@ class DecompositionState:
     room: Floats  # the memory of that, unless it is a part of the table of the rows
     waiting: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows on their way into the working set
     is_chosen: bool = False  # whether this round has chosen them
-    at_once: int = 64  # columns computed per piece of work, as many as take little time
     column_seconds: float = 0.0  # what one took
     level: float = 0.0  # the intercept, where it is free
     steps: int = 0
@@ -115,7 +117,7 @@ class Decomposition:
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DecompositionState:
         """A dual point of these rows, made feasible."""
         rows = _rows(problem)
-        feasible = self._feasible(problem, alpha)
+        feasible = self._feasible(problem, alpha) if alpha.any() else np.zeros(rows.n_rows)
         rows.forget()
         state = DecompositionState(
             alpha=feasible,
@@ -129,6 +131,8 @@ class Decomposition:
         if feasible.any():
             state.slope = state.slope - rows.scores_of(rows.coefficients(problem, feasible))
         self._estimate(problem, state, _room(problem, feasible))
+        state.least_gap = state.gap
+        state.marks = ((0, state.gap), (0, state.gap))
         return state
 
     def steps(self, state: DecompositionState) -> int:
@@ -189,14 +193,14 @@ class Decomposition:
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
         """The dual point within its bounds; where the intercept is free, with sum alpha_i sign_i = 0.
 
-        What rounding has left of that sum goes to one free row, so that rows at their bounds stay exactly there.
+        What rounding has left of that sum goes to free rows, so that rows at their bounds stay exactly there.
         """
         if not self.is_free:
             return np.clip(alpha, 0.0, problem.cost).astype(np.float64)
-        near = np.array(alpha, np.float64)
+        near = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
         room = np.minimum(near, problem.cost - near)
-        row = int(room.argmax()) if len(room) else 0
-        for _ in range(_settlements):
+        n = min(_settlements, len(room))
+        for row in np.argpartition(-room, n - 1)[:n] if n else ():
             left = float(np.sum(near[problem.sign > 0]) - np.sum(near[problem.sign < 0]))
             if left == 0.0 or not abs(left) < room[row]:
                 break
@@ -233,13 +237,12 @@ class Decomposition:
     def _load(self, problem: Problem, state: DecompositionState) -> bool:
         """Compute some of the columns that are waited for; False where none is missing."""
         rows = _rows(problem)
-        missing = rows.missing(state.waiting)[: state.at_once]
+        missing = rows.missing(state.waiting)[: _columns_at_once(rows)]
         if len(missing) == 0:
             return False
         begun = perf_counter()
         rows.load(missing)
         state.column_seconds = (perf_counter() - begun) / len(missing)
-        state.at_once = int(np.clip(_patience / max(state.column_seconds, 1e-9), 1, _new_rows))
         return True
 
     def _round(self, problem: Problem, state: DecompositionState) -> None:
@@ -411,29 +414,31 @@ class Decomposition:
         if len(members) == 0:
             return 0
         square = state.square
-        # Shrinking: a matrix of the rows that can move, where these are few.
-        places = np.flatnonzero(self._can_move(state.slope[members], Room(room.down[members], room.up[members])))
-        if len(places) < _few * len(members):
-            members, square = members[places], square[np.ix_(places, places)]
-        if len(members) == 0:
-            return 0
+        if len(members) > _short:
+            # Shrinking: a matrix of the rows that can move, where these are few.
+            places = np.flatnonzero(self._can_move(state.slope[members], Room(room.down[members], room.up[members])))
+            if len(places) < _few * len(members):
+                members, square = members[places], square[np.ix_(places, places)]
+            if len(members) == 0:
+                return 0
         slope, down, up = state.slope[members], room.down[members], room.up[members]
         unit = 1.0 / (problem.lam * problem.total)
         curvature = rows.squared_norms[members] * unit
         with np.errstate(divide="ignore"):
             step = np.minimum(1.0 / curvature, np.finfo(np.float64).max)
-        enough = self._enough(problem, state, _gap(slope, Room(down, up), self.is_free)[0], is_last=is_last)
+        enough = self._final(problem, state)
+        if not is_last:
+            enough = max(enough, _round_leaves * _gap(slope, Room(down, up), self.is_free)[0])
         at_most = min(int(_climb_work) // len(members) + 100, _steps_per_row * rows.n_rows)
         taken, _ = _core.set_advance(square, slope, down, up, curvature, step, unit, self.is_free, enough, at_most)
         state.steps += taken
         self._move(problem, state, members, Room(down, up))
         return taken
 
-    def _enough(self, problem: Problem, state: DecompositionState, gap: float, *, is_last: bool) -> float:
-        """The gap of the working set at which a climb ends: with few rows left to take in, what the aim asks for."""
+    def _final(self, problem: Problem, state: DecompositionState) -> float:
+        """The gap of the working set at which the last climb ends."""
         tol = 0.0 if self.tol is None else state.effort * min(self.tol, state.target)
-        final = _aim * tol * state.primal * problem.total
-        return final if is_last else max(final, _round_leaves * gap)
+        return _aim * tol * state.primal * problem.total
 
     def _move(self, problem: Problem, state: DecompositionState, members: Numbers, left: Room) -> None:
         """Read the new dual point off the room that is left, and add what changed to the slopes of all rows."""
@@ -483,6 +488,14 @@ def _gap(slope: Column, room: Room, is_free: bool) -> tuple[float, float]:
 def _rows(problem: Problem) -> KernelRows:
     assert isinstance(problem.rows, KernelRows)
     return problem.rows
+
+
+def _columns_at_once(rows: KernelRows) -> int:
+    """How many columns are a piece of work: a matter of counts, since a product of other shape rounds otherwise."""
+    n = max(rows.n_rows, 1)
+    if not isinstance(rows.items, Vectors):
+        return max(1, _slow_values // n)
+    return int(np.clip(_column_work / (n * (rows.items.rows.n_features + 8)), 1, _new_rows))
 
 
 def _side(rows: KernelRows) -> int:
