@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "bindings.h"
 #include "threads.h"
@@ -12,6 +13,7 @@ namespace pegasos {
 
 using MatrixArray = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
 using GivenMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using IndexArray = nb::ndarray<Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using GivenIndices = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 static void require(bool holds, const char* sentence) {
@@ -188,6 +190,35 @@ static std::tuple<Index, double> set_advance(GivenMatrix kernel, WeightArray slo
   return {result.n_steps, result.gap};
 }
 
+static void small_solve(GivenMatrix table, GivenIndices members, GivenIndices starts, GivenWeights target,
+                        WeightArray down, WeightArray up, GivenWeights units, bool keeps_sum, double part,
+                        Index steps_per_row, IndexArray steps, Index n_threads) {
+  const Block block = block_of(table);
+  const Index n_problems = Index(units.size()), n = Index(members.shape(0));
+  require(Index(starts.shape(0)) == n_problems + 1 && Index(steps.shape(0)) == n_problems,
+          "small problems need a start each, and one more.");
+  require(Index(target.size()) == n && Index(down.size()) == n && Index(up.size()) == n,
+          "small problems need a target and bounds per member.");
+  check_places(members, block.n_rows < block.n_columns ? block.n_rows : block.n_columns);
+  Index largest = 0;
+  for (Index k = 0; k < n_problems; ++k) {
+    const Index begin = starts.data()[k], end = starts.data()[k + 1];
+    require(begin >= 0 && begin <= end && end <= n, "the starts of small problems must not fall.");
+    largest = end - begin > largest ? end - begin : largest;
+  }
+  const Index workers = workers_for(n_problems, n_threads);
+  const std::size_t each = std::size_t(loops().small_room(largest));
+  std::vector<double> room(each * std::size_t(workers));
+  nb::gil_scoped_release release;
+  pegasos::share(n_problems, workers, [&](Index k, Index worker) {
+    const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
+    const SmallProblem problem{block,        members.data() + begin, length,    target.data() + begin,
+                               down.data() + begin, up.data() + begin, units.data()[k], keeps_sum,
+                               part, steps_per_row * length};
+    steps.data()[k] = loops().small_solve(problem, room.data() + each * std::size_t(worker));
+  });
+}
+
 void bind_kernels(nb::module_& m) {
   m.def("apply_kernel", apply_kernel, nb::arg("shape"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"),
         nb::arg("plus"), nb::arg("values"), nb::arg("left"), nb::arg("right"), nb::arg("n_threads"),
@@ -214,6 +245,10 @@ void bind_kernels(nb::module_& m) {
         nb::arg("curvature"), nb::arg("step"), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("enough"),
         nb::arg("n_steps"),
         "Ascent on a working set until its gap is small enough; returns the number of steps and the gap.");
+  m.def("small_solve", small_solve, nb::arg("table"), nb::arg("members"), nb::arg("starts"), nb::arg("target"),
+        nb::arg("down"), nb::arg("up"), nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"),
+        nb::arg("steps_per_row"), nb::arg("steps"), nb::arg("n_threads"),
+        "Solves small problems about parts of one kernel matrix side by side; writes the steps of each.");
 }
 
 }  // namespace pegasos

@@ -384,6 +384,11 @@ def set_advance(kernel: Annotated[NDArray, dict(shape=(None, None), device='cpu'
     Ascent on a working set until its gap is small enough; returns the number of steps and the gap.
     """
 
+def small_solve(table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], down: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], up: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], units: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], keeps_sum: bool, share: float, steps_per_row: int, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None:
+    """
+    Solves small problems about parts of one kernel matrix side by side; writes the steps of each.
+    """
+
 def count_svmlight(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int]:
     """At most how many rows and entries the text has."""
 

@@ -39,4 +39,19 @@ struct Ascent {
   double gap;
 };
 
+// A small problem about some of the rows of a kernel matrix, to be solved from b = 0 to a gap of `share` times the
+// objective, or for n_steps steps.
+struct SmallProblem {
+  Block table;           // the kernel matrix of all rows
+  const Index* members;  // which of them these are
+  Index n;
+  const double* target;
+  double* down;  // as above: given for b = 0, and what is left at the end
+  double* up;
+  double unit;
+  bool keeps_sum;
+  double share;
+  Index n_steps;
+};
+
 }  // namespace pegasos

@@ -224,4 +224,48 @@ inline Ascent set_advance(const WorkingSet& set, double enough, Index n_steps) {
   return result;
 }
 
+// `room` is for small_room(n) doubles. Returns the number of steps.
+inline Index small_room(Index n) { return n * n + 4 * n; }
+
+inline Index small_solve(const SmallProblem& problem, double* room) {
+  constexpr double first = 0.2, next = 0.9;  // of the gap to reach: the objective falls on the way
+  const Index n = problem.n;
+  double *slope = room, *curvature = room + n, *step = room + 2 * n, *upper = room + 3 * n, *square = room + 4 * n;
+  double primal = 0.0;
+  for (Index j = 0; j < n; ++j) {
+    slope[j] = problem.target[j];
+    upper[j] = problem.up[j];
+    primal += problem.up[j] - problem.down[j];
+  }
+  visit(problem.table, [&]<class T>(const T* table) {
+    T* out = reinterpret_cast<T*>(square);
+    for (Index i = 0; i < n; ++i) {
+      const T* row = table + problem.members[i] * problem.table.stride;
+      for (Index j = 0; j < n; ++j) out[i * n + j] = row[problem.members[j]];
+      curvature[i] = problem.unit * double(out[i * n + i]);
+      const double whole = 1.0 / curvature[i];
+      step[i] = whole < std::numeric_limits<double>::max() ? whole : std::numeric_limits<double>::max();
+    }
+  });
+  const WorkingSet set{Block{square, problem.table.scalar, n, n, n},
+                       slope,
+                       problem.down,
+                       problem.up,
+                       curvature,
+                       step,
+                       problem.unit,
+                       problem.keeps_sum};
+  Index done = 0;
+  for (double enough = first * problem.share * primal; done < problem.n_steps;) {
+    const Ascent ascent = set_advance(set, enough, problem.n_steps - done);
+    done += ascent.n_steps;
+    double dual = 0.0;  // half the sum of b (target + slope)
+    for (Index j = 0; j < n; ++j) dual += 0.5 * (upper[j] - problem.up[j]) * (problem.target[j] + slope[j]);
+    primal = ascent.gap + dual;
+    if (ascent.n_steps == 0 || ascent.gap <= problem.share * primal) break;
+    enough = next * problem.share * primal;
+  }
+  return done;
+}
+
 }  // namespace pegasos::PEGASOS_ISA

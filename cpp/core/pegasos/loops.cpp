@@ -60,6 +60,8 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   extend_square,
                   add_columns,
                   set_advance,
+                  small_room,
+                  small_solve,
                   online_advance,
                   shuffle};
 

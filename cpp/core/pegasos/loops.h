@@ -65,6 +65,8 @@ struct Loops {
   void (*add_columns)(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,
                       double* scores);
   Ascent (*set_advance)(const WorkingSet&, double enough, Index n_steps);
+  Index (*small_room)(Index n);
+  Index (*small_solve)(const SmallProblem&, double* room);
   Index (*online_advance)(const OnlineStream&, const OnlineSettings&, const OnlineState&, const Visits&);
   std::uint64_t (*shuffle)(RowNumber* order, Index n, std::uint64_t random);
 };

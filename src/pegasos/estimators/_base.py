@@ -97,15 +97,13 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
             with self._threads_within(problems):
-                solutions = solve_all(
+                solutions = self._solve_all(
                     problems,
                     solvers,
                     Stop(self.tol, self.max_iter, self._time_share, terms.is_hard),
                     seed=seed,
-                    n_jobs=self._jobs(problems),
                     states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
                     watchers=[onlookers.watcher(k) for k in range(len(problems))],
-                    settle=self._settle,
                 )
             solutions = self._finish(problems, solutions)
             calibration = None
@@ -491,6 +489,12 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def _stacked(self, models: Sequence[Model | Solution], members: list[Members], X: Any) -> npt.NDArray[np.float64]:
         """The weights of the problems, one row each."""
         return np.vstack([model.weights for model in models])
+
+    def _solve_all(
+        self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, **settings: Any
+    ) -> list[Solution]:
+        """One solution for each problem."""
+        return solve_all(problems, solvers, stop, n_jobs=self._jobs(problems), settle=self._settle, **settings)
 
     def _alphas(self) -> list[npt.NDArray[np.float64]]:
         """The dual points of the last fit, one a problem."""

@@ -39,6 +39,7 @@ from pegasos.estimators._kernel_stream import KernelStream, of_block
 from pegasos.estimators._prior import ScoredPrior
 from pegasos.estimators._reductions import solve_all
 from pegasos.estimators._schemes import Members, OneVsRest, Pairs
+from pegasos.estimators._small_pairs import SmallPairs, most_rows, solve_together
 from pegasos.estimators._targets import (
     Terms,
     check_classes,
@@ -65,6 +66,7 @@ from pegasos.solvers.mapped import FreeMapped, Mapped
 
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
 _rows_per_thread = 1000  # pairs of fewer rows are solved one after the other: starting threads would take longer
+_least_epochs = 100  # that pairs which are solved together must be allowed
 _block_bytes = 1 << 24  # of a block of kernel values at predict
 _single_from, _weak = 2000, 100.0  # rows from which a table of single precision pays, where no coefficient is larger
 _rounding = 1e-12  # of a kernel value in double
@@ -493,6 +495,38 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if self.solver == "pegasos":
             return KernelPegasos(self._pegasos(n, np.float64))
         return Decomposition(self.tol, self._is_free)
+
+    def _solve_all(
+        self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, **settings: Any
+    ) -> list[Solution]:
+        """Small pairs are solved together; those that are not certified so, as all others, by the driver."""
+        if not self._are_small(problems, solvers, stop) or any(state is not None for state in settings["states"]):
+            return super()._solve_all(problems, solvers, stop, **settings)
+        assert isinstance(problems, Pairs)
+        assert isinstance(problems.rows, KernelRows)
+        problems.rows.load(np.arange(problems.rows.n_rows))
+        assert stop.tol is not None
+        small = SmallPairs(problems, problems.rows, self._is_free)
+        found = solve_together(small, stop.tol, check.threads_of(self.n_jobs))
+        solutions = []
+        for k, (solution, watcher) in enumerate(zip(found, settings["watchers"], strict=True)):
+            if solution is not None:
+                watcher.on_review(solution.trace.rows[0])
+                solutions.append(solution)
+            else:
+                run = {"seed": settings["seed"], "n_jobs": 1, "states": [None], "watchers": [watcher]}
+                solutions += solve_all([problems[k]], [solvers[k]], stop, settle=self._settle, **run)
+        return solutions
+
+    def _are_small(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop) -> bool:
+        """Whether these are pairs of few rows in double, to be solved to a gap, with nobody who looks on at epochs."""
+        if not isinstance(problems, Pairs) or not isinstance(problems.rows, KernelRows):
+            return False
+        rows = problems.rows
+        is_plain = stop.tol is not None and stop.time_budget is None and not stop.is_hard
+        is_small = rows.holds_all and rows.n_rows <= most_rows and rows.dtype == np.float64
+        is_seen = bool(getattr(self, "_skl_callbacks", None)) or not isinstance(solvers[0], Decomposition)
+        return is_plain and is_small and not is_seen and self.max_iter >= _least_epochs
 
     def _jobs(self, problems: Sequence[Problem]) -> int | None:
         rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
