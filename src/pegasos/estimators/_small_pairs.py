@@ -1,8 +1,8 @@
 """All pairs of classes of a small kernel machine at once: solved in one native call, certified side by side.
 
 The problems are those of `Pairs`, the loop is that of decomposition (cpp/core/pegasos/decomposition.h), and the
-certificates are those of `certify_dual` and `certify_free`, computed for all pairs in the same operations on arrays that
-lie one behind the other. What is not certified so is left to the driver, one pair at a time.
+certificates are those of `certify_dual` and `certify_free`, computed for all pairs in the same operations on arrays
+that lie one behind the other. What is not certified so is left to the driver, one pair at a time.
 """
 
 from __future__ import annotations
