@@ -212,9 +212,16 @@ static void small_solve(GivenMatrix table, GivenIndices members, GivenIndices st
   nb::gil_scoped_release release;
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
-    const SmallProblem problem{block,        members.data() + begin, length,    target.data() + begin,
-                               down.data() + begin, up.data() + begin, units.data()[k], keeps_sum,
-                               part, steps_per_row * length};
+    const SmallProblem problem{block,
+                               members.data() + begin,
+                               length,
+                               target.data() + begin,
+                               down.data() + begin,
+                               up.data() + begin,
+                               units.data()[k],
+                               keeps_sum,
+                               part,
+                               steps_per_row * length};
     steps.data()[k] = loops().small_solve(problem, room.data() + each * std::size_t(worker));
   });
 }
