@@ -31,7 +31,7 @@ from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, PivotedFactor
 
 _padding = 16  # columns: rows a power of two apart would fight for the same lines of the cache
-_whole_rows = 2048  # up to this many rows, all of them are the working set from the start
+_whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items, all are the working set from the start
 _new_rows = 512  # rows that a round takes in at most
 _block_values = 1 << 25  # kernel values computed per round at most
 _column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; values of other kernels
@@ -79,7 +79,7 @@ class DecompositionState:
     target: float = np.inf  # a review is due when the relative gap falls below this
     effort: float = 1.0  # multiplies the gap at which a climb ends; falls where rounds change nothing
     marks: tuple[tuple[int, float], tuple[int, float]] = ((0, np.inf), (0, np.inf))  # steps and gap, some time ago
-    inside: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # the rows of an interior point
+    inside: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # the rows of an interior point, if any
     factor: PivotedFactor | None = None  # of their kernel matrix, on the way to an interior point
     interior: InteriorPoint | None = None
     n_interiors: int = 0
@@ -188,7 +188,7 @@ class Decomposition:
 
     def review_seconds(self, problem: Problem, state: DecompositionState) -> float:
         """About how long a review takes: for the columns that are not in memory."""
-        return state.column_seconds * len(_rows(problem).missing(np.flatnonzero(state.alpha)))
+        return state.column_seconds * int(np.sum(_rows(problem).slot_of[state.alpha > 0.0] < 0))
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
         """The dual point within its bounds; where the intercept is free, with sum alpha_i sign_i = 0.
@@ -232,7 +232,7 @@ class Decomposition:
             state.waiting = self._choose(problem, state)
             state.is_chosen = True
         elif not self._load(problem, state):
-            self._round(problem, state)
+            (self._begin_interior if len(state.inside) else self._round)(problem, state)
 
     def _load(self, problem: Problem, state: DecompositionState) -> bool:
         """Compute some of the columns that are waited for; False where none is missing."""
@@ -257,8 +257,7 @@ class Decomposition:
         if state.effort < _least_effort or abs(state.gap) <= _rounding * state.primal:
             raise ExhaustedError
         if self._is_slow(problem, state):
-            with one_thread_of_blas():
-                self._begin_interior(problem, state)
+            self._choose_inside(problem, state)
 
     def _is_slow(self, problem: Problem, state: DecompositionState) -> bool:
         """Whether the steps, at the rate of late, need more work than an interior point."""
@@ -273,20 +272,28 @@ class Decomposition:
         rate = math.log(older[1] / state.least_gap) / taken if 0.0 < state.least_gap < older[1] < np.inf else 0.0
         return math.log(state.gap / aim) > rate * _worth * min(n, _dense_rows) ** 2
 
-    def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
-        """All rows, or of many rows those that can move, become the problem of an interior point."""
+    def _choose_inside(self, problem: Problem, state: DecompositionState) -> None:
+        """All rows, or of many rows those that can move, are to be the problem of an interior point."""
         rows, room = _rows(problem), _room(problem, state.alpha)
         inside = np.flatnonzero(problem.cost > 0.0)
         if len(inside) > _dense_rows:
             inside = inside[self._can_move(state.slope[inside], Room(room.down[inside], room.up[inside]))]
-        state.inside = inside
-        state.n_interiors += 1
+        state.inside, state.n_interiors = inside, state.n_interiors + 1
+        state.is_chosen = True
+        if len(inside) <= _dense_rows and rows.holds_all:
+            state.waiting = inside
+
+    def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
+        """A small problem by its whole kernel matrix, a large one by a factor of low rank."""
+        rows, inside = _rows(problem), state.inside
+        state.waiting, state.is_chosen = inside[:0], False
         if len(inside) > _dense_rows:
             most = int(math.sqrt(_rank_work / len(inside)))
             state.factor = PivotedFactor(_Block(rows, inside), rows.squared_norms[inside], most)
             return
         unit = 1.0 / (problem.lam * problem.total)
-        self._pose(problem, state, DenseSystem(unit * rows.square_of(inside).astype(np.float64)))
+        with one_thread_of_blas():
+            self._pose(problem, state, DenseSystem(unit * rows.square_of(inside).astype(np.float64)))
 
     def _advance_interior(self, problem: Problem, state: DecompositionState) -> None:
         if state.interior is not None:
@@ -313,7 +320,7 @@ class Decomposition:
             return
         state.factor = None
         if factor.error > _far * float(np.sum(problem.rows.squared_norms[state.inside])):
-            state.n_interiors = _most_interiors
+            state.inside, state.n_interiors = state.inside[:0], _most_interiors
             return
         self._pose(problem, state, LowRankSystem(math.sqrt(unit) * factor.root[:, : factor.rank]))
 
@@ -327,7 +334,7 @@ class Decomposition:
             return
         before = state.alpha.copy(), state.slope.copy()
         self._move(problem, state, state.inside, Room(interior.lower - b, interior.upper - b))
-        state.interior = None
+        state.interior, state.inside = None, state.inside[:0]
         self._estimate(problem, state, _room(problem, state.alpha))
         if not state.primal - state.gap >= dual:
             state.alpha, state.slope = before
@@ -354,7 +361,8 @@ class Decomposition:
         """
         rows, n = _rows(problem), problem.rows.n_rows
         side = _side(rows)
-        if state.rounds == 0 and n <= _whole_rows and side == n:
+        whole = _whole_rows if isinstance(rows.items, Vectors) else _whole_items
+        if state.rounds == 0 and n <= whole and side == n:
             return np.arange(n)
         violation = self._violations(problem, state.slope, _room(problem, state.alpha))
         outside = np.where(state.is_member, 0.0, violation)
