@@ -28,8 +28,48 @@ class Ascent:
         self.closest = min(self.closest, 0.0 if np.isinf(first) else 1.0 - second / first if first > 0 else np.inf)
 
 
-class SingleAscent(Ascent):
-    """The coordinate that gains most moves as far as it goes."""
+class PairAscent(Ascent):
+    """Algorithm WSS 2 of Fan, Chen, Lin: one coordinate rises and another falls by as much."""
+
+    def gap(self):
+        can_rise, can_fall = self.up > 0, self.down < 0
+        if not can_rise.any() or not can_fall.any():
+            return 0.0
+        level = 0.5 * (self.slope[can_rise].max() + self.slope[can_fall].min())
+        above = self.slope - level
+        return float(np.sum(np.maximum(self.up * above, self.down * above)))
+
+    def pair(self):
+        rising = np.where(self.up > 0, self.slope, -np.inf)
+        i = int(np.argmax(rising))
+        falling = (self.down < 0) & (self.slope < self.slope[i])
+        if rising[i] == -np.inf or not falling.any():
+            return None
+        if self.slope[i] - self.slope[falling].min() <= 1e-15 * (abs(self.slope[i]) + 1.0):
+            return None
+        d = np.diag(self.K) * self.unit
+        between = np.maximum(d[i] + d - 2.0 * self.unit * self.K[i], 1e-12 * (d[i] + d) + np.finfo(float).tiny)
+        difference = self.slope[i] - self.slope
+        with np.errstate(over="ignore"):
+            gains = np.where(falling, difference**2 / between, 0.0)
+        j = int(np.argmax(gains))
+        finite = rising[np.isfinite(rising)]
+        self.note(finite - finite.min() + 1e-300)
+        self.note(gains)
+        m = min(difference[j] / between[j], self.up[i], -self.down[j])
+        return i, j, m, m * (difference[j] - 0.5 * between[j] * m)
+
+    def step(self):
+        pair = self.pair()
+        if pair is None:
+            return False
+        i, j, m, _ = pair
+        self.move([i, j], [m, -m])
+        return True
+
+
+class FreeAscent(PairAscent):
+    """The coordinate that gains most on its own, or the pair of `PairAscent`, whichever gains more."""
 
     def moves(self):
         curvature = np.diag(self.K) * self.unit
@@ -48,41 +88,14 @@ class SingleAscent(Ascent):
     def step(self):
         gains = self.gains()
         best = int(np.argmax(gains))
+        pair = self.pair()
+        if pair is not None and pair[3] > gains[best]:
+            self.note(np.array([pair[3], gains[best]]))
+            self.move(pair[:2], [pair[2], -pair[2]])
+            return True
         if not gains[best] > 0.0:
             return False
         self.note(gains)
+        self.note(np.array([gains[best], 0.0 if pair is None else pair[3]]))
         self.move([best], [self.moves()[best]])
-        return True
-
-
-class PairAscent(Ascent):
-    """Algorithm WSS 2 of Fan, Chen, Lin: one coordinate rises and another falls by as much."""
-
-    def gap(self):
-        can_rise, can_fall = self.up > 0, self.down < 0
-        if not can_rise.any() or not can_fall.any():
-            return 0.0
-        level = 0.5 * (self.slope[can_rise].max() + self.slope[can_fall].min())
-        above = self.slope - level
-        return float(np.sum(np.maximum(self.up * above, self.down * above)))
-
-    def step(self):
-        rising = np.where(self.up > 0, self.slope, -np.inf)
-        i = int(np.argmax(rising))
-        falling = (self.down < 0) & (self.slope < self.slope[i])
-        if rising[i] == -np.inf or not falling.any():
-            return False
-        if self.slope[i] - self.slope[falling].min() <= 1e-15 * (abs(self.slope[i]) + 1.0):
-            return False
-        d = np.diag(self.K) * self.unit
-        between = np.maximum(d[i] + d - 2.0 * self.unit * self.K[i], 1e-12 * (d[i] + d) + np.finfo(float).tiny)
-        difference = self.slope[i] - self.slope
-        with np.errstate(over="ignore"):
-            gains = np.where(falling, difference**2 / between, 0.0)
-        j = int(np.argmax(gains))
-        finite = rising[np.isfinite(rising)]
-        self.note(finite - finite.min() + 1e-300)
-        self.note(gains)
-        m = min(difference[j] / between[j], self.up[i], -self.down[j])
-        self.move([i, j], [m, -m])
         return True

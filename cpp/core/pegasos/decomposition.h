@@ -10,7 +10,8 @@
 //   i = argmax { h_i : b_i < upper_i },   j = argmax { (h_i - h_j)^2 / c_ij : b_j > lower_j, h_j < h_i },
 //   c_ij = unit (K_ii + K_jj - 2 K_ij),   m = min((h_i - h_j) / c_ij, upper_i - b_i, b_j - lower_j)
 //
-// Without that constraint one coordinate moves at a time: the one that gains most by going as far as it can.
+// Without that constraint a step moves the coordinate that gains most by going as far as it can, or such a pair,
+// whichever gains more (Steinwart, Hush, Scovel: Training SVMs without offset. JMLR 12, 2011, on why two are better).
 //
 // The gap of the working set is the sum over j of max(up_j (h_j - level), down_j (h_j - level)), up_j = upper_j - b_j,
 // down_j = lower_j - b_j; level is 0, or with the constraint halfway between the two extreme slopes.

@@ -121,6 +121,18 @@ struct DualAscentOnSet {
     best = above;
   }
 
+  // How far i rises and its partner falls.
+  double pair_move(Index i, const Partner& falling) const {
+    const Index j = falling.place;
+    double m = (slope[i] - slope[j]) / falling.curvature;
+    m = m < up[i] ? m : up[i];
+    return m < -down[j] ? m : -down[j];
+  }
+  void shift(Index i, double m) const {
+    up[i] -= m;
+    down[i] -= m;
+  }
+
   // The sum over the coordinates of what each could still gain at most.
   double gap_at(double level) const {
     V sum{};
@@ -150,13 +162,9 @@ struct DualAscentOnSet {
         until_look = n / 8 + 8;
       }
       const Index j = falling.place;
-      double m = (slope[i] - slope[j]) / falling.curvature;
-      m = m < up[i] ? m : up[i];
-      m = m < -down[j] ? m : -down[j];
-      up[i] -= m;
-      down[i] -= m;
-      up[j] += m;
-      down[j] += m;
+      const double m = pair_move(i, falling);
+      shift(i, m);
+      shift(j, -m);
       rising = move_and_choose(m * unit, column(i), column(j));
     }
   }
@@ -168,48 +176,73 @@ struct DualAscentOnSet {
     return m < up[j] ? m : up[j];
   }
 
-  // Subtracts factor K_i from the slopes and finds the coordinate that gains most, in one pass.
-  Best subtract_and_choose(double factor, const T* ki) const {
-    V best = V{} - 1.0;
-    Mask place{}, here = first_places();
+  struct Choice {
+    Best single;  // the largest gain of a coordinate on its own
+    Best rising;  // the largest slope of one that can rise
+  };
+
+  // Subtracts a K_i + b K_j from the slopes and makes both choices, in one pass.
+  Choice subtract_and_choose(double a, const T* ki, double b, const T* kj) const {
+    V best = V{} - 1.0, top = V{} - infinity;
+    Mask place{}, top_place{}, here = first_places();
     Index k = 0;
     for (; k + lanes <= n; k += lanes, here += lanes) {
-      const V h = load(slope + k) - factor * simd::load<double, lanes>(ki + k);
+      const V h =
+          load(slope + k) - (a * simd::load<double, lanes>(ki + k) + b * simd::load<double, lanes>(kj + k));
       simd::store<double, lanes>(slope + k, h);
       const V low = load(down + k), high = load(up + k);
       V m = load(step + k) * h;
       m = m > low ? m : low;
       m = m < high ? m : high;
       const V gain = m * (h - 0.5 * (load(curvature + k) * m));
-      const Mask better = gain > best;
+      const Mask better = gain > best, higher = (high > 0.0) & (h > top);
       best = better ? gain : best;
       place = better ? here : place;
+      top = higher ? h : top;
+      top_place = higher ? here : top_place;
     }
-    Best found = best_of(best, place);
+    Choice found{best_of(best, place), best_of(top, top_place)};
     for (; k < n; ++k) {
-      slope[k] -= factor * double(ki[k]);
+      slope[k] -= a * double(ki[k]) + b * double(kj[k]);
       const double m = move_of(k), gain = m * (slope[k] - 0.5 * curvature[k] * m);
-      if (gain > found.value) found = {gain, k};
+      if (gain > found.single.value) found.single = {gain, k};
+      if (up[k] > 0.0 && slope[k] > found.rising.value) found.rising = {slope[k], k};
     }
     return found;
   }
 
-  Ascent advance_single(double enough, Index n_steps) const {
-    Best best = subtract_and_choose(0.0, kernel);
+  // One coordinate at a time, or two where that gains more: rows that resemble each other would swing otherwise.
+  Ascent advance_freely(double enough, Index n_steps) const {
+    Choice choice = subtract_and_choose(0.0, kernel, 0.0, kernel);
     double gap = 0.0;
     Index done = 0;
     for (Index until_look = 0;; ++done, --until_look) {
-      const bool is_over = !(best.value > 0.0);
+      Partner falling{-1, 1.0, infinity};
+      double m = 0.0, gain = 0.0;
+      const Index i = choice.rising.place;
+      if (choice.rising.value > -infinity) falling = partner_of(i);
+      if (falling.place >= 0) {
+        const double difference = slope[i] - slope[falling.place];
+        m = pair_move(i, falling);
+        gain = m * (difference - 0.5 * falling.curvature * m);
+      }
+      const bool is_pair = gain > choice.single.value;
+      const bool is_over = !is_pair && !(choice.single.value > 0.0);
       if (until_look == 0 || is_over || done == n_steps) {
         gap = gap_at(0.0);
         if (is_over || gap <= enough || done == n_steps) return {done, gap};
         until_look = n / 8 + 8;
       }
-      const Index i = best.place;
-      const double m = move_of(i);
-      up[i] -= m;
-      down[i] -= m;
-      best = subtract_and_choose(m * unit, column(i));
+      if (is_pair) {
+        shift(i, m);
+        shift(falling.place, -m);
+        choice = subtract_and_choose(m * unit, column(i), -m * unit, column(falling.place));
+      } else {
+        const Index j = choice.single.place;
+        m = move_of(j);
+        shift(j, m);
+        choice = subtract_and_choose(m * unit, column(j), 0.0, column(j));
+      }
     }
   }
 };
@@ -219,7 +252,7 @@ inline Ascent set_advance(const WorkingSet& set, double enough, Index n_steps) {
   visit(set.kernel, [&]<class T>(const T* kernel) {
     const DualAscentOnSet<T> ascent{kernel, set.kernel.stride, set.kernel.n_rows, set.slope, set.down,
                                     set.up, set.curvature,     set.step,          set.unit};
-    result = set.keeps_sum ? ascent.advance_pairs(enough, n_steps) : ascent.advance_single(enough, n_steps);
+    result = set.keeps_sum ? ascent.advance_pairs(enough, n_steps) : ascent.advance_freely(enough, n_steps);
   });
   return result;
 }
