@@ -187,8 +187,7 @@ struct DualAscentOnSet {
     Mask place{}, top_place{}, here = first_places();
     Index k = 0;
     for (; k + lanes <= n; k += lanes, here += lanes) {
-      const V h =
-          load(slope + k) - (a * simd::load<double, lanes>(ki + k) + b * simd::load<double, lanes>(kj + k));
+      const V h = load(slope + k) - (a * simd::load<double, lanes>(ki + k) + b * simd::load<double, lanes>(kj + k));
       simd::store<double, lanes>(slope + k, h);
       const V low = load(down + k), high = load(up + k);
       V m = load(step + k) * h;
