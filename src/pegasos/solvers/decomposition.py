@@ -224,7 +224,9 @@ class Decomposition:
 
     def _work(self, problem: Problem, state: DecompositionState) -> None:
         """A piece of a round: some kernel columns, a climb, or a step of an interior point."""
-        if state.interior is not None or state.factor is not None:
+        if state.rounds == 0 and self.review_due(problem, state, None, self.tol):
+            state.rounds = 1  # where it was entered, the gap is small enough
+        elif state.interior is not None or state.factor is not None:
             with one_thread_of_blas():
                 self._advance_interior(problem, state)
             state.rounds += 1
