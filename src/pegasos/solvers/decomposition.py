@@ -162,7 +162,8 @@ class Decomposition:
         return tol is not None and state.gap <= min(tol, state.target) * state.primal
 
     def review(self, problem: Problem, state: DecompositionState, tol: float | None) -> Review:
-        """The certificate of the dual point, computed from the kernel."""
+        """The certificate of the dual point, computed from the kernel: not from scores that a quick one has left."""
+        _rows(problem).last_scores = None
         review = self._certified(problem, state)
         if tol is not None and review.certificate.relative_gap <= tol:
             self._disband(state)

@@ -302,11 +302,20 @@ def test_a_quick_review_is_the_review_but_for_rounding(is_free):
     while solver.visits(state) < 1000:
         solver.advance_to(problem, state, 1000)
     quick = solver.quick_review(problem, state)
-    problem.rows.last_scores = None
     slow = solver.review(problem, state, None)
     assert quick.certificate.primal == pytest.approx(slow.certificate.primal, rel=1e-12)
     assert quick.certificate.dual == pytest.approx(slow.certificate.dual, rel=1e-12)
     assert quick.intercept == pytest.approx(slow.intercept, abs=1e-10)
+
+
+def test_a_review_does_not_use_the_scores_of_a_quick_one():
+    problem, solver = overlapping(200, C=10.0, width=0.3), Decomposition(None)
+    state = solver.start(problem, 0)
+    while solver.visits(state) < 100:
+        solver.advance_to(problem, state, 100)
+    before = solver.review(problem, state, None).certificate
+    problem.rows.remember(problem.dual_weights(state.alpha)[0], np.zeros(200))
+    assert solver.review(problem, state, None).certificate == before
 
 
 def test_a_quick_review_does_not_believe_slopes_that_are_wrong():
