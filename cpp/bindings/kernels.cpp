@@ -1,7 +1,10 @@
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "bindings.h"
 #include "threads.h"
@@ -10,6 +13,7 @@ namespace pegasos {
 
 using MatrixArray = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
 using GivenMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using IndexArray = nb::ndarray<Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using GivenIndices = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 static void require(bool holds, const char* sentence) {
@@ -25,7 +29,7 @@ static Block block_of(const Array& array) {
 }
 
 // What a thread must have to do, in simple operations, to be worth its start.
-constexpr double least_work = 1 << 17;
+constexpr double least_work = 1 << 21;
 
 // Calls f(begin, end) on equal stretches of 0..n, at most n_threads, each a multiple of 16 long but the last. ``each``
 // is the work of one index.
@@ -45,17 +49,42 @@ static Block rows_of(Block block, Index begin, Index end) {
   return block;
 }
 
-static void apply_kernel(std::string_view shape, double gamma, double coef0, Index degree, double plus,
-                         MatrixArray values, GivenWeights left, GivenFloatArray right, Index n_threads) {
-  const Block block = block_of(values);
+static KernelFunction function_of(std::string_view shape, double gamma, double coef0, Index degree, double plus) {
   require(shape == "polynomial" || shape == "radial", "shape must be 'polynomial' or 'radial'.");
+  return {shape == "radial" ? Shape::radial : Shape::polynomial, gamma, coef0, degree, plus};
+}
+
+static void check_norms(const Block& block, const GivenWeights& left, const GivenFloatArray& right) {
   require(left.ndim() == 1 && Index(left.shape(0)) == block.n_rows && Index(right.shape(0)) == block.n_columns,
           "a block needs one squared norm a row and a column.");
   require(scalar_of(right.dtype(), "squared norms") == block.scalar, "squared norms must have the type of the block.");
-  const KernelFunction f{shape == "radial" ? Shape::radial : Shape::polynomial, gamma, coef0, degree, plus};
+}
+
+static void apply_kernel(std::string_view shape, double gamma, double coef0, Index degree, double plus,
+                         MatrixArray values, GivenWeights left, GivenFloatArray right, Index n_threads) {
+  const Block block = block_of(values);
+  const KernelFunction f = function_of(shape, gamma, coef0, degree, plus);
+  check_norms(block, left, right);
   nb::gil_scoped_release release;
   in_stretches(block.n_rows, 8.0 * double(block.n_columns), n_threads, [&](Index begin, Index end) {
     loops().apply_kernel(f, rows_of(block, begin, end), left.data() + begin, right.data());
+  });
+}
+
+static void dense_kernel(std::string_view shape, double gamma, double coef0, Index degree, double plus, GivenMatrix x,
+                         GivenMatrix transposed, GivenWeights left, GivenFloatArray right, MatrixArray out,
+                         Index n_threads) {
+  const Block rows = block_of(x), columns = block_of(transposed), block = block_of(out);
+  const KernelFunction f = function_of(shape, gamma, coef0, degree, plus);
+  check_norms(block, left, right);
+  require(rows.n_rows == block.n_rows && columns.n_columns == block.n_columns && rows.n_columns == columns.n_rows,
+          "the block must be (rows of x, columns of transposed).");
+  require(rows.scalar == block.scalar && columns.scalar == block.scalar, "the block must have the type of the rows.");
+  nb::gil_scoped_release release;
+  const double each = double(block.n_columns) * double(8 + rows.n_columns);
+  in_stretches(block.n_rows, each, n_threads, [&](Index begin, Index end) {
+    loops().dense_kernel(f, rows_of(rows, begin, end), columns, left.data() + begin, right.data(),
+                         rows_of(block, begin, end));
   });
 }
 
@@ -147,29 +176,63 @@ static void add_columns(MatrixArray table, GivenIndices slots, GivenWeights fact
   });
 }
 
-static Index greedy_advance(MatrixArray kernel, AnyFloatArray slope, AnyFloatArray down, AnyFloatArray up,
-                            AnyFloatArray step, AnyFloatArray curvature, bool one_step, double unit, double enough,
-                            Index n_steps) {
+static std::tuple<Index, double> set_advance(GivenMatrix kernel, WeightArray slope, WeightArray down, WeightArray up,
+                                             GivenWeights curvature, GivenWeights step, double unit, bool keeps_sum,
+                                             double enough, Index n_steps) {
   const Block block = block_of(kernel);
-  const Index n = block.n_rows;
-  require(block.n_columns == n && n > 0, "the kernel matrix of a working set must be square.");
-  const WorkingSet set{block,
-                       buffer_of(slope, n, "slope"),
-                       buffer_of(down, n, "down"),
-                       buffer_of(up, n, "up"),
-                       buffer_of(step, n, "step"),
-                       buffer_of(curvature, n, "curvature"),
-                       one_step && n >= 64};
-  for (const Buffer* buffer : {&set.slope, &set.down, &set.up, &set.step, &set.curvature})
-    require(buffer->scalar == block.scalar, "the arrays of a working set must have one type.");
+  require(block.n_columns == block.n_rows && block.n_rows > 0, "the kernel matrix of a working set must be square.");
+  const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == block.n_rows; };
+  require(fits(slope) && fits(down) && fits(up) && fits(curvature) && fits(step),
+          "a working set needs a slope, bounds, a curvature and a step per row.");
+  const WorkingSet set{block, slope.data(), down.data(), up.data(), curvature.data(), step.data(), unit, keeps_sum};
   nb::gil_scoped_release release;
-  return loops().greedy_advance(set, unit, enough, n_steps);
+  const Ascent result = loops().set_advance(set, enough, n_steps);
+  return {result.n_steps, result.gap};
+}
+
+static void small_solve(GivenMatrix table, GivenIndices members, GivenIndices starts, GivenWeights target,
+                        WeightArray down, WeightArray up, GivenWeights units, bool keeps_sum, double part,
+                        Index steps_per_row, IndexArray steps, Index n_threads) {
+  const Block block = block_of(table);
+  const Index n_problems = Index(units.size()), n = Index(members.shape(0));
+  require(Index(starts.shape(0)) == n_problems + 1 && Index(steps.shape(0)) == n_problems,
+          "small problems need a start each, and one more.");
+  require(Index(target.size()) == n && Index(down.size()) == n && Index(up.size()) == n,
+          "small problems need a target and bounds per member.");
+  check_places(members, block.n_rows < block.n_columns ? block.n_rows : block.n_columns);
+  Index largest = 0;
+  for (Index k = 0; k < n_problems; ++k) {
+    const Index begin = starts.data()[k], end = starts.data()[k + 1];
+    require(begin >= 0 && begin <= end && end <= n, "the starts of small problems must not fall.");
+    largest = end - begin > largest ? end - begin : largest;
+  }
+  const Index workers = workers_for(n_problems, n_threads);
+  const std::size_t each = std::size_t(loops().small_room(largest));
+  std::vector<double> room(each * std::size_t(workers));
+  nb::gil_scoped_release release;
+  pegasos::share(n_problems, workers, [&](Index k, Index worker) {
+    const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
+    const SmallProblem problem{block,
+                               members.data() + begin,
+                               length,
+                               target.data() + begin,
+                               down.data() + begin,
+                               up.data() + begin,
+                               units.data()[k],
+                               keeps_sum,
+                               part,
+                               steps_per_row * length};
+    steps.data()[k] = loops().small_solve(problem, room.data() + each * std::size_t(worker));
+  });
 }
 
 void bind_kernels(nb::module_& m) {
   m.def("apply_kernel", apply_kernel, nb::arg("shape"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"),
         nb::arg("plus"), nb::arg("values"), nb::arg("left"), nb::arg("right"), nb::arg("n_threads"),
         "Turns a block of products into kernel values plus a constant, in place.");
+  m.def("dense_kernel", dense_kernel, nb::arg("shape"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"),
+        nb::arg("plus"), nb::arg("x"), nb::arg("transposed"), nb::arg("left"), nb::arg("right"), nb::arg("out"),
+        nb::arg("n_threads"), "Writes the kernel of each row of x with each column of the other matrix.");
   m.def(
       "products_width", [](bool single) { return loops().products_width(single ? Scalar::float32 : Scalar::float64); },
       nb::arg("single"), "How many vectors csr_products takes at once.");
@@ -185,9 +248,14 @@ void bind_kernels(nb::module_& m) {
         nb::arg("square"), nb::arg("n_threads"), "Fills the rows and columns of the new members of a working set.");
   m.def("add_columns", add_columns, nb::arg("table"), nb::arg("slots"), nb::arg("factors"), nb::arg("scores"),
         nb::arg("n_threads"), "Adds factors[a] * table[slots[a]] to the scores.");
-  m.def("greedy_advance", greedy_advance, nb::arg("kernel"), nb::arg("slope"), nb::arg("down"), nb::arg("up"),
-        nb::arg("step"), nb::arg("curvature"), nb::arg("one_step"), nb::arg("unit"), nb::arg("enough"),
-        nb::arg("n_steps"), "Greedy ascent on a working set until no step gains enough; returns the number of steps.");
+  m.def("set_advance", set_advance, nb::arg("kernel"), nb::arg("slope"), nb::arg("down"), nb::arg("up"),
+        nb::arg("curvature"), nb::arg("step"), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("enough"),
+        nb::arg("n_steps"),
+        "Ascent on a working set until its gap is small enough; returns the number of steps and the gap.");
+  m.def("small_solve", small_solve, nb::arg("table"), nb::arg("members"), nb::arg("starts"), nb::arg("target"),
+        nb::arg("down"), nb::arg("up"), nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"),
+        nb::arg("steps_per_row"), nb::arg("steps"), nb::arg("n_threads"),
+        "Solves small problems about parts of one kernel matrix side by side; writes the steps of each.");
 }
 
 }  // namespace pegasos

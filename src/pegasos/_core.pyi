@@ -412,6 +412,11 @@ def apply_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: floa
     Turns a block of products into kernel values plus a constant, in place.
     """
 
+def dense_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: float, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], transposed: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """
+    Writes the kernel of each row of x with each column of the other matrix.
+    """
+
 def products_width(single: bool) -> int:
     """How many vectors csr_products takes at once."""
 
@@ -435,9 +440,14 @@ def extend_square(table: Annotated[NDArray, dict(shape=(None, None), device='cpu
 def add_columns(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
     """Adds factors[a] * table[slots[a]] to the scores."""
 
-def greedy_advance(kernel: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slope: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], down: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], up: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], step: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], curvature: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], one_step: bool, unit: float, enough: float, n_steps: int) -> int:
+def set_advance(kernel: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], slope: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], down: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], up: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], curvature: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], step: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], unit: float, keeps_sum: bool, enough: float, n_steps: int) -> tuple[int, float]:
     """
-    Greedy ascent on a working set until no step gains enough; returns the number of steps.
+    Ascent on a working set until its gap is small enough; returns the number of steps and the gap.
+    """
+
+def small_solve(table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], down: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], up: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], units: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], keeps_sum: bool, share: float, steps_per_row: int, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None:
+    """
+    Solves small problems about parts of one kernel matrix side by side; writes the steps of each.
     """
 
 def count_svmlight(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int]:

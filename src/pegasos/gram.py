@@ -36,6 +36,7 @@ from pegasos.rounding import (
 
 _columns_at_once = 512
 _room = 1 << 24  # values of columns that are not kept
+_few_bytes = 1 << 24  # of a table: numpy has that much at hand from the last one
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
 _largest_single = 1e30
@@ -88,14 +89,21 @@ class KernelRows:
     counts_single: bool = False
     n_kept: int = 0
     is_whole: bool = True  # whether the table is as the places say: an interrupt may come between
+    last_scores: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None  # and their coefficients
     native: _core.Rows = field(init=False)
 
     def __post_init__(self) -> None:
         self.native = _core.scored_rows(self.n_rows)
 
     @classmethod
-    def of(cls, kernel: Kernel, items: Items, bias: float, *, cache_bytes: float, double: bool) -> KernelRows:
-        """Room for as many columns as fit, two blocks at least."""
+    def of(
+        cls, kernel: Kernel, items: Items, bias: float, *, cache_bytes: float, double: bool, single: bool = False
+    ) -> KernelRows:
+        """Room for as many columns as fit, two blocks at least.
+
+        The values are those of the kernel's own type: double where ``double`` asks for it, single precision where
+        ``single`` does and the items are vectors.
+        """
         squared_norms = kernel.evaluate_diagonal(items) + bias * bias
         if not np.isfinite(squared_norms).all():
             row = int(np.flatnonzero(~np.isfinite(squared_norms))[0])
@@ -109,6 +117,8 @@ class KernelRows:
         # No value exceeds the largest of the diagonal.
         wide = double or float(squared_norms.max(initial=0.0)) > _largest_single
         dtype = np.dtype(np.float64) if wide else kernel.result_type(items, items)
+        if single and not wide and isinstance(items, Vectors):
+            dtype = np.dtype(np.float32)
         return cls._empty(kernel, items, bias, squared_norms, dtype=dtype, cache_bytes=cache_bytes)
 
     @classmethod
@@ -130,9 +140,14 @@ class KernelRows:
         return cls(kernel, items, bias, squared_norms, dtype, cache_bytes, table, none, *_arrangement(items, n_slots))
 
     def view(self, indices: Numbers) -> KernelRows:
-        """Some of the rows, with a table of their own that may take as much memory."""
+        """Some of the rows, with a table of their own: a part of this one, where all columns are in it."""
         items, squared_norms = self.items.take(indices), self.squared_norms[indices]
-        return self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
+        rows = self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
+        if self.n_kept == self.n_rows and rows.holds_all:
+            slots, places = np.ascontiguousarray(self.slot_of[indices]), np.ascontiguousarray(self.place_of[indices])
+            _core.extend_square(self.table, slots, places, 0, rows.table, 1)
+            rows.slot_of, rows.n_kept, rows.arranged = np.arange(rows.n_rows), rows.n_rows, None
+        return rows
 
     @property
     def n_rows(self) -> int:
@@ -287,10 +302,13 @@ class KernelRows:
         return weights
 
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The score of every row, and one entry more that is nobody's."""
-        scores = np.zeros(self.n_rows + 1)
-        self.add_columns(np.flatnonzero(coefficients), coefficients, scores)
-        return scores
+        """The score of every row, and one entry more that is nobody's. The last ones are remembered."""
+        last = self.last_scores  # which another thread may replace meanwhile
+        if last is None or not np.array_equal(last[0], coefficients):
+            scores = np.zeros(self.n_rows + 1)
+            self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
+            self.last_scores = last = coefficients.copy(), scores
+        return last[1].copy()
 
     def add_columns(
         self, rows: Numbers, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
@@ -309,11 +327,30 @@ class KernelRows:
             self._compute(part, room[: len(part)])
             self._add(room, np.arange(len(part)), coefficients[part], scores)
 
-    def load(self, rows: Numbers) -> None:
-        """Compute those of these columns that are not in the table, and keep them while there is room."""
+    def remember(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
+        """Take the scores of these coefficients as known."""
+        self.last_scores = coefficients.copy(), np.append(scores, 0.0)
+
+    def partial_scores(
+        self, rows: Numbers, support: Numbers, coefficients: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """The scores of some of the rows, computed anew."""
+        scores = np.zeros(len(rows))
+        at_once = max(1, _room // max(len(rows), 1))
+        for begin in range(0, len(support), at_once):
+            part = support[begin : begin + at_once]
+            scores += self.block(rows, part) @ coefficients[part]
+        return scores
+
+    def missing(self, rows: Numbers) -> Numbers:
+        """Those of these rows whose columns are not in the table, as many as there is room for."""
         if not self.is_whole:
             self._begin_anew()
-        missing = rows[self.slot_of[rows] < 0][: len(self.table) - self.n_kept]
+        return rows[self.slot_of[rows] < 0][: len(self.table) - self.n_kept]
+
+    def load(self, rows: Numbers) -> None:
+        """Compute those of these columns that are not in the table, and keep them while there is room."""
+        missing = self.missing(rows)
         for begin in range(0, len(missing), _columns_at_once):
             part = missing[begin : begin + _columns_at_once]
             first, end = self.n_kept, self.n_kept + len(part)
@@ -381,8 +418,10 @@ class KernelRows:
 
     def begins_with(self, members: Numbers) -> bool:
         """Whether the first rows and columns of the table are the kernel matrix of these rows, in this order."""
-        n = len(members)
-        return self.arranged is not None and n <= self.n_kept and bool((self.place_of[members] == np.arange(n)).all())
+        if self.arranged is None and not self.holds_all:
+            return False
+        places = np.arange(len(members))
+        return np.array_equal(self.place_of[members], places) and np.array_equal(self.slot_of[members], places)
 
     def extend_square(self, members: Numbers, old: int, square: Floats) -> None:
         """The kernel matrix of these rows, in which the first ``old`` of them are done already."""
@@ -432,11 +471,11 @@ class KernelRows:
         if len(slots) == 0:
             return
         if self.arranged is None:
-            _core.add_columns(table, slots, factors, scores[:-1], n_threads())
+            _core.add_columns(table, slots, factors, scores, n_threads())
             return
         sums = np.zeros(self.n_rows)
         _core.add_columns(table, slots, factors, sums, n_threads())
-        scores[:-1] += sums[self.place_of]
+        scores += sums[self.place_of]
 
 
 def _untouched(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
@@ -446,7 +485,7 @@ def _untouched(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
     while that took up to 0.7 s for 250 MB, pages of the usual size 0.1 s.
     """
     n_bytes = n_rows * n_columns * dtype.itemsize
-    if n_bytes == 0 or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if n_bytes < _few_bytes or not hasattr(mmap, "MAP_ANONYMOUS"):
         return np.empty((n_rows, n_columns), dtype)
     try:
         memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

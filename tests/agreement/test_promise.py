@@ -1,4 +1,4 @@
-"""The promise: a default fit ends with its proof, whatever the data, and its support vectors are those of the textbook."""
+"""The promise: a default fit ends with its proof, whatever the data, and with the support vectors of the textbook."""
 
 import warnings
 
@@ -105,7 +105,7 @@ def test_the_alphas_of_a_hard_margin_are_those_of_the_textbook():
     X, y = load_iris(return_X_y=True)
     X, y = X[:100], y[:100]
     model = fitted(X, y, C=np.inf, regularize_intercept=False, tol=1e-8)
-    alpha = model.alpha_ / (model.lam_ * len(y))
+    alpha = model.alpha_ / (model.solved_lam_ * len(y))
     exact = SVC(kernel="linear", C=1e10, tol=1e-9).fit(X, y)
     np.testing.assert_array_equal(np.flatnonzero(alpha), np.sort(exact.support_))
     np.testing.assert_allclose(alpha[exact.support_], np.abs(exact.dual_coef_[0]), rtol=1e-3)

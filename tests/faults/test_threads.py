@@ -13,8 +13,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier
-from pegasos.estimators._blas import one_thread_of_blas
 from pegasos.kernels.base import n_threads
+from pegasos.solvers.blas import one_thread_of_blas
 from tests.faults.models import fingerprint, fitted, kinds, rows
 
 THREADS = 8

@@ -1,6 +1,6 @@
 """The interior point, transcribed: Mehrotra's predictor and corrector, and Gondzio's correctors, on the slack form.
 
-    mu w = fixed + Z'a,   q - Zw = v - u,   a u = 0,   (c - a) v = 0
+mu w = fixed + Z'a,   q - Zw = v - u,   a u = 0,   (c - a) v = 0
 """
 
 import numpy as np

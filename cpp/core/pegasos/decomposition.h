@@ -1,15 +1,23 @@
-// The inner loop of decomposition: greedy coordinate ascent of the dual on a working set, its kernel matrix at hand.
+// The inner loop of decomposition: ascent of the dual on a working set, its kernel matrix at hand.
 //
-//   max_b  sum_j b_j target_j - 1/2 b' K b / (lam total),   lower_j <= b_j <= upper_j
+//   max_b  sum_j b_j target_j - unit/2 b' K b,   lower_j <= b_j <= upper_j,   unit = 1 / (lam total)
 //
 // with b_j = sign_j alpha_j, so that lower..upper is 0..cost for sign +1 and -cost..0 for sign -1. The slope of
-// coordinate j is h_j = sign_j - offset_j - score_j; moving it by m gains m (h_j - m / (2 step_j)),
-// step_j = lam total / K_jj. Each step takes the coordinate that gains most, as far as it goes, and subtracts its
-// column from the slopes: what SVM-light (Joachims 1999) and SMO (Platt 1998; Fan, Chen, Lin 2005 for the choice by
-// gain) do, without the equality constraint that makes them move two at a time.
+// coordinate j is h_j = target_j - unit (K b)_j. An intercept that is not regularized adds the constraint that sum_j
+// b_j stays as it is: then two coordinates move at a time, b_i up and b_j down by the same m. They are chosen as in
+// algorithm WSS 2 of Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005:
 //
-// Given: the slopes, b and its bounds. Results: b and the slopes after at most n_steps steps, or once no coordinate
-// gains `enough`; the number of steps.
+//   i = argmax { h_i : b_i < upper_i },   j = argmax { (h_i - h_j)^2 / c_ij : b_j > lower_j, h_j < h_i },
+//   c_ij = unit (K_ii + K_jj - 2 K_ij),   m = min((h_i - h_j) / c_ij, upper_i - b_i, b_j - lower_j)
+//
+// Without that constraint a step moves the coordinate that gains most by going as far as it can, or such a pair,
+// whichever gains more (Steinwart, Hush, Scovel: Training SVMs without offset. JMLR 12, 2011, on why two are better).
+//
+// The gap of the working set is the sum over j of max(up_j (h_j - level), down_j (h_j - level)), up_j = upper_j - b_j,
+// down_j = lower_j - b_j; level is 0, or with the constraint halfway between the two extreme slopes.
+//
+// Given: the slopes and the room of each coordinate. Results: both after at most n_steps steps, or once the gap is at
+// most `enough`; the number of steps, and the gap. Slopes are kept in double, whatever the type of the kernel values.
 #pragma once
 
 #include "kernel_blocks.h"
@@ -17,13 +25,34 @@
 namespace pegasos {
 
 struct WorkingSet {
-  Block kernel;      // n x n
-  Buffer slope;      // n, in the type of the kernel, like all that follow
-  Buffer down;       // lower - b, at most 0
-  Buffer up;         // upper - b, at least 0
-  Buffer step;
-  Buffer curvature;  // 1 / step
-  bool one_step;     // all entries of `step` are equal
+  Block kernel;             // n x n
+  double* slope;            // n, as all that follow
+  double* down;             // lower - b, at most 0
+  double* up;               // upper - b, at least 0
+  const double* curvature;  // unit K_jj
+  const double* step;       // 1 / curvature
+  double unit;
+  bool keeps_sum;  // whether sum_j b_j is fixed
+};
+
+struct Ascent {
+  Index n_steps;
+  double gap;
+};
+
+// A small problem about some of the rows of a kernel matrix, to be solved from b = 0 to a gap of `share` times the
+// objective, or for n_steps steps.
+struct SmallProblem {
+  Block table;           // the kernel matrix of all rows
+  const Index* members;  // which of them these are
+  Index n;
+  const double* target;
+  double* down;  // as above: given for b = 0, and what is left at the end
+  double* up;
+  double unit;
+  bool keeps_sum;
+  double share;
+  Index n_steps;
 };
 
 }  // namespace pegasos

@@ -56,6 +56,65 @@ inline void apply_kernel(const KernelFunction& f, const Block& block, const doub
   });
 }
 
+// Kernel values of dense rows of few features: products summed feature by feature, in tiles that stay in registers, and
+// the kernel's function while a strip of them is in the cache.
+template <class T>
+struct DenseKernel {
+  static constexpr int lanes = simd::vector_bytes / int(sizeof(T));
+  static constexpr Index wide = 2 * lanes, strip = 32 * lanes;
+  using V = simd::Vector<T, lanes>;
+
+  // out[r, j] = <x_r, z_j> for Rows rows and j < n; column j of `z` is z_j.
+  template <int Rows>
+  static void products(const T* x, Index x_stride, Index d, const T* z, Index z_stride, T* out, Index stride, Index n) {
+    Index j = 0;
+    for (; j + wide <= n; j += wide) {
+      V sums[Rows][2] = {};
+      for (Index f = 0; f < d; ++f) {
+        const V z0 = simd::load<T, lanes>(z + f * z_stride + j),
+                z1 = simd::load<T, lanes>(z + f * z_stride + j + lanes);
+        for (int r = 0; r < Rows; ++r) {
+          const T value = x[r * x_stride + f];
+          sums[r][0] += value * z0;
+          sums[r][1] += value * z1;
+        }
+      }
+      for (int r = 0; r < Rows; ++r)
+        for (int p = 0; p < 2; ++p) simd::store<T, lanes>(out + r * stride + j + p * lanes, sums[r][p]);
+    }
+    for (; j < n; ++j)
+      for (int r = 0; r < Rows; ++r) {
+        T sum = 0;
+        for (Index f = 0; f < d; ++f) sum += x[r * x_stride + f] * z[f * z_stride + j];
+        out[r * stride + j] = sum;
+      }
+  }
+
+  static void fill(const KernelFunction& f, const Block& x, const Block& z, const double* left, const T* right,
+                   const Block& out) {
+    const T* rows = static_cast<const T*>(x.data);
+    for (Index begin = 0; begin < z.n_columns; begin += strip) {
+      const Index width = begin + strip < z.n_columns ? strip : z.n_columns - begin;
+      const T* columns = static_cast<const T*>(z.data) + begin;
+      for (Index i = 0; i < x.n_rows;) {
+        const Index n = i + 4 <= x.n_rows ? 4 : 1;
+        T* values = static_cast<T*>(out.data) + i * out.stride + begin;
+        const auto multiply = n == 4 ? products<4> : products<1>;
+        multiply(rows + i * x.stride, x.stride, x.n_columns, columns, z.stride, values, out.stride, width);
+        for (Index r = 0; r < n; ++r)
+          KernelRow<T>::apply(f, values + r * out.stride, width, left[i + r], right + begin);
+        i += n;
+      }
+    }
+  }
+};
+
+// The kernel of each row of `x` with each column of `z`, all of one type.
+inline void dense_kernel(const KernelFunction& f, const Block& x, const Block& z, const double* left, const void* right,
+                         const Block& out) {
+  visit(out, [&]<class T>(T*) { DenseKernel<T>::fill(f, x, z, left, static_cast<const T*>(right), out); });
+}
+
 // out[a, j] = <z_a, x_j> for begin <= j < end: rows x_j of any layout, and `lanes` columns of the matrix whose rows
 // are the z_a, transposed, so that an entry of x_j meets all z_a at once.
 template <class T>

@@ -55,6 +55,8 @@ struct Loops {
   void (*weighted_degrees)(const BitPlanes& a, Index i, const BitPlanes& b, Index begin, Index end,
                            const DegreeSettings&, std::uint64_t* room, double* out);
   void (*apply_kernel)(const KernelFunction&, const Block&, const double* left, const void* right);
+  void (*dense_kernel)(const KernelFunction&, const Block& x, const Block& z, const double* left, const void* right,
+                       const Block& out);
   Index (*products_width)(Scalar);
   void (*csr_products)(const Rows&, Index begin, Index end, const void* transposed, const Block& out);
   void (*pair_sums)(PairTerm, const Block& left, const Block& right, const Block& out);
@@ -64,7 +66,9 @@ struct Loops {
                         const Block& square);
   void (*add_columns)(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,
                       double* scores);
-  Index (*greedy_advance)(const WorkingSet&, double unit, double enough, Index n_steps);
+  Ascent (*set_advance)(const WorkingSet&, double enough, Index n_steps);
+  Index (*small_room)(Index n);
+  Index (*small_solve)(const SmallProblem&, double* room);
   Index (*online_advance)(const OnlineStream&, const OnlineSettings&, const OnlineState&, const Visits&);
   std::uint64_t (*shuffle)(RowNumber* order, Index n, std::uint64_t random);
 };

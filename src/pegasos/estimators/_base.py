@@ -101,15 +101,13 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             seed = self._seed()
             onlookers = Onlookers(self, X, y, classes, len(problems))
             with self._threads_within(problems):
-                solutions = solve_all(
+                solutions = self._solve_all(
                     problems,
                     solvers,
                     Stop(self.tol, check.epochs_of(self), self._time_left(begun), terms.is_hard),
                     seed=seed,
-                    n_jobs=self._jobs(problems),
                     states=self._warm_states(solvers, problems, sizes(members, rows.n_rows), seed),
                     watchers=[onlookers.watcher(k) for k in range(len(problems))],
-                    settle=self._settle,
                 )
             if isinstance(rows, Rows):
                 rows.check_unchanged()
@@ -127,17 +125,16 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         return self
 
     @property
-    def lam_(self) -> Any:
+    def solved_lam_(self) -> Any:
         """The lam of the problem that was solved; for ``multi_class="ovo"`` one for each pair.
 
         With C it is 1 / (C N), and for ``C=inf`` so small that no dual variable reaches its bound. The dual variables of
-        the textbook, with w = sum_i a_i y_i x_i, are ``alpha_ / (lam_ * N)``, N being the sum of the sample weights.
+        the textbook, with w = sum_i a_i y_i x_i, are ``alpha_ / (solved_lam_ * N)``, N being the sum of the weights.
         """
         check_is_fitted(self, "classes_")
         if self._terms.multi_class != "ovo" or len(self.classes_) == 2:
             return self._terms.lam
-        counts = self._terms.counts
-        pairs = pairs_of(len(self.classes_))
+        counts, pairs = self._terms.counts, pairs_of(len(self.classes_))
         return np.array([self._terms.of_classes(pair, int(counts[list(pair)].sum()))[0] for pair in pairs])
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -523,6 +520,12 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def _stacked(self, models: Sequence[Model | Solution], members: list[Members], X: Any) -> npt.NDArray[np.float64]:
         """The weights of the problems, one row each."""
         return np.vstack([model.weights for model in models])
+
+    def _solve_all(
+        self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, **settings: Any
+    ) -> list[Solution]:
+        """One solution for each problem."""
+        return solve_all(problems, solvers, stop, n_jobs=self._jobs(problems), settle=self._settle, **settings)
 
     def _alphas(self) -> list[npt.NDArray[np.float64]]:
         """The dual points of the last fit, one a problem."""

@@ -49,8 +49,8 @@ def solve_all(
         solution = run(problem, solvers[k], mine, seed=seed, state=states[k], watcher=watchers[k], begun=begun)
         return settle(problem, solution)
 
-    if len(problems) == 1:
-        return [solve(0)]
+    if n_threads == 1:
+        return [solve(k) for k in range(len(problems))]
     return _in_threads(solve, len(problems), n_threads, watchers)
 
 

@@ -218,6 +218,10 @@ class Pairs(Sequence[Problem]):
 
     def loss_of_zero(self, k: int) -> float:
         """The objective of the zero vector."""
+        if self.offsets is None and self.weights is None and self.terms.factors is None:
+            return (
+                len(self.members[k]) / self.terms.of_classes(pairs_of(self.terms.n_classes)[k], len(self.members[k]))[1]
+            )
         sign, cost, offset, _, total = self._columns(k)
         return float(np.sum(cost * np.maximum(0.0, 1.0 - sign * offset))) / total
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
 from time import perf_counter
@@ -22,7 +22,6 @@ from pegasos.errors import PegasosError
 from pegasos.estimators import _attributes
 from pegasos.estimators import _parameters as check
 from pegasos.estimators._base import CertifiedClassifier, can_stream, default_lam, satisfied
-from pegasos.estimators._blas import one_thread_of_blas
 from pegasos.estimators._budget import reduced
 from pegasos.estimators._inputs import check_weights, keeps_on_failure
 from pegasos.estimators._items import (
@@ -41,30 +40,36 @@ from pegasos.estimators._kernel_stream import KernelStream, of_block
 from pegasos.estimators._prior import ScoredPrior
 from pegasos.estimators._reductions import solve_all, worst_status
 from pegasos.estimators._schemes import Members, OneVsRest, Pairs
+from pegasos.estimators._small_pairs import SmallPairs, most_rows, solve_together
 from pegasos.estimators._targets import (
     Terms,
     check_classes,
     class_totals,
     costs_of,
+    distinct,
     encode_known,
 )
 from pegasos.estimators._watching import n_frames, with_callbacks
-from pegasos.gram import KernelRows, with_fast_products
+from pegasos.gram import KernelRows, is_quick, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items, unit_of
-from pegasos.kernels.vector import VectorKernel
+from pegasos.kernels.vector import VectorKernel, Vectors, is_light
 from pegasos.problem import Problem, Rows, constant
 from pegasos.solution import Solution, Status, Trace
 from pegasos.solvers.auto import Auto
+from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Model, Solver, Stop, Watcher
 from pegasos.solvers.dual_ascent import DualAscent
-from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
+from pegasos.solvers.free_intercept import natural_bias
 from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
 from pegasos.solvers.mapped import FreeMapped, Mapped
 
 _mapped_from = 200  # rows: below, the kernel matrix costs nothing
+_rows_per_thread = 1000  # pairs of fewer rows are solved one after the other: starting threads would take longer
+_least_epochs = 100  # that pairs which are solved together must be allowed
 _block_bytes = 1 << 24  # of a block of kernel values at predict
+_single_from, _weak = 2000, 100.0  # rows from which a table of single precision pays, where no coefficient is larger
 _doubtful = 0.25  # of the gap to prove: more than this must not hang on single precision
 _quick_values = 1 << 24  # kernel values in double for which there is time after a budget has ended
 _largest_error = 0.05  # of a score in single precision, at worst: where more is possible, scores are in double
@@ -174,7 +179,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
     time_budget : float, optional
         Seconds at most, to within one block of kernel columns.
     cache_size : float, default=1000
-        Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 256 more.
+        Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 512 more.
     max_support : int, optional
         Support vectors at most. Those that matter least are dropped, in a stream after each block; the certificate says
         what that cost.
@@ -224,11 +229,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
 
     Notes
     -----
-    While a fit of float32 rows with ``tol`` of at least 1e-5 runs, kernel values are computed and kept in float32. The
-    certificate at the end is that of the kernel in double; where it differs by a quarter of ``tol``, the fit goes on in
-    double. Where ``time_budget`` leaves no time for that, the certificate has room for what single precision may have
-    lost. At predict, scores come from float32 values where these are off by 0.05 at worst (1e-5 is usual), and from
-    values in double elsewhere and for every row whose class would be open.
+    While a fit with ``tol`` of at least 1e-5 runs, kernel values are computed and kept in float32 for float32 rows, and
+    for 2,000 rows or more while C is at most 100. The certificate at the end is that of the kernel in double; where it
+    differs by a quarter of ``tol``, the fit goes on in double. Where ``time_budget`` leaves no time for that, the
+    certificate has room for what single precision may have lost. At predict, scores come from float32 values where
+    these are off by 0.05 at worst (1e-5 is usual), and from values in double elsewhere and for every row whose class
+    would be open.
 
     The kernel matrix is never formed unless it fits into ``cache_size``. Sparse rows with more than 2 % of entries are
     copied into a dense array for the solver when that takes less than 256 MB; dense rows are copied once when a quarter
@@ -459,21 +465,31 @@ class KernelPegasosClassifier(CertifiedClassifier):
                 if sentence is not None:
                     warnings.warn(sentence, IndefiniteKernelWarning, stacklevel=4 + n_frames)
                 self._training = kernel, X
-                return self._rows_of(kernel, items), y, weights
+                return self._rows_of(kernel, items, y, weights), y, weights
         except TimeIsUp as error:
             raise PegasosError(
                 f"time_budget={self.time_budget} ended while the kernel was reading the items, before any step; give "
                 "more time, fewer items, or a kernel that reads them faster."
             ) from error
 
-    def _rows_of(self, kernel: Kernel, items: Items) -> KernelRows | Rows:
+    def _rows_of(
+        self, kernel: Kernel, items: Items, y: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None
+    ) -> KernelRows | Rows:
         """The items as rows of a problem: through the map of the kernel where that is faster."""
         through_map = self.solver == "auto" and self.max_support is None and len(items) >= _mapped_from
         if through_map and kernel.has_features:
             mapped = Rows.of(kernel.map(items)[0], self._bias)
             return mapped.with_bias(natural_bias(mapped.squared_norms)) if self._is_free else mapped
-        bias = natural_bias(kernel.evaluate_diagonal(items)) if self._is_free else self._bias
-        return self._kernel_rows(kernel, items, bias)
+        return self._kernel_rows(kernel, items, self._bias, strength=self._strength(items, y, weights))
+
+    def _strength(self, items: Items, y: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None) -> float:
+        """The largest coefficient that a row can have; infinite where that is not known, or the pairs are small."""
+        total, largest = (len(items), 1.0) if weights is None else (weights.sum(), float(weights.max(initial=0.0)))
+        if self.C is None and not (self.lam is not None and total > 0.0):
+            return np.inf
+        if self.multi_class == "ovo" and 2 * len(items) // max(2, len(distinct(y))) < _single_from:
+            return np.inf
+        return float(largest * (1.0 / (self.lam * total) if self.C is None else self.C))
 
     def _collection(self, X: Any, rows: KernelRows | Rows) -> Any:
         return X if hasattr(self, "feature_names_in_") else self._training[1]
@@ -488,9 +504,15 @@ class KernelPegasosClassifier(CertifiedClassifier):
         items = read_items(self, self.kernel_, X, reset=False)
         return self._kernel_rows(self.kernel_, items, self._terms.bias, double=True), check_target(X, y)
 
-    def _kernel_rows(self, kernel: Kernel, items: Items, bias: float, *, double: bool = False) -> KernelRows:
+    def _kernel_rows(
+        self, kernel: Kernel, items: Items, bias: float, *, double: bool = False, strength: float = np.inf
+    ) -> KernelRows:
+        """``strength`` is the largest coefficient of a row of cost 1: it multiplies the rounding of kernel values."""
         fine = double or (self.tol is not None and self.tol < 1e-5)
-        return KernelRows.of(kernel, items, bias, cache_bytes=self.cache_size * 2.0**20, double=fine)
+        is_large = self.tol is not None and strength <= _weak and len(items) >= _single_from
+        room = self.cache_size * 2.0**20
+        single = is_large and isinstance(kernel, VectorKernel)
+        return KernelRows.of(kernel, items, bias, cache_bytes=room, double=fine, single=single)
 
     def _solver(self, rows: KernelRows | Rows, n: int, *, is_joint: bool = False, single: bool = True) -> Solver:
         if isinstance(rows, Rows):
@@ -498,7 +520,39 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return FreeMapped(Auto(*linear), self.tol) if self._is_free else Mapped(*linear)
         if self.solver == "pegasos":
             return KernelPegasos(self._pegasos(n, np.float64))
-        return FreeIntercept(Decomposition(self.tol), self.tol) if self._is_free else Decomposition(self.tol)
+        return Decomposition(self.tol, self._is_free)
+
+    def _solve_all(
+        self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, **settings: Any
+    ) -> list[Solution]:
+        """Small pairs are solved together; those that are not certified so, as all others, by the driver."""
+        if not self._are_small(problems, solvers, stop) or any(state is not None for state in settings["states"]):
+            return super()._solve_all(problems, solvers, stop, **settings)
+        assert isinstance(problems, Pairs)
+        assert isinstance(problems.rows, KernelRows)
+        problems.rows.load(np.arange(problems.rows.n_rows))
+        assert stop.tol is not None
+        small = SmallPairs(problems, problems.rows, self._is_free)
+        found = solve_together(small, stop.tol, check.threads_of(self.n_jobs))
+        solutions = []
+        for k, (solution, watcher) in enumerate(zip(found, settings["watchers"], strict=True)):
+            if solution is not None:
+                watcher.on_review(solution.trace.rows[0])
+                solutions.append(solution)
+            else:
+                run = {"seed": settings["seed"], "n_jobs": 1, "states": [None], "watchers": [watcher]}
+                solutions += solve_all([problems[k]], [solvers[k]], stop, settle=self._settle, **run)
+        return solutions
+
+    def _are_small(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop) -> bool:
+        """Whether these are pairs of few rows in double, to be solved to a gap, with nobody who looks on at epochs."""
+        if not isinstance(problems, Pairs) or not isinstance(problems.rows, KernelRows):
+            return False
+        rows = problems.rows
+        is_plain = stop.tol is not None and stop.time_budget is None and not stop.is_hard
+        is_small = rows.holds_all and rows.n_rows <= most_rows and rows.dtype == np.float64
+        is_seen = bool(getattr(self, "_skl_callbacks", None)) or not isinstance(solvers[0], Decomposition)
+        return is_plain and is_small and not is_seen and self.max_iter >= _least_epochs
 
     def _jobs(self, problems: Sequence[Problem]) -> int | None:
         rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
@@ -506,22 +560,30 @@ class KernelPegasosClassifier(CertifiedClassifier):
             return super()._jobs(problems)
         if isinstance(problems, Pairs):
             return self._jobs_of_pairs(problems, rows)
-        if not rows.holds_all or not isinstance(rows.kernel, VectorKernel):
+        if not rows.holds_all or not isinstance(rows.kernel, VectorKernel) or self.time_budget is not None:
             return 1  # the table is written to: one problem at a time
         rows.load(np.arange(rows.n_rows))
         return super()._jobs(problems)
 
     def _jobs_of_pairs(self, pairs: Pairs, rows: KernelRows) -> int:
-        """As many at a time as have room for their tables together."""
+        """As many at a time as have room for their tables; one where starting threads takes longer than the pairs."""
+        # Where a kernel value is computed faster than it is fetched, each pair computes its own.
+        if rows.holds_all and not is_quick(rows.items) and self.time_budget is None:
+            rows.load(np.arange(rows.n_rows))
         if not isinstance(rows.kernel, VectorKernel | Precomputed):
             return 1
-        largest = max(len(mine) for mine in pairs.members) ** 2 * rows.dtype.itemsize
-        at_once: int = min(check.threads_of(self.n_jobs), int(rows.cache_bytes // largest))
+        largest = max(len(mine) for mine in pairs.members)
+        if rows.holds_all and largest < _rows_per_thread:
+            return 1
+        at_once: int = min(check.threads_of(self.n_jobs), int(rows.cache_bytes // (largest**2 * rows.dtype.itemsize)))
         return max(1, at_once)
 
     def _threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
         # The products of a pair are small: threads of BLAS would wait for each other longer than they work.
-        return one_thread_of_blas() if isinstance(problems, Pairs) else super()._threads_within(problems)
+        if not isinstance(problems, Pairs) or not isinstance(problems.rows, KernelRows):
+            return super()._threads_within(problems)
+        items = problems.rows.items
+        return nullcontext() if isinstance(items, Vectors) and is_light(items) else one_thread_of_blas()
 
     def _warm_states(
         self, solvers: Sequence[Solver], problems: Sequence[Problem], n_rows: list[int], seed: int

@@ -22,6 +22,7 @@ from pegasos.problem import Floats, Matrix, Rows, check_structure
 _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
 _largest_norm = 1e30  # squares of more are not for single precision
 _rows_at_once = 2048
+_few_features = 16  # up to this many, a block does without BLAS
 
 
 def in_double(items: Items) -> Items:
@@ -150,9 +151,18 @@ class ProductKernel(VectorKernel, ABC):
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """One product of matrices, and the function in one pass over it."""
         x, z = _vectors(a), _vectors(b)
-        _fill_products(x, z, out)
         left, right = x.squared_norms, z.squared_norms.astype(out.dtype)
+        if is_light(z):
+            rows, columns = x.dense(0, len(x), out.dtype), np.ascontiguousarray(z.values.T, out.dtype)
+            _core.dense_kernel(*self.function(), plus, rows, columns, left, right, out, n_threads())
+            return
+        _fill_products(x, z, out)
         _core.apply_kernel(*self.function(), plus, out, left, right, n_threads())
+
+
+def is_light(vectors: Vectors) -> bool:
+    """Whether a loop of our own is as fast as BLAS, which starts threads, and reads and writes the block once more."""
+    return not vectors.is_sparse and 0 < vectors.rows.n_features <= _few_features
 
 
 def _fill_products(x: Vectors, z: Vectors, out: Floats) -> None:

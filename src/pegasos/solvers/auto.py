@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -311,7 +310,9 @@ class Auto:
         whole[interior.chosen] = alpha
         return np.asarray(whole, np.float64)
 
-    def _review_interior(self, problem: Problem, state: AutoState, interior: InteriorState, tol: float | None) -> Review:
+    def _review_interior(
+        self, problem: Problem, state: AutoState, interior: InteriorState, tol: float | None
+    ) -> Review:
         """The better of its dual point and the one on the bounds; then more rows, or more iterations."""
         weights, alpha = interior.best_weights.copy(), self._whole(state, interior, interior.best_alpha)
         inside = Review(certify(problem, weights, alpha), weights, alpha)
@@ -384,9 +385,9 @@ class Auto:
 
     def _review_dual(self, problem: Problem, state: AutoState, dual: Climbing, tol: float | None) -> Review:
         """Where the estimate was wrong in single precision, dual ascent goes on in double."""
-        has_claimed = tol is not None and self.ascent.estimate(problem, dual) <= tol
+        claimed = self.ascent.estimate(problem, dual)
         review = self.ascent.review(problem, dual, tol)
-        if has_claimed and state.pegasos is None and not review.certificate.relative_gap <= tol:
+        if tol is not None and claimed <= tol < review.certificate.relative_gap and state.pegasos is None:
             self._go_on_in_double(problem, state, dual)
         return review
 

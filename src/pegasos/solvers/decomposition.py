@@ -2,94 +2,141 @@
 
     max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
 
-Joachims: Making large-scale SVM learning practical. 1999. Platt: Fast training of SVMs using sequential minimal
-optimization. 1998. The scores of all rows are kept current. Each round takes the rows that would gain most into a
-working set, computes their kernel columns in one block, climbs on the working set alone, and adds what changed there
-to all scores. Without the equality constraint of the textbook SVM one coordinate moves at a time. Given any dual
-point, the result is a dual point of a gap as small as asked for.
+and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999.
+Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i
+alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i; those of all rows are kept
+current. Each round takes the rows with the largest violations into a working set, computes their kernel columns,
+climbs on the rows of the set that can move, and adds what changed there to all slopes. A small kernel matrix is one
+working set. Where the rate of the steps says that an interior point (`kernel_interior`) takes less work, that solves
+the problem instead. Given any dual point, the result is a dual point of a gap as small as asked for.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from pegasos import _core
-from pegasos.certificate import certify_dual
+from pegasos.certificate import balanced, certify_dual, certify_free
 from pegasos.gram import KernelRows, Numbers
+from pegasos.kernels.vector import Vectors
 from pegasos.problem import Floats, Problem, inner
+from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.driver import ExhaustedError, Review
+from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, PivotedFactor
 
-_padding = 16  # rows a power of two apart would fight for the same lines of the cache
-_new_rows = 512  # that a round takes in at most
-_square_bytes = 1 << 28  # the kernel matrix of the working set takes at most this
-_round_leaves = 0.1  # of the largest gain, when a round ends
-_steps_a_row = 40  # that a round takes at most, for each row of the working set
-_steps_to_a_jump, _few_rows = 5, 600  # the same, where earlier rounds had to jump, which of so many rows is cheap
-_jump_rows, _jump_work = 3000, 3e10  # of Newton's method: the rows at most, and the sum of their cubes
-_ridge_growth, _largest_ridge = 100.0, 1e-3  # what is added to the diagonal, where rounding asks for more of it
-_nearby = 1e-9  # of a Newton step: the bound that ends it so soon has been reached already
+_padding = 16  # columns: rows a power of two apart would fight for the same lines of the cache
+_whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items, all are the working set from the start
+_new_rows = 512  # rows that a round takes in at most
+_block_values = 1 << 25  # kernel values computed per round at most
+_column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; values of other kernels
+_square_bytes = 1 << 29  # of the kernel matrix of the working set at most
+_climb_work, _steps_per_row = 1e8, 4  # slopes updated per round at most, and steps for each row
+_round_leaves = 0.1  # the share of the gap of the working set at which a round ends
+_aim = 0.5  # the share of the gap to reach that may be left on the working set
+_short = 256  # members up to which nothing is gained by leaving some out
+_few = 0.7  # the share of the members below which copying their part of the kernel matrix pays
 _least_effort = 1e-9
-_rounding = 1e-15  # of the objective: no step lowers such a gap
-_few = 0.9  # of the members: with fewer that can move, a smaller kernel matrix pays
-_finish = 2.5  # how much of the gap to reach may be left on the working set
+_worth = 0.25  # of the square of the rows of an interior point: the steps that take as long as that
+_evidence = 8  # steps for each row, before their rate counts
+_most_interiors = 6
+_far = 1e-3  # relative error of a factor of low rank that tells too little of the kernel
+_of_aim = 0.02  # the share of the aim that an interior point leaves: rows at bounds are easier to tell then
+_dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
+_rounding = 1e-15  # relative to the objective: no step lowers a gap below this
+_settlements = 32  # rows tried to make two sums of doubles equal
+_patience = 0.05  # seconds per call at least: how often the driver looks at the clock
+_checked_rows, _drift = 64, 1e-9  # scores computed anew before the others are believed; how far they may be off
+
+Column = npt.NDArray[np.float64]
 
 
 @dataclass
 class DecompositionState:
     """Everything a run needs to go on."""
 
-    alpha: npt.NDArray[np.float64]
-    scores: npt.NDArray[np.float64]  # of all rows, and one entry more that is nobody's
+    alpha: Column
+    slope: Column  # sign_i - offset_i - score_i, for all rows
+    seed: int
     members: Numbers
     is_member: npt.NDArray[np.bool_]
     square: Floats  # the kernel matrix of the members
-    room: Floats  # where that is, unless the table of the rows begins with it
-    random: np.random.Generator
+    room: Floats  # the memory of that, unless it is a part of the table of the rows
+    waiting: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows on their way into the working set
+    is_chosen: bool = False  # whether this round has chosen them
+    column_seconds: float = 0.0  # what one took
+    level: float = 0.0  # the intercept, where it is free
     steps: int = 0
     rounds: int = 0
-    primal: float = np.inf  # as the scores say
+    primal: float = np.inf  # estimated from the slopes
     gap: float = np.inf
+    least_gap: float = np.inf
     target: float = np.inf  # a review is due when the relative gap falls below this
-    has_jumped: bool = False  # whether single steps were not enough
-    effort: float = 1.0  # what the gap to reach is multiplied with, to say how far to climb
+    effort: float = 1.0  # multiplies the gap at which a climb ends; falls where rounds change nothing
+    marks: tuple[tuple[int, float], tuple[int, float]] = ((0, np.inf), (0, np.inf))  # steps and gap, some time ago
+    inside: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # the rows of an interior point, if any
+    factor: PivotedFactor | None = None  # of their kernel matrix, on the way to an interior point
+    interior: InteriorPoint | None = None
+    n_interiors: int = 0
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Rows of the kernel matrix of some of the rows."""
+
+    rows: KernelRows
+    inside: Numbers
+
+    def __call__(self, places: Numbers) -> Floats:
+        return self.rows.block(self.inside[places], self.inside)
+
+
+class Room(NamedTuple):
+    """How far each b_i may still fall and rise."""
+
+    down: Column  # at most 0
+    up: Column  # at least 0
 
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The settings: only the relative gap to reach."""
+    """The settings: the relative gap to reach, and whether the intercept is free."""
 
     tol: float | None = 1e-3
+    is_free: bool = False
 
     def start(self, problem: Problem, seed: int) -> DecompositionState:
         """The zero dual point."""
         return self.enter(problem, np.zeros(problem.rows.n_rows), seed)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DecompositionState:
-        """A dual point of these rows, brought within its bounds."""
+        """A dual point of these rows, made feasible."""
         rows = _rows(problem)
-        feasible = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        feasible = self._feasible(problem, alpha) if alpha.any() else np.zeros(rows.n_rows)
         rows.forget()
         state = DecompositionState(
-            feasible,
-            np.zeros(rows.n_rows + 1),
-            np.empty(0, np.intp),
-            np.zeros(rows.n_rows, np.bool_),
-            np.empty((0, 0), rows.dtype),
-            np.empty((0, 0), rows.dtype),
-            np.random.default_rng(seed),
+            alpha=feasible,
+            slope=problem.sign - problem.offset,
+            seed=seed,
+            members=np.empty(0, np.intp),
+            is_member=np.zeros(rows.n_rows, np.bool_),
+            square=np.empty((0, 0), rows.dtype),
+            room=np.empty((0, 0), rows.dtype),
         )
         if feasible.any():
-            state.scores = rows.scores(rows.coefficients(problem, feasible))
-        self._estimate(problem, state)
+            state.slope = state.slope - rows.scores_of(rows.coefficients(problem, feasible))
+        self._estimate(problem, state, _room(problem, feasible))
+        state.least_gap = state.gap
+        state.marks = ((0, state.gap), (0, state.gap))
         return state
 
     def steps(self, state: DecompositionState) -> int:
-        """Coordinate steps taken so far."""
+        """Steps taken so far, each of one or two coordinates."""
         return state.steps
 
     def visits(self, state: DecompositionState) -> int:
@@ -97,229 +144,369 @@ class Decomposition:
         return state.steps + state.rounds
 
     def advance_to(self, problem: Problem, state: DecompositionState, visits: int) -> None:
-        """Whole rounds: the last one may reach beyond."""
+        """Whole pieces of work for about as long as the driver waits; the last one may reach beyond."""
+        until = perf_counter() + _patience
         while self.visits(state) < visits:
-            self._round(problem, state)
+            self._work(problem, state)
+            if perf_counter() >= until:
+                return
 
     def next_look(self, problem: Problem, state: DecompositionState) -> int:
-        """After every round: the scores are at hand."""
+        """After every round: the slopes are at hand."""
         return self.visits(state) + 1
 
     def review_due(self, problem: Problem, state: DecompositionState, epoch: int | None, tol: float | None) -> bool:
-        """When the scores say that the gap is small enough, and now and then."""
+        """When the slopes say that the gap is small enough, and after 4, 8, 16 ... epochs."""
         if epoch is not None and epoch >= 4 and (epoch & (epoch - 1)) == 0:
             return True
         return tol is not None and state.gap <= min(tol, state.target) * state.primal
 
     def review(self, problem: Problem, state: DecompositionState, tol: float | None) -> Review:
-        """The certificate of the dual point, from the kernel anew."""
-        certificate, weights = certify_dual(problem, state.alpha)
-        if tol is not None and certificate.relative_gap <= tol:
-            self._disband(state)  # nobody needs its kernel matrix any more
+        """The certificate of the dual point, computed from the kernel: not from scores that a quick one has left."""
+        _rows(problem).last_scores = None
+        review = self._certified(problem, state)
+        if tol is not None and review.certificate.relative_gap <= tol:
+            self._disband(state)
         elif tol is not None and state.gap <= min(tol, state.target) * state.primal:
-            # Rounding has led the scores astray: begin with the right ones, and believe them less next time.
-            state.scores = _rows(problem).scores(weights)
+            # Rounding has led the slopes astray: correct them, and aim lower next time.
+            state.slope = problem.sign - problem.offset - _rows(problem).scores_of(review.weights)
             state.target = 0.5 * min(tol, state.target)
-            self._estimate(problem, state)
-        return Review(certificate, weights, state.alpha)
+            self._estimate(problem, state, _room(problem, state.alpha))
+        return review
 
-    def point(self, problem: Problem, state: DecompositionState) -> tuple[npt.NDArray[np.float64], Floats]:
+    def quick_review(self, problem: Problem, state: DecompositionState) -> Review:
+        """The certificate from the scores at hand, some of which are computed anew to see whether they are right."""
+        rows = _rows(problem)
+        weights, _ = problem.dual_weights(self._feasible(problem, state.alpha))
+        scores = problem.sign - problem.offset - state.slope
+        support = np.flatnonzero(weights)
+        sample = np.random.default_rng(0).choice(rows.n_rows, min(_checked_rows, rows.n_rows), replace=False)
+        exact = rows.partial_scores(sample, support, weights)
+        allowed = _drift * (1.0 + float(np.sum(np.abs(weights)) * rows.squared_norms.max()))
+        if (np.abs(exact - scores[sample]) <= allowed).all():
+            rows.remember(weights, scores)
+        return self._certified(problem, state)
+
+    def review_seconds(self, problem: Problem, state: DecompositionState) -> float:
+        """About how long a review takes: for the columns that are not in memory."""
+        return state.column_seconds * int(np.sum(_rows(problem).slot_of[state.alpha > 0.0] < 0))
+
+    def _feasible(self, problem: Problem, alpha: Floats) -> Column:
+        """The dual point within its bounds; where the intercept is free, with sum alpha_i sign_i = 0.
+
+        What rounding has left of that sum goes to free rows, so that rows at their bounds stay exactly there.
+        """
+        if not self.is_free:
+            return np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        near = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
+        room = np.minimum(near, problem.cost - near)
+        n = min(_settlements, len(room))
+        for row in np.argpartition(-room, n - 1)[:n] if n else ():
+            left = float(np.sum(near[problem.sign > 0]) - np.sum(near[problem.sign < 0]))
+            if left == 0.0 or not abs(left) < room[row]:
+                break
+            near[row] -= problem.sign[row] * left
+        return balanced(problem, near)
+
+    def _certified(self, problem: Problem, state: DecompositionState) -> Review:
+        if not self.is_free:
+            return Review(*certify_dual(problem, state.alpha), state.alpha)
+        alpha = self._feasible(problem, state.alpha)
+        certificate, weights, intercept = certify_free(problem, alpha)
+        return Review(certificate, weights, alpha, intercept)
+
+    def point(self, problem: Problem, state: DecompositionState) -> tuple[Column, Floats]:
         """The coefficients and the dual point."""
         return _rows(problem).coefficients(problem, state.alpha), state.alpha
 
+    def intercept(self, problem: Problem, state: DecompositionState) -> float:
+        """The intercept, where it is free; otherwise the weights carry it."""
+        return state.level
+
+    def _work(self, problem: Problem, state: DecompositionState) -> None:
+        """A piece of a round: some kernel columns, a climb, or a step of an interior point."""
+        if state.rounds == 0 and self.review_due(problem, state, None, self.tol):
+            state.rounds = 1  # where it was entered, the gap is small enough
+        elif state.interior is not None or state.factor is not None:
+            with one_thread_of_blas():
+                self._advance_interior(problem, state)
+            state.rounds += 1
+        elif not state.is_chosen:
+            state.waiting = self._choose(problem, state)
+            state.is_chosen = True
+        elif not self._load(problem, state):
+            (self._begin_interior if len(state.inside) else self._round)(problem, state)
+
+    def _load(self, problem: Problem, state: DecompositionState) -> bool:
+        """Compute some of the columns that are waited for; False where none is missing."""
+        rows = _rows(problem)
+        missing = rows.missing(state.waiting)[: _columns_at_once(rows)]
+        if len(missing) == 0:
+            return False
+        begun = perf_counter()
+        rows.load(missing)
+        state.column_seconds = (perf_counter() - begun) / len(missing)
+        return True
+
     def _round(self, problem: Problem, state: DecompositionState) -> None:
-        gains = self._gains(problem, state)
-        new = self._choose(problem, state, gains)
-        self._take_in(problem, state, new, gains)
-        is_last = 8 * len(new) < _new_rows  # as far as anybody can tell
-        enough = self._enough(problem, state, float(gains[state.members].max(initial=0.0)), is_last=is_last)
-        before = state.steps
-        self._climb(problem, state, enough, *self._movable(problem, state, gains, is_last=is_last))
-        has_moved = state.steps > before or len(new) > 0
-        self._estimate(problem, state)
+        room = _room(problem, state.alpha)
+        n_new = self._take_in(problem, state)
+        climbed = self._climb(problem, state, room, is_last=8 * n_new < _new_rows or len(state.members) == len(room.up))
+        self._estimate(problem, state, _room(problem, state.alpha))
         state.rounds += 1
-        if not has_moved:
+        state.is_chosen = False
+        if climbed == 0 and n_new == 0:
             state.effort *= 0.1
         if state.effort < _least_effort or abs(state.gap) <= _rounding * state.primal:
             raise ExhaustedError
+        if self._is_slow(problem, state):
+            self._choose_inside(problem, state)
 
-    def _gains(self, problem: Problem, state: DecompositionState) -> npt.NDArray[np.float64]:
-        """What the dual objective, times the total, would gain if one coordinate moved as far as it goes."""
-        r = 1.0 - problem.sign * (state.scores[:-1] + problem.offset)
+    def _is_slow(self, problem: Problem, state: DecompositionState) -> bool:
+        """Whether the steps, at the rate of late, need more work than an interior point."""
+        n, (older, newer) = problem.rows.n_rows, state.marks
+        state.least_gap = min(state.least_gap, state.gap)
+        taken = state.steps - older[0]
+        if state.steps - newer[0] >= max(_evidence * n, newer[0] - older[0]):
+            state.marks = newer, (state.steps, state.least_gap)
+        aim = _aim * min(self.tol or 0.0, state.target) * state.primal
+        if not 0.0 < aim < state.gap or taken < _evidence * n or state.n_interiors >= _most_interiors:
+            return False
+        rate = math.log(older[1] / state.least_gap) / taken if 0.0 < state.least_gap < older[1] < np.inf else 0.0
+        return math.log(state.gap / aim) > rate * _worth * min(n, _dense_rows) ** 2
+
+    def _choose_inside(self, problem: Problem, state: DecompositionState) -> None:
+        """All rows, or of many rows those that can move, are to be the problem of an interior point."""
+        rows, room = _rows(problem), _room(problem, state.alpha)
+        inside = np.flatnonzero(problem.cost > 0.0)
+        if len(inside) > _dense_rows:
+            inside = inside[self._can_move(state.slope[inside], Room(room.down[inside], room.up[inside]))]
+        state.inside, state.n_interiors = inside, state.n_interiors + 1
+        state.is_chosen = True
+        if len(inside) <= _dense_rows and rows.holds_all:
+            state.waiting = inside
+
+    def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
+        """A small problem by its whole kernel matrix, a large one by a factor of low rank."""
+        rows, inside = _rows(problem), state.inside
+        state.waiting, state.is_chosen = inside[:0], False
+        if len(inside) > _dense_rows:
+            most = int(math.sqrt(_rank_work / len(inside)))
+            state.factor = PivotedFactor(_Block(rows, inside), rows.squared_norms[inside], most)
+            return
+        unit = 1.0 / (problem.lam * problem.total)
+        with one_thread_of_blas():
+            self._pose(problem, state, DenseSystem(unit * rows.square_of(inside).astype(np.float64)))
+
+    def _advance_interior(self, problem: Problem, state: DecompositionState) -> None:
+        if state.interior is not None:
+            self._iterate(problem, state, state.interior)
+        elif state.factor is not None:
+            self._approximate(problem, state, state.factor)
+
+    def _pose(self, problem: Problem, state: DecompositionState, system: DenseSystem | LowRankSystem) -> None:
+        """The problem of the interior point, with this matrix."""
+        inside, room = state.inside, _room(problem, state.alpha)
+        b, slope = (problem.sign * state.alpha)[inside], state.slope[inside]
+        bounds = b + room.down[inside], b + room.up[inside]
+        share = _of_aim * _aim * min(self.tol or 1.0, state.target)
+        total = float(b.sum()) if self.is_free else None
+        interior = InteriorPoint(system, slope + system.times(b), *bounds, total, share)
+        interior.rest = (state.primal - state.gap) * problem.total - interior.objective(b, slope)
+        state.interior = interior
+
+    def _approximate(self, problem: Problem, state: DecompositionState, factor: PivotedFactor) -> None:
+        """Some pivots more; the factor makes an interior point where it comes close to the kernel matrix."""
+        unit = 1.0 / (problem.lam * problem.total)
+        allowed = _of_aim * _aim * min(self.tol or 1.0, state.target) * (state.primal - state.gap) * problem.total
+        if factor.error * unit * float(np.max(problem.cost[state.inside])) ** 2 > 2.0 * allowed and factor.advance():
+            return
+        state.factor = None
+        if factor.error > _far * float(np.sum(problem.rows.squared_norms[state.inside])):
+            state.inside, state.n_interiors = state.inside[:0], _most_interiors
+            return
+        self._pose(problem, state, LowRankSystem(math.sqrt(unit) * factor.root[:, : factor.rank]))
+
+    def _iterate(self, problem: Problem, state: DecompositionState, interior: InteriorPoint) -> None:
+        """One iteration of the interior point; at its end its solution is taken over, where that is better."""
+        interior.advance()
+        if not interior.is_over:
+            return
+        b, dual = interior.on_face(), state.primal - state.gap
+        if b is interior.best[1] and interior.refine():
+            return
+        before = state.alpha.copy(), state.slope.copy()
+        self._move(problem, state, state.inside, Room(interior.lower - b, interior.upper - b))
+        state.interior, state.inside = None, state.inside[:0]
+        self._estimate(problem, state, _room(problem, state.alpha))
+        if not state.primal - state.gap >= dual:
+            state.alpha, state.slope = before
+            self._estimate(problem, state, _room(problem, state.alpha))
+        state.marks = ((state.steps, state.gap), (state.steps, state.gap))
+        state.least_gap = state.gap
+
+    def _violations(self, problem: Problem, slope: Column, room: Room) -> Column:
+        """How much each row asks to move: by pairs the difference to the extreme slope, else the gain of its step."""
+        if self.is_free:
+            lowest, highest = _extremes(slope, room)
+            rising = np.where(room.up > 0.0, slope - lowest, 0.0)
+            return np.maximum(np.maximum(rising, np.where(room.down < 0.0, highest - slope, 0.0)), 0.0)
         curvature = problem.rows.squared_norms / (problem.lam * problem.total)
         with np.errstate(divide="ignore", invalid="ignore"):
-            full = np.where(curvature > 0.0, r / curvature, np.inf * np.sign(r))
-        move = np.clip(state.alpha + np.nan_to_num(full), 0.0, problem.cost) - state.alpha
-        return np.asarray(move * (r - 0.5 * curvature * move))
+            full = np.where(curvature > 0.0, slope / curvature, np.inf * np.sign(slope))
+        move = np.clip(np.nan_to_num(full), room.down, room.up)
+        return np.asarray(move * (slope - 0.5 * curvature * move))
 
-    def _choose(self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64]) -> Numbers:
-        """The rows outside the working set that gain most, of both signs: one alone would swing the scores."""
-        outside = np.where(state.is_member, 0.0, gains)
+    def _choose(self, problem: Problem, state: DecompositionState) -> Numbers:
+        """The rows outside the working set that ask most to move, of both signs: one alone would swing the slopes.
+
+        Where there is no room for them, the members that ask least leave.
+        """
+        rows, n = _rows(problem), problem.rows.n_rows
+        side = _side(rows)
+        whole = _whole_rows if isinstance(rows.items, Vectors) else _whole_items
+        if state.rounds == 0 and n <= whole and side == n:
+            return np.arange(n)
+        violation = self._violations(problem, state.slope, _room(problem, state.alpha))
+        outside = np.where(state.is_member, 0.0, violation)
         if state.rounds == 0:
-            outside = outside * state.random.random(len(outside))
+            outside = outside * np.random.default_rng(state.seed).random(n)
+        # Few at first, when they are chosen by a model that is far from the solution.
+        n_new = min(max(_new_rows // 2, len(state.members) // 4), _new_rows, side)
+        at_most = max(1, min(n_new, _block_values // n) // 2)
         chosen = []
-        # Few at first, when they are chosen by a model that knows little.
-        n_new = min(max(_new_rows // 2, len(state.members) // 4), _new_rows, _side(_rows(problem)))
-        at_most = max(1, n_new // 2)
         for sign in (1, -1):
             candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
             if len(candidates) > at_most:
                 candidates = candidates[np.argpartition(-outside[candidates], at_most - 1)[:at_most]]
             chosen.append(candidates)
-        return np.sort(np.concatenate(chosen))
-
-    def _take_in(
-        self, problem: Problem, state: DecompositionState, new: Numbers, gains: npt.NDArray[np.float64]
-    ) -> None:
-        """Extend the working set; where there is no room, the members with least to gain leave."""
-        rows, old = _rows(problem), len(state.members)
-        side = _side(rows)
-        if old + len(new) > side:
+        new = np.sort(np.concatenate(chosen))
+        if len(state.members) + len(new) > side:
             free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
-            worth = gains[state.members] + 1e-300 * free
+            worth = violation[state.members] + 1e-300 * free
             kept = state.members[np.sort(np.argsort(-worth, kind="stable")[: max(0, side // 2 - len(new))])]
             rows.keep_only(kept)
             state.is_member[:] = False
-            state.members, new, old = new[:0], np.concatenate([kept, new])[:side], 0
+            state.members, new = new[:0], np.concatenate([kept, new])[:side]
+        return new
+
+    def _take_in(self, problem: Problem, state: DecompositionState) -> int:
+        """Extend the working set by the rows whose columns were waited for; returns their number."""
+        rows, old, new = _rows(problem), len(state.members), state.waiting
+        side = _side(rows)
         if len(new) == 0:
-            return
+            return 0
+        state.waiting = new[:0]
         state.members = np.concatenate([state.members, new])
         state.is_member[new] = True
         n = len(state.members)
-        rows.load(new)
         if rows.begins_with(state.members):
             state.square = rows.table[:n, :n]
-            return
+            return len(new)
         if len(state.room) < side:
             state.room, old = np.empty((side, side + _padding), rows.dtype)[:, :side], 0
         state.square = state.room[:n, :n]
         rows.extend_square(state.members, old, state.square)
+        return len(new)
 
     def _disband(self, state: DecompositionState) -> None:
-        state.members, state.square, state.room = (
-            state.members[:0],
-            state.room[:0, :0].copy(),
-            state.room[:0, :0].copy(),
-        )
+        """Give the memory of the working set back."""
+        state.members, state.square, state.room = state.members[:0], state.room[:0, :0].copy(), state.room[:0, :0]
         state.is_member[:] = False
 
-    def _movable(
-        self, problem: Problem, state: DecompositionState, gains: npt.NDArray[np.float64], *, is_last: bool
-    ) -> tuple[Numbers, Floats]:
-        """The members to climb on, and their kernel matrix: a long climb leaves out those that sit at a bound."""
-        members, square = state.members, state.square
-        alpha = state.alpha[members]
-        places = np.flatnonzero((gains[members] > 0.0) | ((alpha > 0.0) & (alpha < problem.cost[members])))
-        if not is_last or len(places) > _few * len(members):
-            return members, square
-        return members[places], square[np.ix_(places, places)]
+    def _can_move(self, slope: Column, room: Room) -> npt.NDArray[np.bool_]:
+        """The rows that gain by moving, alone or with another one."""
+        lowest, highest = _extremes(slope, room) if self.is_free else (0.0, 0.0)
+        return ((room.up > 0.0) & (slope > lowest)) | ((room.down < 0.0) & (slope < highest))
 
-    def _enough(self, problem: Problem, state: DecompositionState, largest: float, *, is_last: bool) -> float:
-        """The gain at which a round ends: with few rows left to take in, what the gap to reach asks for."""
-        members = state.members
-        # A row within its bounds that gains g has a loss of at most sqrt(2 g curvature).
-        curvature = problem.rows.squared_norms[members] / (problem.lam * problem.total)
-        weight = float(np.sum(problem.cost[members] * np.sqrt(2.0 * curvature)))
-        tol = 0.0 if self.tol is None else state.effort * min(self.tol, state.target)
-        final = (_finish * tol * state.primal * problem.total / weight) ** 2 if weight > 0.0 else 0.0
-        early = _round_leaves * largest
-        return min(early, final) if is_last and final > 0.0 else max(early, min(final, largest / 2.0))
-
-    def _climb(
-        self, problem: Problem, state: DecompositionState, enough: float, members: Numbers, square: Floats
-    ) -> None:
-        rows = _rows(problem)
-        n, dtype = len(members), rows.dtype
-        if n == 0:
-            return
-        sign, cost = problem.sign[members].astype(np.float64), problem.cost[members]
-        before = sign * state.alpha[members]
-        upper, lower = np.maximum(sign, 0.0) * cost, np.minimum(sign, 0.0) * cost
-        slope = (sign - problem.offset[members] - state.scores[members]).astype(dtype)
-        up, down = (upper - before).astype(dtype), (lower - before).astype(dtype)
-        curvature = (rows.squared_norms[members] / (problem.lam * problem.total)).astype(dtype)
-        with np.errstate(divide="ignore", over="ignore"):
-            step = np.minimum(1.0 / curvature, np.finfo(dtype).max).astype(dtype)
+    def _climb(self, problem: Problem, state: DecompositionState, room: Room, *, is_last: bool) -> int:
+        """Ascent on the members that can move; returns the number of steps."""
+        rows, members = _rows(problem), state.members
+        if len(members) == 0:
+            return 0
+        square = state.square
+        if len(members) > _short:
+            # Shrinking: a matrix of the rows that can move, where these are few.
+            places = np.flatnonzero(self._can_move(state.slope[members], Room(room.down[members], room.up[members])))
+            if len(places) < _few * len(members):
+                members, square = members[places], square[np.ix_(places, places)]
+            if len(members) == 0:
+                return 0
+        slope, down, up = state.slope[members], room.down[members], room.up[members]
         unit = 1.0 / (problem.lam * problem.total)
-        up_before, down_before = up.copy(), down.copy()
-        most = n * (_steps_to_a_jump if state.has_jumped and n <= _few_rows else _steps_a_row)
-        taken = _core.greedy_advance(square, slope, down, up, step, curvature, rows.one_norm, unit, enough, most)
+        curvature = rows.squared_norms[members] * unit
+        with np.errstate(divide="ignore"):
+            step = np.minimum(1.0 / curvature, np.finfo(np.float64).max)
+        enough = self._final(problem, state)
+        if not is_last:
+            enough = max(enough, _round_leaves * _gap(slope, Room(down, up), self.is_free)[0])
+        at_most = min(int(_climb_work) // len(members) + 100, _steps_per_row * rows.n_rows)
+        taken, _ = _core.set_advance(square, slope, down, up, curvature, step, unit, self.is_free, enough, at_most)
         state.steps += taken
-        is_changed = (up != up_before) | (down != down_before)
-        # From the nearer bound: what is left to the farther one has lost the last digits.
-        after = np.where(up < -down, upper - up, lower - down)
-        # Exactly at a bound, whatever the rounding on the way.
-        after = np.where(up <= 0.0, upper, np.where(down >= 0.0, lower, np.clip(after, lower, upper)))
-        if taken == most:  # single steps lead nowhere: the kernel matrix is ill-conditioned
-            jumped = _jump(square, slope.astype(np.float64), after, (lower, upper), unit)
-            state.has_jumped |= not np.array_equal(jumped, after)
-            is_changed |= jumped != after
-            after = jumped
-        changed = np.flatnonzero(is_changed)
+        self._move(problem, state, members, Room(down, up))
+        return taken
+
+    def _final(self, problem: Problem, state: DecompositionState) -> float:
+        """The gap of the working set at which the last climb ends."""
+        tol = 0.0 if self.tol is None else state.effort * min(self.tol, state.target)
+        return _aim * tol * state.primal * problem.total
+
+    def _move(self, problem: Problem, state: DecompositionState, members: Numbers, left: Room) -> None:
+        """Read the new dual point off the room that is left, and add what changed to the slopes of all rows."""
+        rows = _rows(problem)
+        sign, cost = problem.sign[members], problem.cost[members]
+        # From the nearer bound: the distance to the farther one has lost the last digits.
+        to_zero, to_cost = np.where(sign > 0, -left.down, left.up), np.where(sign > 0, left.up, -left.down)
+        after = np.clip(np.where(to_zero < to_cost, to_zero, cost - to_cost), 0.0, cost)
+        change = after - state.alpha[members]
+        changed = np.flatnonzero(change)
         factors = np.zeros(rows.n_rows)
-        factors[members[changed]] = (after - before)[changed] * unit
-        state.alpha[members[changed]] = np.abs(after[changed])
-        rows.add_columns(members[changed], factors, state.scores)
+        factors[members[changed]] = -(sign * change)[changed] / (problem.lam * problem.total)
+        slope = state.slope.copy()
+        rows.add_columns(members[changed], factors, slope)
+        state.alpha[members], state.slope = after, slope  # together: an interrupt may come at any time
 
-    def _estimate(self, problem: Problem, state: DecompositionState) -> None:
-        """P and P - D, as the scores say."""
-        r = 1.0 - problem.sign * (state.scores[:-1] + problem.offset)
-        square = inner(_rows(problem).coefficients(problem, state.alpha), state.scores[:-1])
-        loss = inner(problem.cost, np.maximum(r, 0.0)) / problem.total
-        state.primal = loss + 0.5 * problem.lam * square
-        dual = inner(state.alpha, 1.0 - problem.sign * problem.offset) / problem.total - 0.5 * problem.lam * square
-        state.gap = state.primal - dual
+    def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
+        """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
+        gap, state.level = _gap(state.slope, room, self.is_free)
+        target = problem.sign - problem.offset
+        dual = 0.5 * inner(problem.sign * state.alpha, target + state.slope)
+        state.gap, state.primal = gap / problem.total, (gap + dual) / problem.total
 
 
-def _jump(
-    square: Floats,
-    slope: npt.NDArray[np.float64],
-    value: npt.NDArray[np.float64],
-    bounds: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
-    unit: float,
-) -> npt.NDArray[np.float64]:
-    """Newton steps on the rows within their bounds: as far as the first bound, or beyond it and cut off there."""
-    lower, upper = bounds
-    ridge = 1e-6 if square.dtype == np.float32 else 1e-13
-    value = value.copy()
-    work = 0.0
-    while work < _jump_work and ridge < _largest_ridge:
-        free = np.flatnonzero((value > lower) & (value < upper))
-        work += float(len(free)) ** 3
-        if not 0 < len(free) <= _jump_rows:
-            break
-        hessian = unit * square[np.ix_(free, free)].astype(np.float64)
-        hessian.flat[:: len(free) + 1] += ridge * hessian.diagonal().max()
-        _, direction, failed = scipy.linalg.lapack.dposv(hessian, slope[free])
-        if failed:  # rounding has made an eigenvalue negative
-            ridge *= _ridge_growth
-            continue
-        here, bound = value[free], np.where(direction > 0.0, upper[free], lower[free])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ways = np.where(direction != 0.0, (bound - here) / direction, np.inf)
-        reach = float(ways.min())
-        lengths = np.array([1.0, 0.5, 0.25, reach] if reach < 1.0 else [1.0])
-        there = np.clip(here + lengths[:, np.newaxis] * direction, lower[free], upper[free])
-        if reach < 1.0:
-            there[-1] = np.where(ways == reach, bound, there[-1])
-        moves = there - here
-        gains = moves @ slope[free] - 0.5 * np.sum(moves * (moves @ hessian), axis=1)
-        best = int(gains.argmax())
-        if not gains[best] > 0.0:
-            if reach >= _nearby:  # the direction is one of rounding
-                ridge *= _ridge_growth
-                continue
-            best = len(gains) - 1  # a row that is all but at its bound is in the way: put it there
-        slope = slope - unit * (square[:, free] @ moves[best])
-        value[free] = there[best]
-        if reach >= 1.0:
-            break
-    return value
+def _room(problem: Problem, alpha: Column) -> Room:
+    left = problem.cost - alpha
+    return Room(np.where(problem.sign > 0, -alpha, -left), np.where(problem.sign > 0, left, alpha))
+
+
+def _extremes(slope: Column, room: Room) -> tuple[float, float]:
+    """The least slope of a row that can fall, and the largest of one that can rise."""
+    lowest = float(np.min(slope, where=room.down < 0.0, initial=np.inf))
+    return lowest, float(np.max(slope, where=room.up > 0.0, initial=-np.inf))
+
+
+def _gap(slope: Column, room: Room, is_free: bool) -> tuple[float, float]:
+    """The duality gap that slopes and room tell, times total, and the intercept that it is measured at: the best."""
+    level = 0.0
+    if is_free and len(slope):
+        order = np.argsort(slope)
+        passed = np.cumsum((room.up - room.down)[order])  # the gap falls until this exceeds the sum of all `up`
+        level = float(slope[order[min(int(np.searchsorted(passed, np.sum(room.up))), len(order) - 1)]])
+    above = slope - level
+    return float(np.sum(above * np.where(above > 0.0, room.up, room.down))), level
 
 
 def _rows(problem: Problem) -> KernelRows:
     assert isinstance(problem.rows, KernelRows)
     return problem.rows
+
+
+def _columns_at_once(rows: KernelRows) -> int:
+    """How many columns are a piece of work: a matter of counts, since a product of other shape rounds otherwise."""
+    n = max(rows.n_rows, 1)
+    if not isinstance(rows.items, Vectors):
+        return max(1, _slow_values // n)
+    return int(np.clip(_column_work / (n * (rows.items.rows.n_features + 8)), 1, _new_rows))
 
 
 def _side(rows: KernelRows) -> int:

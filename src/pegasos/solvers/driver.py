@@ -21,6 +21,7 @@ from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
 _chunk_seconds = 0.05
+_silence = 0.5  # seconds after which those who look on hear of a run, whether or not an epoch has ended
 _final = (Status.OVERFLOW, Status.INSEPARABLE)  # whatever else was said before
 _rounding = 1e-14  # of the objective: below this a gap is noise
 
@@ -85,6 +86,17 @@ class FindsIntercept(Protocol):
         """Return the intercept reached, beside the one that the weights of `Solver.point` speak of."""
 
 
+@runtime_checkable
+class ReviewsQuickly(Protocol):
+    """A solver whose reviews may take longer than a budget leaves, and that has a quick one."""
+
+    def quick_review(self, problem: Any, state: Any) -> Review:
+        """Return the point reached with a certificate from what is at hand."""
+
+    def review_seconds(self, problem: Any, state: Any) -> float:
+        """Return about how long a review will take."""
+
+
 @dataclass(frozen=True)
 class Stop:
     """When a run ends: at a relative gap, after epochs, after seconds, or where a hard margin proves impossible."""
@@ -122,12 +134,14 @@ class _Run:
     reviewed_at: int = -1
     review_seconds: float = 0.0
     chunk: int = 0
+    first_epoch: int = 0
     last_epoch: int = 0
+    heard: float = field(default_factory=perf_counter)  # when those who look on last heard of the run
 
     def until_the_end(self) -> Status:
         """From look to look until something says stop."""
         n = self.problem.rows.n_rows
-        first = epoch = self.solver.visits(self.state) // n
+        self.first_epoch = first = epoch = self.solver.visits(self.state) // n
         self.last_epoch = last = first + self.stop.max_iter
         while epoch < last:
             before = epoch
@@ -171,21 +185,41 @@ class _Run:
             now = perf_counter()
             done = self.solver.visits(self.state) - done
             self.chunk = max(1, int(done * _chunk_seconds / max(now - before, 1e-6)))
-            if self.stop.time_budget is not None and now - self.begun + self.review_seconds >= self.stop.time_budget:
+            if self.is_over(self.review_seconds):
                 return Status.TIME
             if self.watcher.interrupted():
                 return Status.INTERRUPTED
+            if isinstance(self.solver, ReviewsQuickly) and now - self.heard >= _silence and self.tell(self.solver):
+                return Status.STOPPED
             if self.solver.visits(self.state) < goal:
                 break
         return None
 
-    def review(self) -> Status | None:
-        """Certify the point reached, unless that was done; says whether it is good enough."""
+    def is_over(self, needed: float) -> bool:
+        """Whether so many seconds more would exceed the budget."""
+        return self.stop.time_budget is not None and perf_counter() - self.begun + needed >= self.stop.time_budget
+
+    def tell(self, solver: ReviewsQuickly) -> bool:
+        """Let those who look on hear of a run with long epochs; returns whether one of them says stop."""
+        self.record(solver.quick_review(self.problem, self.state).certificate)
+        epoch = self.solver.visits(self.state) // self.problem.rows.n_rows - self.first_epoch
+        return self.watcher.on_epoch(epoch, self.model)
+
+    def review(self, *, at_once: bool = False) -> Status | None:
+        """Certify the point reached, unless that was done; says whether it is good enough.
+
+        ``at_once``: from what is at hand, where the solver can. So too where a review would exceed the budget.
+        """
         if self.solver.visits(self.state) == self.reviewed_at:
             return None
         before = perf_counter()
-        review = self.solver.review(self.problem, self.state, self.stop.tol)
-        self.review_seconds = perf_counter() - before
+        if isinstance(self.solver, ReviewsQuickly) and (
+            at_once or self.is_over(self.solver.review_seconds(self.problem, self.state))
+        ):
+            review = self.solver.quick_review(self.problem, self.state)
+        else:
+            review = self.solver.review(self.problem, self.state, self.stop.tol)
+            self.review_seconds = perf_counter() - before
         if not review.certificate.is_finite:
             self.last = self.zero()
             return Status.OVERFLOW
@@ -220,6 +254,7 @@ class _Run:
         )
         self.trace.rows.append(row)
         self.watcher.on_review(row)
+        self.heard = perf_counter()
 
     def zero(self) -> Review:
         """The zero vector: a model that every machine can represent."""
@@ -289,7 +324,7 @@ def _solved(whole: _Run, seed: int) -> Solution:
         status = Status.INTERRUPTED
         whole.reviewed_at = -1  # rows may have been visited that nobody has counted yet
     if status is not Status.OVERFLOW:
-        reached = whole.review()
+        reached = whole.review(at_once=status in (Status.TIME, Status.INTERRUPTED))
         is_open = status in (Status.TIME, Status.ROUNDING)
         status = reached if reached in _final or (is_open and reached) else status
     return whole.solution(status)

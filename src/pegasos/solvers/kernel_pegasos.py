@@ -192,7 +192,7 @@ class KernelPegasos:
         np.add.at(gained, drawn, now.scale * alphas)
         state.alpha = kept * state.alpha + gained
         state.scores *= kept
-        rows.add_columns(np.flatnonzero(gained), _rows(problem).coefficients(problem, gained), state.scores)
+        rows.add_columns(np.flatnonzero(gained), _rows(problem).coefficients(problem, gained), state.scores[:-1])
         state.square = now.scale**2 * now.squared_norm
         state.step = now.step
         state.drawn += len(drawn)

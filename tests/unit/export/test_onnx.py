@@ -74,7 +74,7 @@ def test_rows_far_from_zero_lose_little_in_single_precision():
     model = KernelPegasosClassifier(RBF(0.5), C=1.0, random_state=0).fit(X + 100.0, PAIR)
     rows = (NEW + 100.0).astype(np.float32)
     found = answers(to_onnx(model), rows)
-    np.testing.assert_allclose(found["scores"], model.decision_function(rows.astype(np.float64)), atol=1e-5)
+    np.testing.assert_allclose(found["scores"], model.decision_function(rows.astype(np.float64)), atol=3e-5)
 
 
 def test_what_has_no_graph_is_refused_in_a_sentence(tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.svm import SVC
 
 from pegasos import _core
 from pegasos.kernels import RBF, Intersection, Laplacian, Linear, Polynomial
@@ -15,7 +16,7 @@ from pegasos.solvers import decomposition
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Stop, Watcher, run
 from tests.problems import awkward_kernel_problem, kernel_problem_of
-from tests.reference.decomposition import GreedyAscent
+from tests.reference.decomposition import FreeAscent, PairAscent
 from tests.reference.kernel_pegasos import PlainKernelProblem
 
 SIZES = (2, 3, 7, 8, 9, 16, 31, 100)  # around the widths of the vectors
@@ -41,57 +42,66 @@ def working_set(n, *, seed, alike, zero_rows=False):
     return K, slope, down, up, unit
 
 
-def native_ascent(K, slope, down, up, unit, *, alike, dtype=np.float64):
+def native_ascent(K, slope, down, up, unit, *, keeps_sum, dtype=np.float64):
     """The arrays of the loop, and a function that takes steps; the matrix lies in a larger one."""
     n = len(K)
     room = np.full((n, n + 5), np.nan, dtype)
     room[:, :n] = K
-    curvature = (np.diag(K) * unit).astype(dtype)
+    curvature = np.diag(K) * unit
     with np.errstate(divide="ignore"):
-        step = np.minimum(1.0 / curvature, np.finfo(dtype).max).astype(dtype)
-    state = [column.astype(dtype) for column in (slope, down, up)]
+        step = np.minimum(1.0 / curvature, np.finfo(np.float64).max)
+    state = [column.copy() for column in (slope, down, up)]
 
     def advance(enough, n_steps):
-        return _core.greedy_advance(room[:, :n], *state, step, curvature, alike, unit, enough, n_steps)
+        return _core.set_advance(room[:, :n], *state, curvature, step, unit, keeps_sum, enough, n_steps)
 
     return state, advance
 
 
+LOOPS = {"pairs": (PairAscent, True), "freely": (FreeAscent, False)}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("alike", [False, True])
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("seed", range(3))
-def test_native_equals_the_transcription_step_by_step(seed, n, alike):
+def test_native_equals_the_transcription_step_by_step(seed, n, alike, loop):
+    reference, keeps_sum = LOOPS[loop]
     problem = working_set(n, seed=seed, alike=alike, zero_rows=seed == 2 and not alike)
-    plain = GreedyAscent(*problem)
-    state, advance = native_ascent(*problem, alike=alike)
-    taken = 0
-    for n_steps in (1,) * 50 + (7,) * 20 + (50,) * 16:
-        done = plain.advance(1e-9, n_steps)
+    plain = reference(*problem)
+    state, advance = native_ascent(*problem, keeps_sum=keeps_sum)
+    for _ in range(150):
+        before = [column.copy() for column in state]
+        moved = plain.step()
         if plain.closest < 1e-9:  # a tie: from here on either choice is right
-            break
-        assert advance(1e-9, n_steps) == done
-        taken += done
+            return
+        done, gap = advance(0.0, 1)
+        if not moved or done == 0:
+            # Both have come to an end, except for what rounding makes of a last step.
+            assert np.abs(plain.slope - before[0]).max() <= 1e-9
+            return
+        scale = max(1.0, np.abs(plain.slope).max())
+        assert gap == pytest.approx(plain.gap(), rel=1e-9, abs=1e-9 * scale)
         for value, expected in zip(state, (plain.slope, plain.down, plain.up), strict=True):
             np.testing.assert_allclose(value, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
-        if done < n_steps:
-            break
-    assert taken >= min(n // 2, 20)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("alike", [False, True])
-@given(n=st.sampled_from(SIZES), seed=st.integers(0, 1000))
-def test_bounds_are_kept_and_the_objective_never_falls(dtype, alike, n, seed):
+@pytest.mark.parametrize("loop", LOOPS)
+@given(n=st.sampled_from(SIZES), seed=st.integers(0, 1000), alike=st.booleans())
+def test_bounds_and_the_sum_are_kept_and_the_objective_never_falls(dtype, loop, n, seed, alike):
+    keeps_sum = LOOPS[loop][1]
     K, slope, down, up, unit = working_set(n, seed=seed, alike=alike, zero_rows=not alike)
-    (_, low, high), advance = native_ascent(K, slope, down, up, unit, alike=alike, dtype=dtype)
-    room = (up.astype(dtype) - down.astype(dtype)).astype(np.float64)
+    (_, low, high), advance = native_ascent(K, slope, down, up, unit, keeps_sum=keeps_sum, dtype=dtype)
     reached = 0.0
     for _ in range(60):
-        done = advance(0.0, 3)
+        done, _ = advance(0.0, 3)
         assert (low <= 0.0).all()
         assert (high >= 0.0).all()
-        np.testing.assert_allclose(high.astype(np.float64) - low, room, rtol=1e-5 if dtype == np.float32 else 1e-12)
-        b = up - high.astype(np.float64)
+        np.testing.assert_allclose(high - low, up - down, rtol=1e-12)
+        b = up - high
+        if keeps_sum:
+            assert abs(b.sum()) <= 1e-12 * max(1.0, np.abs(b).sum())
         objective = b @ slope - 0.5 * unit * b @ K @ b
         assert objective >= reached - (1e-4 if dtype == np.float32 else 1e-11) * (1.0 + abs(reached))
         reached = objective
@@ -99,15 +109,18 @@ def test_bounds_are_kept_and_the_objective_never_falls(dtype, alike, n, seed):
             return
 
 
-def test_the_loop_ends_where_nothing_gains_enough():
+@pytest.mark.parametrize("loop", LOOPS)
+def test_the_loop_ends_where_the_gap_is_small_enough(loop):
+    reference, keeps_sum = LOOPS[loop]
     problem = working_set(40, seed=5, alike=True)
-    plain = GreedyAscent(*problem)
-    state, advance = native_ascent(*problem, alike=True)
-    done = advance(1e-3, 100_000)
-    assert done < 100_000
-    assert advance(1e-3, 100_000) == 0
+    plain = reference(*problem)
+    state, advance = native_ascent(*problem, keeps_sum=keeps_sum)
+    done, gap = advance(1e-3, 100_000)
+    assert 0 < done < 100_000
+    assert gap <= 1e-3
+    assert advance(1e-3, 100_000)[0] == 0
     plain.slope, plain.down, plain.up = state
-    assert plain.gains().max() <= 1e-3 * (1 + 1e-9)
+    assert plain.gap() == pytest.approx(gap, rel=1e-9)
 
 
 KERNELS = {
@@ -217,21 +230,104 @@ def test_an_ill_conditioned_kernel_is_solved_for_every_seed(lam, width):
         assert_true(problem, solution)
 
 
-def test_a_row_that_is_all_but_at_its_bound_does_not_end_a_jump():
-    # Newton's step takes the first row below its bound, to which it has 1e-20 to go, and is none without it.
-    features = np.array([[1.8, -3.1], [1.0, 0.1], [1.3, 0.4]])
-    slope, value = np.array([1.8, 0.0, -0.5]), np.array([1e-20, 0.3, 0.8])
-    found = decomposition._jump(features @ features.T, slope, value, (np.zeros(3), np.ones(3)), 100.0)
-    move = found - value
-    assert found[0] == 0.0
-    assert slope @ move - 50.0 * np.sum((move @ features) ** 2) > 0.01
+def overlapping(n, *, C, width, bias=0.0, dtype=np.float64, **rows):
+    """Classes that overlap, at this strength and width of a Gaussian kernel."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(n, 4)).astype(dtype)
+    sign = np.where(X[:, 0] * X[:, 1] + 0.5 * random.normal(size=n) > 0, 1, -1)
+    return kernel_problem_of(RBF(width), X, sign, lam=1.0 / (C * n), bias=bias, **rows)
 
 
-def test_a_matrix_that_rounding_has_made_indefinite_does_not_end_a_jump():
-    square = np.ones((6, 6)) + np.diag([1e-9, -1e-9] * 3)
-    slope, value = np.full(6, 0.5), np.full(6, 0.1)
-    found = decomposition._jump(square, slope, value, (np.zeros(6), np.ones(6)), 1.0)
-    assert slope @ (found - value) - 0.5 * (found - value).sum() ** 2 == pytest.approx(0.125, rel=1e-3)
+@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("width", [0.02, 0.3, 5.0])
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e5, 1e7])
+def test_every_strength_and_width_ends_certified(C, width, is_free):
+    problem = overlapping(250, C=C, width=width, bias=0.0 if is_free else 1.0)
+    solution = run(problem, Decomposition(1e-4, is_free), Stop(1e-4, max_iter=1000))
+    assert solution.status is Status.CERTIFIED
+    assert solution.certificate.relative_gap <= 1e-4
+    assert (solution.alpha >= 0.0).all()
+    assert (solution.alpha <= problem.cost).all()
+    assert solution.n_steps <= 300 * 250
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+def test_a_free_intercept_gives_the_machine_of_libsvm(C):
+    problem = overlapping(300, C=C, width=0.3)
+    solution = run(problem, Decomposition(1e-8, is_free=True), Stop(1e-8))
+    values = problem.rows.items.values
+    svc = SVC(C=C, gamma=0.3, tol=1e-8).fit(values, problem.sign)
+    theirs = np.zeros(300)
+    theirs[svc.support_] = svc.dual_coef_[0]
+    K = problem.rows.kernel.evaluate(problem.rows.items, problem.rows.items)
+    scores = K @ theirs + svc.intercept_
+    objective = 0.5 * theirs @ K @ theirs + C * np.maximum(0.0, 1.0 - problem.sign * scores).sum()
+    assert solution.certificate.primal * C * 300 <= objective * (1 + 1e-7)
+    np.testing.assert_array_equal(np.flatnonzero(solution.alpha), np.sort(svc.support_))
+    np.testing.assert_array_equal(np.sign(solution.weights), np.sign(theirs))
+    np.testing.assert_array_equal(solution.alpha == 1.0, np.abs(theirs) == C)
+
+
+def test_an_interior_point_of_low_rank_serves_more_rows_than_a_dense_one(monkeypatch):
+    monkeypatch.setattr(decomposition, "_dense_rows", 100)
+    problem = overlapping(300, C=1e4, width=0.02)
+    solution = run(problem, Decomposition(1e-4, is_free=True), Stop(1e-4))
+    assert solution.state.n_interiors > 0
+    assert solution.status is Status.CERTIFIED
+
+
+def test_a_factor_that_tells_too_little_changes_nothing(monkeypatch):
+    monkeypatch.setattr(decomposition, "_dense_rows", 100)
+    monkeypatch.setattr(decomposition, "_rank_work", 1e5)
+    monkeypatch.setattr(decomposition, "_evidence", 0)
+    problem = overlapping(300, C=10.0, width=5.0)
+    solution = run(problem, Decomposition(1e-4, is_free=True), Stop(1e-4))
+    assert solution.status is Status.CERTIFIED
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_no_result_depends_on_the_pieces_of_the_work(monkeypatch, is_free):
+    problem = overlapping(2500, C=1.0, width=0.3, bias=0.0 if is_free else 1.0)
+    whole = run(problem, Decomposition(1e-3, is_free), Stop(1e-3))
+    monkeypatch.setattr(decomposition, "_patience", 1e-9)
+    pieces = run(overlapping(2500, C=1.0, width=0.3, bias=problem.rows.bias), Decomposition(1e-3, is_free), Stop(1e-3))
+    np.testing.assert_array_equal(whole.alpha, pieces.alpha)
+    assert whole.certificate == pieces.certificate
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_a_quick_review_is_the_review_but_for_rounding(is_free):
+    problem = overlapping(400, C=10.0, width=0.3, bias=0.0 if is_free else 1.0)
+    solver = Decomposition(None, is_free)
+    state = solver.start(problem, 0)
+    while solver.visits(state) < 1000:
+        solver.advance_to(problem, state, 1000)
+    quick = solver.quick_review(problem, state)
+    slow = solver.review(problem, state, None)
+    assert quick.certificate.primal == pytest.approx(slow.certificate.primal, rel=1e-12)
+    assert quick.certificate.dual == pytest.approx(slow.certificate.dual, rel=1e-12)
+    assert quick.intercept == pytest.approx(slow.intercept, abs=1e-10)
+
+
+def test_a_review_does_not_use_the_scores_of_a_quick_one():
+    problem, solver = overlapping(200, C=10.0, width=0.3), Decomposition(None)
+    state = solver.start(problem, 0)
+    while solver.visits(state) < 100:
+        solver.advance_to(problem, state, 100)
+    before = solver.review(problem, state, None).certificate
+    problem.rows.remember(problem.dual_weights(state.alpha)[0], np.zeros(200))
+    assert solver.review(problem, state, None).certificate == before
+
+
+def test_a_quick_review_does_not_believe_slopes_that_are_wrong():
+    problem, solver = overlapping(200, C=10.0, width=0.3), Decomposition(None)
+    state = solver.start(problem, 0)
+    while solver.visits(state) < 100:
+        solver.advance_to(problem, state, 100)
+    right = solver.review(problem, state, None).certificate
+    problem.rows.last_scores = None
+    state.slope = state.slope + 0.01
+    assert solver.quick_review(problem, state).certificate == right
 
 
 @pytest.mark.parametrize(("lam", "cost"), [(1e-2, 1.0), (1e-5, 1.0), (1e-6, 1.0), (1.0, 1e6)])
@@ -245,12 +341,12 @@ def test_single_precision_reaches_its_gap_where_alphas_are_tiny_beside_their_bou
     assert solution.status is Status.CERTIFIED
 
 
-def few_columns(**rows):
+def few_columns(lam=1e-3, **rows):
     """More rows than the least number of columns in memory."""
     random = np.random.default_rng(8)
     X = random.normal(size=(1500, 4))
     sign = np.where(np.linalg.norm(X, axis=1) + 0.5 * random.normal(size=1500) > 1.9, 1, -1)
-    return kernel_problem_of(RBF(0.5), X, sign, lam=1e-3, **rows)
+    return kernel_problem_of(RBF(0.5), X, sign, lam=lam, **rows)
 
 
 def test_columns_that_are_evicted_change_nothing():
@@ -294,10 +390,10 @@ def test_any_dual_point_is_a_good_start(start):
 
 
 def test_a_time_budget_that_ends_is_told_and_the_certificate_is_true():
-    problem = few_columns()
+    problem = few_columns(lam=1e-7)
     solution = solved(problem, 1e-12, time_budget=0.0)
     assert solution.status is Status.TIME
-    assert 0 < solution.certificate.relative_gap < 1.0
+    assert 0 < solution.certificate.relative_gap <= 1.0
     assert_true(problem, solution)
 
 
@@ -318,7 +414,7 @@ def test_without_a_tolerance_all_epochs_are_run():
 
 
 def test_the_dual_never_falls_and_every_gap_of_the_trace_is_true():
-    problem = few_columns()
+    problem = few_columns(lam=1e-6)
     best = solved(problem, 1e-10).certificate
     seen = []
     run(problem, Decomposition(None), Stop(None, max_iter=8), seed=1, watcher=Watcher(on_review=seen.append))

@@ -1,4 +1,4 @@
-"""The interior point and the conjugate gradients: step by step against numpy, solutions against an independent solver."""
+"""The interior point and conjugate gradients: step by step against numpy, solutions against an independent solver."""
 
 import pickle
 from dataclasses import replace
@@ -156,7 +156,8 @@ def test_rows_left_out_keep_their_place():
 
 def test_threads_share_the_work():
     random = np.random.default_rng(0)
-    problem = Problem.plain(Rows.of(random.normal(size=(4000, 60)), 1.0), np.resize([1, -1], 4000).astype(np.int8), 1e-4)
+    sign = np.resize([1, -1], 4000).astype(np.int8)
+    problem = Problem.plain(Rows.of(random.normal(size=(4000, 60)), 1.0), sign, 1e-4)
     alone, _ = solve_inside(problem)
     shared, _ = solve_inside(replace(problem, rows=problem.rows.in_threads(2)))
     assert shared.relative_gap < 1e-9
