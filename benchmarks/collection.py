@@ -4,8 +4,8 @@ scikit-learn's bundled data sets and a few generated families are always there; 
 `<name>.npz` files, all of those that hold a matrix join them. Several classes become two: the first half of the classes
 against the others.
 
-"scaled" units: dense columns standardized, sparse rows divided by their length. "raw" units: the data as they come; where
-the columns of a table all have about the same size, they are multiplied by powers of ten from 1e-3 to 1e3.
+"scaled" units: dense columns standardized, sparse rows divided by their length. "raw" units: the data as they come;
+where the columns of a table all have about the same size, they are multiplied by powers of ten from 1e-3 to 1e3.
 """
 
 import os

@@ -35,7 +35,8 @@ static void outer(const OwnedProblem& owned, ChosenArray rows, Matrix out) {
   nb::gil_scoped_release release;
   together(threads, [&](Index part) {
     double* room = rooms.data() + part * side;
-    loops().outer(owned.problem, chosen, out.data(), room, begin(part), part + 1 < threads ? begin(part + 1) : chosen.n);
+    loops().outer(owned.problem, chosen, out.data(), room, begin(part),
+                  part + 1 < threads ? begin(part + 1) : chosen.n);
   });
 }
 
@@ -103,11 +104,12 @@ void bind_interior_point(nb::module_& m) {
       .def("__setstate__", restore<InteriorCounters>);
   m.def("outer", outer, nb::arg("problem"), nb::arg("chosen"), nb::arg("out"),
         "Writes the lower triangle of the matrix of sign_i sign_j <x_i, x_j>.");
-  m.def("interior_advance", interior_advance, nb::arg("problem"), nb::arg("chosen"), nb::arg("counters"),
-        nb::arg("weights"), nb::arg("fixed"), nb::arg("alpha"), nb::arg("slack"), nb::arg("lower"), nb::arg("upper"),
-        nb::arg("best_weights"), nb::arg("best_alpha"), nb::arg("outer").none(), nb::arg("n_iterations"),
-        nb::arg("target"), nb::arg("constant"),
-        "Iterates until the gap of the chosen rows' problem is at most target of its primal, or n_iterations are done.");
+  m.def(
+      "interior_advance", interior_advance, nb::arg("problem"), nb::arg("chosen"), nb::arg("counters"),
+      nb::arg("weights"), nb::arg("fixed"), nb::arg("alpha"), nb::arg("slack"), nb::arg("lower"), nb::arg("upper"),
+      nb::arg("best_weights"), nb::arg("best_alpha"), nb::arg("outer").none(), nb::arg("n_iterations"),
+      nb::arg("target"), nb::arg("constant"),
+      "Iterates until the gap of the chosen rows' problem is at most target of its primal, or n_iterations are done.");
   m.def("face_advance", face_advance, nb::arg("problem"), nb::arg("chosen"), nb::arg("weights"), nb::arg("alpha"),
         nb::arg("most_products"),
         "Conjugate gradients over the chosen rows, projected on their bounds; returns the products with the rows, the "

@@ -77,11 +77,14 @@ class Certificate:
 _indefinite = 1e-6  # of the primal: more than values of a kernel are off by
 
 
+_TINY = float(np.finfo(np.float64).tiny)
+
+
 def _relative(gap: float, primal: float) -> float:
     # A dual above the primal, or a primal below 0, comes only of a |w|^2 that is none: of a kernel that is no kernel.
     if not math.isfinite(gap) or primal < 0.0 or gap < -_indefinite * primal:
         return math.inf
-    return gap / primal if primal > 0.0 else 0.0
+    return gap / primal if primal >= _TINY else 0.0  # below, a number has no digits to be relative to
 
 
 def _radius(gap: float, lam: float, apart: float) -> float:
@@ -180,11 +183,16 @@ def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDAr
         even = balanced(problem, alpha)
         own = problem.dual_sums(even)
         weights = problem.rows.without_constant(own.weights)
-        best = _one_of(*best_intercepts(problem, problem.rows.scores_of(weights)))
+        best = best_intercept(problem, weights)
         losses = problem.shifted(best).losses(weights)
         certificate = certificate_of(problem, losses, _for_any_intercept(problem, own, even), losses.square, 0.0)
     # What rounding has left to the constant column is a part of the scores above, and so of the intercept.
     return certificate, weights, best + problem.rows.constant_score(weights)
+
+
+def best_intercept(problem: Problem, weights: npt.NDArray[np.float64]) -> float:
+    """An intercept with the least loss for these weights, which have no constant column."""
+    return _one_of(*best_intercepts(problem, problem.rows.scores_of(weights)))
 
 
 def certify_around(

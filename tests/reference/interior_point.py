@@ -9,7 +9,7 @@ import numpy as np
 class InteriorPoint:
     """One iteration at a time; Z has a row sign_i (x_i, bias) for each chosen row."""
 
-    def __init__(self, Z, q, c, mu, fixed, w, width):
+    def __init__(self, Z, q, c, mu, *, fixed, w, width):
         self.Z, self.q, self.c, self.mu, self.fixed, self.w = Z, q, c, mu, fixed, w.copy()
         r, centre = q - Z @ w, width * c.mean()
         width = centre / c
@@ -64,7 +64,7 @@ class InteriorPoint:
         self.u, self.v, self.w = self.u + step * du, self.v + step * dv, self.w + step * dw
 
 
-def face_move(Z, r, mu, alpha, cost, n_products):
+def face_move(Z, r, mu, alpha, *, cost, n_products):
     """The projected move of conjugate gradients over rows between their bounds: the new alpha of these rows."""
     scale = mu / np.square(Z).sum(axis=1)
     x, left = np.zeros(len(r)), r.copy()

@@ -23,7 +23,9 @@ struct Face {
   const double mu = problem.lam * problem.total;
   const std::size_t n = std::size_t(z.n), side = std::size_t(z.side);
 
-  static double inner(const Doubles& a, const Doubles& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+  static double inner(const Doubles& a, const Doubles& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  }
 
   FaceMove advance(Index most_products) {
     Doubles r(n), x(n, 0.0);

@@ -137,9 +137,8 @@ struct InteriorPoint {
   }
 
   void direction_by_features(bool refined) {
-    z.add_up(rest.data(), [&](Index k, Index i, double sign, double* out) {
-      rows.add(i, sign * right[k] * inverse[k], out);
-    });
+    z.add_up(rest.data(),
+             [&](Index k, Index i, double sign, double* out) { rows.add(i, sign * right[k] * inverse[k], out); });
     for (Index j = 0; j < side; ++j) rest[j] -= rho[j];
     dw = rest;
     solve(matrix.data(), side, dw.data());
@@ -164,8 +163,7 @@ struct InteriorPoint {
     z.sum(da.data(), dw.data());
     if (refined) {
       z.scores(dw.data(), product.data());
-      for (Index k = 0; k < n; ++k)
-        right[k] -= product[k] / mu + da[k] / inverse[k];
+      for (Index k = 0; k < n; ++k) right[k] -= product[k] / mu + da[k] / inverse[k];
       solve(matrix.data(), n, right.data());
       for (Index k = 0; k < n; ++k) da[k] += right[k];
       z.sum(da.data(), dw.data());
@@ -178,7 +176,8 @@ struct InteriorPoint {
     double steepest = 1.0;
     for (Index k = 0; k < n; ++k) {
       const Index s = k;
-      steepest = std::max(steepest, std::max(std::max(-da[s] / a[k], da[s] / t[k]), std::max(-du[s] / u[k], -dv[s] / v[k])));
+      steepest = std::max(steepest,
+                          std::max(std::max(-da[s] / a[k], da[s] / t[k]), std::max(-du[s] / u[k], -dv[s] / v[k])));
     }
     return 1.0 / steepest;
   }

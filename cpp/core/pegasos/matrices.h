@@ -157,7 +157,8 @@ struct Cholesky {
     for (Index begin = 0; begin < side; begin += block) {
       const Index end = begin + block < side ? begin + block : side;
       for (Index k = 0; k < begin; ++k)
-        for (Index j = 0; j < block; ++j) panel[k * block + j] = begin + j < side ? matrix[(begin + j) * side + k] : 0.0;
+        for (Index j = 0; j < block; ++j)
+          panel[k * block + j] = begin + j < side ? matrix[(begin + j) * side + k] : 0.0;
       for (Index i = begin; i < end; i += tall) subtract(i, end - i < tall ? end - i : tall, begin);
       for (Index i = begin; i < end; ++i) finish(i, begin, end);
       parallel(side - end, double(block) * double(begin + block), [&](Index, Index from, Index to) {

@@ -128,8 +128,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def solved_lam_(self) -> Any:
         """The lam of the problem that was solved; for ``multi_class="ovo"`` one for each pair.
 
-        With C it is 1 / (C N), and for ``C=inf`` so small that no dual variable reaches its bound. The dual variables of
-        the textbook, with w = sum_i a_i y_i x_i, are ``alpha_ / (solved_lam_ * N)``, N being the sum of the weights.
+        With C it is 1 / (C N), and for ``C=inf`` so small that no dual variable reaches its bound. The dual variables
+        of the textbook, with w = sum_i a_i y_i x_i, are ``alpha_ / (solved_lam_ * N)``, N being the sum of the weights.
         """
         check_is_fitted(self, "classes_")
         if self._terms.multi_class != "ovo" or len(self.classes_) == 2:

@@ -22,6 +22,7 @@ from pegasos.estimators._targets import costs_of
 from pegasos.gram import KernelRows
 from pegasos.kernels.base import n_threads
 from pegasos.problem import Losses
+from pegasos.rounding import DualSums, negligible, unit
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
 most_rows = 2048  # of all classes together
@@ -165,24 +166,37 @@ class SmallPairs:
         least = np.minimum.reduceat(np.where(self.cost > 0.0, margins, np.inf), self.starts[:-1])
         squares = self.sums(coefficients * scores)
         gains = self.sums(alpha * (1.0 - self.sign * self.offset))
+        slacks = self._slack(coefficients, squares, gains)
+        nothing = np.empty(0)
+        sums = (each.tolist() for each in (lam, total, losses, least, squares, gains, slacks))
         certificates = [
-            certificate_of(_Terms(*terms), Losses(loss, margin, square), gain, square, 0.0)  # type: ignore[arg-type]
-            for terms, loss, margin, square, gain in zip(
-                zip(lam.tolist(), total.tolist(), strict=True),
-                losses.tolist(),
-                least.tolist(),
-                squares.tolist(),
-                gains.tolist(),
-                strict=True,
+            certificate_of(
+                _Terms(one_lam, one_total),  # type: ignore[arg-type]
+                Losses(loss, margin, square, 0.0, slack),
+                DualSums(nothing, gain, slack),
+                square,
+                0.0,
             )
+            if slack <= negligible * (loss + 0.5 * one_lam * one_total * square)
+            else None
+            for one_lam, one_total, loss, margin, square, gain, slack in zip(*sums, strict=True)
         ]
         return certificates, coefficients, intercepts, self._reach(scores, certificates, intercepts)
+
+    def _slack(self, coefficients: Column, squares: Column, gains: Column) -> Column:
+        """What rounding may change the sums of each pair by: no kernel value exceeds the largest k(x, x)."""
+        lam, total = self.terms
+        depth, largest = unit * (self.sizes + 16.0), float(self.rows.squared_norms.max())
+        of_scores = depth * self.sums(np.abs(coefficients)) * largest
+        of_losses = (of_scores + depth) * self.sums(self.cost * (1.0 + np.abs(self.offset)))
+        of_square = lam * total * (self.sums(np.abs(coefficients)) * of_scores + depth * squares)
+        return of_losses + of_square + depth * np.abs(gains)
 
     def _reach(self, scores: Column, certificates: list[Any], intercepts: Column) -> Column:
         """As `certificate.intercept_reach`, for each pair."""
         if not self.is_free:
             return np.zeros(len(intercepts))
-        radii = np.array([certificate.weight_radius for certificate in certificates])
+        radii = np.array([0.0 if certificate is None else certificate.weight_radius for certificate in certificates])
         reach = self.of_entries(radii) * self.rows.lengths[self.members]
         lowest, highest = self.best_intercepts(scores + reach)[0], self.best_intercepts(scores - reach)[1]
         return np.maximum(np.maximum(highest - intercepts, intercepts - lowest), 0.0)
@@ -204,7 +218,7 @@ def solve_together(small: SmallPairs, tol: float, threads: int) -> list[Solution
     solutions: list[Solution | None] = []
     for k, certificate in enumerate(certificates):
         part, n_steps = slice(small.starts[k], small.starts[k + 1]), int(steps[k])
-        if not (certificate.is_finite and certificate.relative_gap <= tol):
+        if certificate is None or not (certificate.is_finite and certificate.relative_gap <= tol):
             solutions.append(None)
             continue
         epoch = n_steps / int(small.sizes[k])

@@ -47,6 +47,7 @@ _FAR = 1.0  # from the margin, on the right side: such a row need not stay with 
 _FEW_ROUNDS = 3  # after which an interior point takes all rows, where it can
 _FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
+_CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
 _FAR_BELOW = 1e-4  # of tol: where an interior point stops looking for a dual point on its bounds
 _LAST_TARGET = 1e-15  # relative gap below which an interior point is not asked to go
 
@@ -117,7 +118,9 @@ class Auto:
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         state = AutoState(seed)
         weights, _ = dual_point(problem, alpha)
-        self._enter_interior(problem, state, _all_rows(problem), weights, problem.within_bounds(alpha), _WARM_WIDTH)
+        self._enter_interior(
+            problem, state, _all_rows(problem), weights, problem.within_bounds(alpha), width=_WARM_WIDTH
+        )
         return state
 
     def steps(self, state: AutoState) -> int:
@@ -237,7 +240,8 @@ class Auto:
         else:
             alpha = _at_bounds(problem, newton.alpha)
             near = np.flatnonzero((alpha > 0.0) & (alpha < problem.cost)).astype(np.uint32)
-            self._enter_interior(problem, state, near, newton.weights, alpha, _PART_OF_SOFTNESS * newton.softness)
+            width = _PART_OF_SOFTNESS * newton.softness
+            self._enter_interior(problem, state, near, newton.weights, alpha, width=width)
 
     def _review_newton(self, problem: Problem, state: AutoState, newton: NewtonState, tol: float | None) -> Review:
         """Its weights, with its dual point moved to the bounds, or scaled to the best lower bound that it gives."""
@@ -264,6 +268,7 @@ class Auto:
         chosen: npt.NDArray[np.uint32],
         weights: npt.NDArray[np.float64],
         alpha: Floats,
+        *,
         width: float | None = None,
     ) -> None:
         """Begin at these weights; the rows that are not chosen stay at these dual variables."""
@@ -274,9 +279,12 @@ class Auto:
             state.steps_before += self.ascent.steps(state.dual)
             state.dual = None
         state.fixed = np.array(alpha, np.float64)
-        state.interior = self.interior.enter(problem, chosen, weights, state.fixed, width)
-        # The same ladder for every tol, so that a smaller one ends at the same point or later.
-        state.target = _INTERIOR_MARGIN * 10.0 ** math.floor(math.log10(max(self.tol, _LAST_TARGET)))
+        state.interior = self.interior.enter(problem, chosen, weights, state.fixed, width=width)
+        # The same ladder for every tol, so that a smaller one ends at the same point or later; where iterations cost
+        # next to nothing, it begins at its lower end.
+        is_cheap = self.interior.price(problem, len(chosen)) < _CHEAP
+        aim = min(self.tol, _CHEAP_GAP) if is_cheap else self.tol
+        state.target = _INTERIOR_MARGIN * 10.0 ** math.floor(math.log10(max(aim, _LAST_TARGET)))
         state.gaps.clear()
 
     def _enter_from_far(
@@ -325,7 +333,9 @@ class Auto:
             return review
         best = inside if inside.is_better_than(review) else review
         # A dual point that is good enough but not on its bounds is worth a few more iterations.
-        if best.certificate.relative_gap > tol or not (interior.stalled or state.target <= _FAR_BELOW * tol):
+        if best.certificate.relative_gap > tol or not (
+            interior.stalled or state.target <= _FAR_BELOW * min(tol, _CHEAP_GAP)
+        ):
             self._go_on_inside(problem, state, interior)
             return review
         return best

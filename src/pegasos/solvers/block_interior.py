@@ -2,10 +2,10 @@
 
     P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_ik <w, x_i>)
 
-Weights of a sample of the rows say which rows violate the margin and which do not. All but the nearest to it are fixed at
-the bounds that follow from that, and an interior point (`InteriorPoint`) solves for the nearest ones, which are gathered
-in memory: a few million values, or as many rows as a block has. Its weights tell the next round which rows are near;
-when no row is at the wrong bound, they are those of the whole problem. A round reads all rows three times.
+Weights of a sample of the rows say which rows violate the margin and which do not. All but the nearest to it are fixed
+at the bounds that follow from that, and an interior point (`InteriorPoint`) solves for the nearest ones, which are
+gathered in memory: a few million values, or as many rows as a block has. Its weights tell the next round which rows are
+near; when no row is at the wrong bound, they are those of the whole problem. A round reads all rows three times.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class BlockInterior:
         part = self._gathered(chosen, k)
         everyone = np.arange(len(chosen), dtype=np.uint32)
         width = float(np.abs(distance[chosen]).mean())
-        state = self.solver.enter(part, everyone, weights, np.zeros(len(chosen)), width, (fixed, gain))
+        zero, beside = np.zeros(len(chosen)), (fixed, gain)
+        state = self.solver.enter(part, everyone, weights, zero, width=width, beside=beside)
         self.solver.advance(part, state, _ITERATIONS, _MARGIN * self.tol)
         before = alpha > 0.0
         alpha[chosen] = state.best_alpha

@@ -15,12 +15,12 @@ method converges from any place (Rockafellar: Monotone operators and the proxima
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.certificate import balanced, certify_free
+from pegasos.certificate import balanced, best_intercept, certify_around, certify_free
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import ExhaustedError, Review, Solver
 
@@ -49,6 +49,7 @@ class FreeState:
     tol: float = _first_tol
     last: tuple[float, float] | None = None  # intercept and slope at the end of the last stage
     n_stages: int = 0
+    best: Review | None = None  # of all stages
     is_exhausted: bool = False  # no step changes anything in this stage any more
     visits_before: int = 0
     steps_before: int = 0
@@ -60,6 +61,7 @@ class FreeIntercept:
 
     ascent: Ascent
     tol: float | None = 1e-3
+    _has_weights: ClassVar[bool] = True  # whether the weights of a stage are those of the model
 
     def start(self, problem: Problem, seed: int) -> FreeState:
         """The zero dual point, and the intercept that is best for it."""
@@ -101,10 +103,25 @@ class FreeIntercept:
         of_stage = self.ascent.review(state.problem, state.inner, state.tol)
         alpha = balanced(problem, of_stage.alpha)
         certificate, weights, intercept = certify_free(problem, alpha)
+        review = Review(certificate, weights, alpha, intercept)
+        if tol is not None and certificate.relative_gap > tol and self._has_weights:
+            own = self._with_own_weights(problem, of_stage.weights, alpha)
+            review = own if own.is_better_than(review) else review
+        if tol is not None and state.best is not None and state.best.is_better_than(review):
+            review = state.best  # a stage may begin far from where the last one ended
+        state.best = review
         is_over = state.is_exhausted or of_stage.certificate.relative_gap <= state.tol
-        if is_over and (tol is None or certificate.relative_gap > tol):
+        if is_over and (tol is None or review.certificate.relative_gap > tol):
             self._next_stage(problem, state, of_stage.alpha, tol)
-        return Review(certificate, weights, alpha, intercept)
+        return review
+
+    def _with_own_weights(
+        self, problem: Problem, weights: npt.NDArray[np.float64], alpha: npt.NDArray[np.float64]
+    ) -> Review:
+        """The weights of the stage, which may have more digits than those of its dual point."""
+        weights = problem.rows.without_constant(weights)
+        intercept = best_intercept(problem, weights)
+        return Review(certify_around(problem, weights, alpha, intercept), weights, alpha, intercept)
 
     def point(self, problem: Problem, state: FreeState) -> tuple[npt.NDArray[np.float64], Floats]:
         """The weights of the stage and their dual point."""

@@ -82,6 +82,7 @@ class InteriorPoint:
         chosen: npt.NDArray[np.uint32],
         weights: Vector,
         alpha: npt.NDArray[np.floating],
+        *,
         width: float | None = None,
         beside: tuple[Vector, float] | None = None,
     ) -> InteriorState:

@@ -8,6 +8,7 @@ and the certificate is theirs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,8 @@ class Mapped(Auto):
 @dataclass(frozen=True)
 class FreeMapped(FreeIntercept):
     """The same with a free intercept."""
+
+    _has_weights: ClassVar[bool] = False
 
     def review(self, problem: Problem, state: FreeState, tol: float | None) -> Review:
         """The certificate of the dual point, with its coefficients."""

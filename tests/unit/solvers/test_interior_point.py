@@ -43,7 +43,8 @@ def test_every_iteration_is_that_of_the_transcription(layout, dtype, n_features)
     fixed = matrix(problem, others).T @ alpha[others]
     q = 1.0 - problem.sign[chosen] * problem.offset[chosen]
     mu = problem.lam * problem.total
-    exact = reference.InteriorPoint(matrix(problem, chosen), q, problem.cost[chosen], mu, fixed, weights, 0.3)
+    Z, cost = matrix(problem, chosen), problem.cost[chosen]
+    exact = reference.InteriorPoint(Z, q, cost, mu, fixed=fixed, w=weights, width=0.3)
     np.testing.assert_allclose(state.fixed, fixed, rtol=1e-9, atol=1e-12)
     for _ in range(8):
         solver.advance(problem, state, 1, 0.0)
@@ -182,7 +183,7 @@ def test_conjugate_gradients_are_those_of_the_transcription(layout, n_products):
     weights, before = dual_point(problem, alpha)
     Z, mu = matrix(problem, free), problem.lam * problem.total
     r = 1.0 - problem.sign[free] * problem.offset[free] - Z @ weights
-    expected = reference.face_move(Z, r, mu, alpha[free], problem.cost[free], n_products)
+    expected = reference.face_move(Z, r, mu, alpha[free], cost=problem.cost[free], n_products=n_products)
     others = np.setdiff1d(np.arange(len(alpha)), free)
     kept = alpha[others].copy()
     _, gain, linear = _core.face_advance(problem.native, free, weights, alpha, n_products)
