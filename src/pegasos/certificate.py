@@ -77,6 +77,7 @@ class Certificate:
 _indefinite = 1e-6  # of the primal: more than values of a kernel are off by
 
 
+_SMALL_SHARE = 0.1  # of what rows between their bounds have, that may be taken from them
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -165,12 +166,24 @@ def stretched(problem: Objective, alpha: Floats) -> npt.NDArray[np.float64]:
 
 
 def balanced(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
-    """A dual point of the problem with a free intercept, sum_i alpha_i sign_i = 0: the heavier side is scaled down."""
+    """A dual point of the problem with a free intercept, sum_i alpha_i sign_i = 0: the heavier side is made lighter.
+
+    Where its rows between their bounds can do that, the others stay exactly at theirs.
+    """
     clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
     of_sign = {sign: float(np.sum(clipped[problem.sign == sign])) for sign in (1, -1)}
-    lighter = min(of_sign.values())
-    factors = {sign: lighter / total if total > 0.0 else 0.0 for sign, total in of_sign.items()}
-    return np.asarray(clipped * np.where(problem.sign > 0, factors[1], factors[-1]))
+    heavier = max(of_sign, key=lambda sign: of_sign[sign])
+    lighter = of_sign[-heavier]
+    excess = of_sign[heavier] - lighter
+    if not excess > 0.0:
+        return np.asarray(clipped)
+    free = (problem.sign == heavier) & (clipped > 0.0) & (clipped < problem.cost)
+    room = float(np.sum(clipped[free]))
+    if excess < _SMALL_SHARE * room:
+        clipped[free] *= 1.0 - excess / room
+        return np.asarray(clipped)
+    clipped[problem.sign == heavier] *= lighter / of_sign[heavier]
+    return np.asarray(clipped)
 
 
 def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64], float]:

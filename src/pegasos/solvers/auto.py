@@ -39,6 +39,7 @@ _CACHED = float(1 << 24)  # values that fit into caches
 _PART_OF_SOFTNESS = 0.5  # about how far the residuals of a smoothed solution are from the exact ones
 _WARM_WIDTH = 0.03  # how far residuals may be from the exact ones where a dual point is entered
 _AT_BOUND = 1e-3  # of the cost: a smoothed dual variable this close to a bound belongs there
+_USUAL_GAP = 1e-6  # the gap that the work to come is estimated for, whatever the tol
 _FACE_EPOCHS = 8  # epochs to go from which conjugate gradients are tried
 _FACE_PRICE = 100  # epochs that an interior point must be worth before they are
 _FACE_WORK = 3e7  # multiplications that one call may take
@@ -386,11 +387,13 @@ class Auto:
         return replace(self.ascent, dtype=np.float64)
 
     def _ascent_price(self, problem: Problem, gap: float) -> float:
-        """Nanoseconds that dual ascent is expected to take; the same for any number of threads."""
-        assert self.tol is not None
+        """Nanoseconds that dual ascent is expected to take, for any number of threads and any tol.
+
+        Choices that do not depend on tol make a run for a smaller one pass through the points of a run for a larger.
+        """
         positive = float(np.mean(problem.sign > 0))
         rarity = min(1.0, 0.3 + 2.0 * min(positive, 1.0 - positive))
-        epochs = rarity * (4.0 + 3.0 * gap) * max(1.0, -math.log10(max(self.tol, _LAST_TARGET))) / 3.0
+        epochs = rarity * (4.0 + 3.0 * gap)
         return epochs * _epoch_price(problem)
 
     def _review_dual(self, problem: Problem, state: AutoState, dual: Climbing, tol: float | None) -> Review:
@@ -438,7 +441,7 @@ class Auto:
         if self.tol is None or not estimate > self.tol:
             return
         state.gaps.append(estimate)
-        to_go = _epochs_to_go(state.gaps, self.tol)
+        to_go = _epochs_to_go(state.gaps, _USUAL_GAP)
         epoch, spent = _epoch_price(problem), self.visits(state) / problem.rows.n_rows
         price = self.interior.price(problem, problem.rows.n_rows)
         if spent * epoch > 0.5 * min(price, _AFFORDABLE) and to_go * epoch > 2.0 * min(price, 5.0 * _AFFORDABLE):
