@@ -84,13 +84,14 @@ struct InteriorPoint {
     for (Index j = 0; j < side; ++j) {
       const double own = state.fixed[j] + sum[j];
       rho[j] = mu * w[j] - own;
-      square += w[j] * w[j], along += w[j] * state.fixed[j], dual_square += own * own;
+      square += w[j] * w[j], along += w[j] * state.fixed[j],
+          dual_square += own * (own / mu);  // neither over- nor underflows where mu is far from 1
     }
     for (Index k = 0; k < n; ++k) {
       loss += cost[k] * std::max(r[k], 0.0);
       gain += q[k] * a[k];
     }
-    const double primal = 0.5 * mu * square - along + loss, dual = gain - 0.5 * dual_square / mu;
+    const double primal = 0.5 * mu * square - along + loss, dual = gain - 0.5 * dual_square;
     InteriorCounters& now = *state.counters;
     if (primal < now.primal) now.primal = primal, std::copy(w, w + side, state.best_weights);
     if (dual > now.dual) now.dual = dual, std::copy(a, a + n, state.best_alpha);

@@ -333,13 +333,14 @@ class Auto:
         if review.certificate.relative_gap <= tol or not is_ready:
             return review
         best = inside if inside.is_better_than(review) else review
-        # A dual point that is good enough but not on its bounds is worth a few more iterations.
-        if best.certificate.relative_gap > tol or not (
-            interior.stalled or state.target <= _FAR_BELOW * min(tol, _CHEAP_GAP)
-        ):
+        if best.certificate.relative_gap > tol:
             self._go_on_inside(problem, state, interior)
-            return review
-        return best
+            return best
+        if interior.stalled or state.target <= _FAR_BELOW * min(tol, _CHEAP_GAP):
+            return best
+        # A dual point that is good enough but not on its bounds is worth a few more iterations.
+        self._go_on_inside(problem, state, interior)
+        return review
 
     def _on_bounds(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
         """The dual point with every row on the bound that its multiplier outweighs; the others make up for that.

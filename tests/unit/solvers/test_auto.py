@@ -50,8 +50,9 @@ def solvers_at_work(problem, max_iter):
     return seen
 
 
-def test_small_lam_begins_with_dual_ascent():
-    assert solvers_at_work(clouds(1e-3), 3) == [(False, True)] * 3
+def test_small_lam_begins_with_an_interior_point_on_a_small_table():
+    assert solvers_at_work(clouds(1e-3), 3) == [(False, False)] * 3
+    assert AUTO.start(clouds(1e-3), 0).interior is not None
 
 
 def test_large_lam_begins_with_pegasos_and_puts_dual_ascent_on_trial():
