@@ -19,8 +19,8 @@ namespace pegasos {
 
 struct FaceMove {
   Index products = 0;  // with Z, each a pass over the chosen rows and back
-  double gain = 0.0;   // of the dual, times total
-  double linear = 0.0; // change of sum_i alpha_i (1 - sign_i offset_i)
+  double gain = 0.0;  // of the dual, times total
+  double linear = 0.0;  // change of sum_i alpha_i (1 - sign_i offset_i)
 };
 
 }  // namespace pegasos
