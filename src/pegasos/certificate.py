@@ -78,14 +78,14 @@ _indefinite = 1e-6  # of the primal: more than values of a kernel are off by
 
 
 _SMALL_SHARE = 0.1  # of what rows between their bounds have, that may be taken from them
-_TINY = float(np.finfo(np.float64).tiny)
+_TINY = 2.0**-1070  # below this, a number has hardly a digit
 
 
 def _relative(gap: float, primal: float) -> float:
     # A dual above the primal, or a primal below 0, comes only of a |w|^2 that is none: of a kernel that is no kernel.
     if not math.isfinite(gap) or primal < 0.0 or gap < -_indefinite * primal:
         return math.inf
-    return gap / primal if primal >= _TINY else 0.0  # below, a number has no digits to be relative to
+    return gap / primal if primal >= _TINY else 0.0
 
 
 def _radius(gap: float, lam: float, apart: float) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.certificate import better_within_bounds, certify, dual_point, stretched
+from pegasos.certificate import better_within_bounds, certify, certify_dual, dual_point, stretched
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.dual_ascent import Climbing, DualAscent, first_gap, is_now_and_then
@@ -73,6 +73,7 @@ class AutoState:
     rounds: int = 0  # in which an interior point took in further rows
     faces: int = 0  # moves by conjugate gradients
     best: Review | None = None  # since an interior point began, which leads through worse points than it began with
+    is_polishing: bool = False  # dual ascent has the last word: the weights must be those of the dual point
     is_exhausted: bool = False  # an interior point on all rows has ended
 
 
@@ -117,8 +118,8 @@ class Auto:
         """A dual point of these rows, which an interior point or dual ascent takes further."""
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
-        state = AutoState(seed)
-        weights, _ = dual_point(problem, alpha)
+        certificate, weights = certify_dual(problem, alpha)
+        state = AutoState(seed, best=Review(certificate, weights, problem.within_bounds(alpha)))
         self._enter_interior(
             problem, state, _all_rows(problem), weights, problem.within_bounds(alpha), width=_WARM_WIDTH
         )
@@ -381,6 +382,14 @@ class Auto:
             chosen = everyone
         self._enter_interior(problem, state, chosen, weights, alpha)
 
+    def _polish(self, problem: Problem, state: AutoState, alpha: Floats) -> None:
+        """Go on with dual ascent alone, for those who need the weights of the dual point itself."""
+        steps, visits = self.steps(state), self.visits(state)
+        state.pegasos = state.newton = state.interior = None
+        state.steps_before, state.visits_before = steps, visits
+        state.dual = self._precise.enter(problem, alpha, state.seed)
+        state.is_polishing = True
+
     # Dual ascent and Pegasos
 
     @property
@@ -439,7 +448,7 @@ class Auto:
         """At the end of an epoch of dual ascent: change over where that is less work than the epochs to come."""
         assert state.dual is not None
         estimate = self.ascent.estimate(problem, state.dual)
-        if self.tol is None or not estimate > self.tol:
+        if self.tol is None or state.is_polishing or not estimate > self.tol:
             return
         state.gaps.append(estimate)
         to_go = _epochs_to_go(state.gaps, _USUAL_GAP)

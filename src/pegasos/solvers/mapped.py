@@ -26,8 +26,11 @@ class Mapped(Auto):
 
     def review(self, problem: Problem, state: AutoState, tol: float | None) -> Review:
         """The certificate of the dual point alone."""
-        alpha = super().review(problem, state, tol).alpha
+        found = super().review(problem, state, tol)
+        alpha = found.alpha
         certificate, _ = certify_dual(problem, alpha)
+        if tol is not None and found.certificate.relative_gap <= tol < certificate.relative_gap:
+            self._polish(problem, state, alpha)  # the weights it had were better than those of its dual point
         return Review(certificate, _coefficients(problem, alpha), alpha)
 
     def point(self, problem: Problem, state: AutoState) -> tuple[npt.NDArray[np.float64], Floats]:

@@ -275,7 +275,8 @@ def test_proofs_use_the_parameters_of_the_fit():
     sure, proof = model.certified(X + 3), model.certify(X + 3, Y)
     model.set_params(intercept_scaling=0.01, lam=1.0, class_weight="balanced")
     assert np.array_equal(model.certified(X + 3), sure)
-    assert model.certify(X + 3, Y) == proof == model.certificate_
+    assert model.certify(X + 3, Y) == proof
+    assert (proof.primal, proof.dual) == (model.certificate_.primal, model.certificate_.dual)
 
 
 def test_the_worst_problem_gives_the_status():

@@ -119,7 +119,7 @@ def test_numbers_on_the_page_are_those_of_the_model(model, cancer, page):
     X, y = cancer
     text = Reader(page.html).text
     assert f"{100 * model.score(X, y):.1f} %" in text
-    assert f"{100 * model.certified(X).mean():.1f} %" in text
+    assert share(model.certified(X).mean()) in text
     bars = charts_of(page)["margins"]["sets"][0]["columns"]
     edges = np.array(bars["edges"])
     wrong = sum(np.array(bars[key])[edges[1:] <= 0.0].sum() for key in ("class0", "class1"))
