@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from pegasos import GapWarning, KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError, report
 from pegasos.kernels import RBF, Spectrum, on
 from pegasos.online import Perceptron
+from pegasos.report.markup import share
 
 HOSTILE = '</script><script>document.title="taken"</script>"><img src=x onerror=alert(1)>'
 VOID = {"meta", "link", "br", "rect", "line"}
