@@ -48,7 +48,9 @@ def test_the_default_fit_is_certified(name, lam):
     rows, signs = rows_and_signs(name)
     model = PegasosClassifier(lam=lam, random_state=0).fit(rows, signs)
     assert model.certificate_.relative_gap <= 1e-3
-    assert model.certify(rows, signs) == model.certificate_
+    again, certificate = model.certify(rows, signs), model.certificate_
+    assert (again.primal, again.dual, again.rounding) == (certificate.primal, certificate.dual, certificate.rounding)
+    assert again.weight_radius == pytest.approx(certificate.weight_radius, rel=1e-9)  # from norms in double
 
 
 def test_the_published_accuracy_of_a9a_is_reached():

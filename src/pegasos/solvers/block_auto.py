@@ -23,6 +23,7 @@ from pegasos.source_problem import SourceProblem
 
 _first_gap_worth_having = 0.2  # relative
 _FIRST_FINISH = 4  # walks of dual ascent after which an interior point is tried: then twice, four times as many, ...
+_PRICE_PER_WALK = 1e8  # nanoseconds that it may be expected to take, for each walk behind
 
 
 @dataclass
@@ -86,7 +87,7 @@ class BlockAuto:
         if self.tol is None or not self._ascent(state).estimate(problem, dual) > self.tol:
             return
         interior = BlockInterior(problem, self.tol)
-        if not interior.is_affordable:
+        if problem.n_problems * interior.price > _PRICE_PER_WALK * (dual.walk.number + 1):
             return
         weights, alpha = dual.weights.astype(np.float64), dual.alpha.astype(np.float64)
         for k in range(problem.n_problems):
