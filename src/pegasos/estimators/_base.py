@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from time import perf_counter
@@ -22,6 +22,7 @@ from pegasos import theory
 from pegasos.certificate import Certificate, balanced, certify, certify_around, combine, intercept_reach
 from pegasos.errors import PegasosError
 from pegasos.estimators import _parameters as check
+from pegasos.estimators import _settled
 from pegasos.estimators._inputs import check_weights, kept_on_failure
 from pegasos.estimators._prior import check_prior
 from pegasos.estimators._probability import Calibration, agreeing, cross_fitted, most_folds
@@ -119,6 +120,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             self.classes_, self._terms, self._calibration = classes, terms, calibration
             self._write(solutions, merge_traces(losses_of_zero(problems), solutions), X, members)
             self._remember(solutions, rows.n_rows, terms, seed)
+            if not self.__dict__.get("_is_doubted", False):
+                _settled.remember(self, X, y, sample_weight)
             onlookers.end()
         if worst_status(solutions) not in satisfied:
             warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
@@ -162,7 +165,9 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         check_is_fitted(self, "classes_")
         if self._is_foreign:
             return self._with_dual_point(X, y, sample_weight)._recertified(X, y, sample_weight)
-        return self._recertified(X, y, sample_weight)
+        certificate = self._recertified(X, y, sample_weight)
+        _settled.remember(self, X, y, sample_weight)
+        return certificate
 
     @property
     def _is_foreign(self) -> bool:
@@ -188,6 +193,16 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         return twin  # type: ignore[no-any-return]
 
     def _recertified(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        points = zip(self._points_again(X, y, sample_weight), self.certificate_.parts, strict=True)
+        return combine(
+            [
+                self._certified_anew(k, *point) if here else before
+                for k, ((point, here), before) in enumerate(points)
+            ]
+        )
+
+    def _points_again(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, bool]]:
+        """Each problem of the rows of the fit with its weights and its dual point, and whether it has any rows."""
         check_is_fitted(self, "certificate_")
         rows, y = self._read_rows_again(X, y)
         weights = check_weights(sample_weight, rows.n_rows)
@@ -212,12 +227,8 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         prior = self._offsets(X, rows)
         problems = self._fitted_scheme.problems(rows, codes, weights, self._terms, prior, carried=self._carried(rows))
         is_present = self._fitted_scheme.is_present(present)
-        points = zip(self._points(problems, members, alphas, X), is_present, self.certificate_.parts, strict=True)
         with self._threads_within(problems):
-            parts = [
-                self._certified_anew(k, *point) if here else before for k, (point, here, before) in enumerate(points)
-            ]
-        return combine(parts)
+            yield from zip(self._points(problems, members, alphas, X), is_present, strict=True)
 
     def _certified_anew(self, k: int, problem: Problem, weights: npt.NDArray[np.float64], alpha: Any) -> Certificate:
         if not self._terms.is_free:
@@ -227,17 +238,72 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def certified(self, X: Any) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
 
-        An exact solution's weights lie within ``weight_radius`` of ours, so its score of a row x lies within
-        ``|x| weight_radius``.
+        A statement about the training problem, not about the truth of the class. An exact solution's weights lie in an
+        ellipsoid that follows from the primal and the dual point of the fit; it is computed at the first call, from the
+        arrays given to ``fit``, to which the model keeps a reference. A model without them (loaded, or trained on a
+        stream) uses the ball of radius ``certificate_.weight_radius``, which certifies fewer rows, until ``certify`` is
+        called with the rows of the fit.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
         """
+        self._check_certified()
+        return _settled.certified(self, X)
+
+    def score_interval(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Lower and upper bounds of the scores that any exact solution of the training problem gives to rows.
+
+        They follow from the same ellipsoid as `certified`.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+
+        Returns
+        -------
+        lower, upper : arrays of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            With ``multi_class="ovo"`` of shape (n_rows, n_pairs): the scores of the pairs, not the votes.
+        """
+        self._check_certified()
+        found = _settled.intervals(self, X)
+        is_single = found.scores.shape[1] == 1
+        return (found.lower[:, 0], found.upper[:, 0]) if is_single else (found.lower, found.upper)
+
+    def certified_support(self, X: Any, y: Any) -> npt.NDArray[np.int8]:
+        """For rows of the fit: whether they are support vectors of every exact solution, or of none.
+
+        Parameters
+        ----------
+        X : rows of the fit, any of them
+        y : array of shape (n_rows,)
+            Their classes.
+
+        Returns
+        -------
+        array of int8, of shape (n_rows,) for two classes, else (n_rows, n_problems)
+            1: a support vector of every exact solution, its dual variable at the upper bound. -1: a support vector of
+            none. 0: not proved either way.
+        """
+        self._check_certified()
+        status = _settled.support(self, X, y)
+        return status[:, 0] if status.shape[1] == 1 else status
+
+    @property
+    def certified_share_(self) -> float:
+        """The share of the rows of the fit, by sample weight, whose prediction is `certified`; computed when asked for."""
+        self._check_certified()
+        return _settled.share(self)
+
+    def _check_certified(self) -> None:
         if self._is_foreign:
             raise PegasosError(f"the model was read from {self._origin} and has no certificate of its own; fit one.")
         check_is_fitted(self, "certificate_")
-        scores, lengths, rounding = self._scores_with_lengths(X)
-        radii = np.array([part.weight_radius for part in self.certificate_.parts])
-        # A little more than the bound, for the rounding of the scores themselves.
-        reach = lengths[:, None] * (radii * (1.0 + 1e-9) + rounding) + (1.0 + 1e-9) * self._intercept_reach
-        return self._fitted_scheme.certified(scores, reach, len(self.classes_))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the rows of the fit."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_evidence"}
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -274,16 +340,20 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         """
         check_is_fitted(self, "classes_")
         scores = self._scores(X)
-        y = np.asarray(y)
-        if y.shape != (len(scores),):
-            raise PegasosError(f"y must name the class of each of the {len(scores)} rows, got shape {y.shape}.")
-        try:
-            codes = encode_known(y, self.classes_, None)
-        except TypeError as error:
-            raise PegasosError(f"y must hold classes such as {self.classes_[0]!r}: {error}.") from error
+        codes = self._codes_of(y, len(scores))
         check.check_flag("geometric", geometric)
         products = self._weight_products() if geometric else None
         return self._fitted_scheme.margins(scores, codes, products, len(self.classes_))
+
+    def _codes_of(self, y: Any, n_rows: int) -> npt.NDArray[np.intp]:
+        """The number of the class of each row."""
+        y = np.asarray(y)
+        if y.shape != (n_rows,):
+            raise PegasosError(f"y must name the class of each of the {n_rows} rows, got shape {y.shape}.")
+        try:
+            return encode_known(y, self.classes_, None)
+        except TypeError as error:
+            raise PegasosError(f"y must hold classes such as {self.classes_[0]!r}: {error}.") from error
 
     def report(self, X: Any, y: Any, path: Any = None) -> Any:
         """One HTML page about the model: what is proved, how it does on these rows, what it looks at.
@@ -495,6 +565,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def _write(self, solutions: list[Solution], trace: Trace, X: Any, members: list[Members]) -> None:
         """Every fitted attribute, in one place."""
         self.__dict__.pop("_origin", None)  # from here on the weights are our own
+        _settled.forget(self)
         self.__dict__.update(self._as_attributes(solutions, members, X))
         self._free_intercepts = np.array([s.intercept for s in solutions])
         self._intercept_reach = np.array([s.intercept_reach for s in solutions])
@@ -642,5 +713,5 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         """The scores of all problems, one column each."""
 
     @abstractmethod
-    def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
-        """Scores, the length |x| of each row, and the rounding of each problem's scores at length 1."""
+    def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any, Any]:
+        """Scores, the length |x| of each row, the rounding of each problem's scores at length 1, and the rows as read."""

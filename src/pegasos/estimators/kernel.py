@@ -844,7 +844,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
                 scores[begin : begin + len(part)] += block[: len(part), mine] @ coefficients[mine]
         return scores
 
-    def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
+    def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any, Items]:
         if isinstance(self.kernel_, Precomputed):
             raise PegasosError("certified needs k(x, x) of new rows, which a precomputed matrix does not hold.")
         given, X = X, as_collection(self, self.kernel_, X, reset=False)
@@ -855,12 +855,12 @@ class KernelPegasosClassifier(CertifiedClassifier):
         if self._prior is not None:
             scores += self._prior.scores(given)
         if not len(self.support_):
-            return scores, lengths, 0.0
+            return scores, lengths, 0.0, items
         support = self.kernel_.read(self.support_vectors_)
         error = _value_error(self.kernel_, (items, support), np.float64)
         error += (len(self.support_) + 8.0) * unit_of(np.float64)
         reach = np.sqrt(self.kernel_.evaluate_diagonal(support) + self._terms.bias**2)
-        return scores, lengths, error * (np.abs(self.dual_coef_) @ reach)
+        return scores, lengths, error * (np.abs(self.dual_coef_) @ reach), items
 
     def _lengths_alone(self, items: Items) -> npt.NDArray[np.float64]:
         """|x| without the constant column."""

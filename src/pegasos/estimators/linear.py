@@ -348,7 +348,7 @@ class PegasosClassifier(CertifiedClassifier):
         return None if self._prior is None else self._prior.carried(rows.bias)
 
     def _read_rows_again(self, X: Any, y: Any) -> tuple[Rows, Any]:
-        return read_rows_and_target(self, X, y, self._terms.bias, reset=False)
+        return read_rows_and_target(self, X, y, self._terms.bias, reset=False, threads=threads_of(self.n_jobs))
 
     @property
     def _is_fine(self) -> bool:
@@ -430,11 +430,11 @@ class PegasosClassifier(CertifiedClassifier):
         _core.scores(rows.native, weights, scores)
         return scores if rows.bias else scores + self.intercept_  # no column for it, but a prior may have one
 
-    def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any]:
-        rows = read_rows(self, X, self._terms.bias)
+    def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any, Rows]:
+        rows = read_rows(self, X, self._terms.bias).in_threads(threads_of(self.n_jobs))
         lengths = np.sqrt(np.square(self.coef_).sum(axis=1) + np.square(self.intercept_))
         rounding = np.finfo(np.float64).eps * (rows.n_features + 2) * lengths
-        return self._scores_of(rows), rows.lengths, rounding
+        return self._scores_of(rows), rows.lengths, rounding, rows
 
     def _weights_as_attributes(self, weights: npt.NDArray[np.float64], X: Any) -> dict[str, Any]:
         coef, intercept = weights[:, :-1].copy(), self._bias * weights[:, -1]

@@ -14,3 +14,7 @@ class GapWarning(ConvergenceWarning):
 
 class PriorWarning(UserWarning):
     """The features of a prior and of X are not the same; the message says how many, and what becomes of them."""
+
+
+class ChangedRowsWarning(UserWarning):
+    """The rows of a fit were changed after it, so that nothing more can be proved from them."""

@@ -15,7 +15,7 @@ from pegasos.problem import Floats, Problem, Rows
 from pegasos.region.bounds import Ball, Slacks, ball_of, free_ball_of, joint_pins_of, slacks_of
 from pegasos.region.gram import FeatureProducts, GramRegion, GramSpace, KernelProducts
 from pegasos.region.primal import PinnedPairs, PinnedRows, PrimalRegion, PrimalSpace, errors_of
-from pegasos.region.rounds import Space, curvatures, first_bounds, narrowed
+from pegasos.region.rounds import NotDefiniteError, Space, curvatures, first_bounds, narrowed
 from pegasos.rounding import length_of
 
 Vector = npt.NDArray[np.float64]
@@ -69,10 +69,12 @@ def find_region(
         if len(chosen) == 0:
             return Found(None, primal)
         pinned = Slacks(slacks.above[chosen], slacks.below[chosen])
-        region = _regularized(problem, ball, chosen, pinned) if intercept is None else _free(
-            problem, ball, chosen, pinned, intercept
-        )
-        return Found(region, primal)
+        try:
+            if intercept is None:
+                return Found(_regularized(problem, ball, chosen, pinned), primal)
+            return Found(_free(problem, ball, chosen, pinned, intercept), primal)
+        except NotDefiniteError:
+            return Found(None, primal)
 
 
 def _pinned(problem: Problem, slacks: Slacks) -> Numbers:
@@ -186,4 +188,7 @@ def _joint_region(problem: JointProblem, weights: Vector, alpha: Floats) -> Foun
     columns = (column[kept] for column in pins[:-1])
     mine = pins._replace(**dict(zip(pins._fields, columns)), slacks=Slacks(*(each[kept] for each in pins.slacks)))
     space = PrimalSpace(PinnedPairs(problem, mine, ball), ball)
-    return Found(narrowed(ball, mine.slacks, space, *first_bounds(ball, mine.slacks, space))[0], primal)
+    try:
+        return Found(narrowed(ball, mine.slacks, space, *first_bounds(ball, mine.slacks, space))[0], primal)
+    except NotDefiniteError:
+        return Found(None, primal)

@@ -22,7 +22,7 @@ from pegasos import _core
 from pegasos.kernels.base import Items, Kernel
 from pegasos.problem import Rows
 from pegasos.region.bounds import Ball
-from pegasos.region.rounds import Quadratic
+from pegasos.region.rounds import NotDefiniteError, Quadratic
 from pegasos.rounding import length_of, unit
 
 Vector = npt.NDArray[np.float64]
@@ -272,7 +272,8 @@ class GramSpace:
             exact = np.where(scale > 0.0, lam / scale, _INFINITE * np.maximum(squares, 1.0))
         self.factor = self.matrix.copy()
         self.factor[np.diag_indices_from(self.factor)] += (exact + 2.0 * units * squares) / (1.0 - units)
-        _core.factor(self.factor)
+        if not _core.factor(self.factor):
+            raise NotDefiniteError
         self.leeway = math.sqrt(float(np.sum(squares)) / float(np.min(exact + units * squares))) * (1.0 + 1e-9)
         # The centre of the quadratic of `scale` itself: any point will do that is near it.
         gamma = self._centre(exact, residuals)

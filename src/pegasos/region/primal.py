@@ -19,7 +19,7 @@ from pegasos import _core
 from pegasos.joint_problem import JointProblem
 from pegasos.problem import Problem, Rows
 from pegasos.region.bounds import Ball, JointPins
-from pegasos.region.rounds import Quadratic
+from pegasos.region.rounds import NotDefiniteError, Quadratic
 from pegasos.rounding import Primal, length_of, unit
 
 Vector = npt.NDArray[np.float64]
@@ -151,6 +151,7 @@ class PinnedPairs:
         for leader, rival, mine in self._pairs():
             block = np.zeros((width, width))
             _core.weighted_gram(self.rows.view(self.where[mine]).native, scale[mine], block)
+            block = np.tril(block)
             block += np.tril(block, -1).T
             first, second = (slice(k * width, (k + 1) * width) for k in (leader, rival))
             matrix[first, first] += block
@@ -234,7 +235,8 @@ class PrimalSpace:
         self.factor[np.diag_indices_from(self.factor)] += lam
         trace = float(np.trace(self.factor))
         self.inflation = (1.0 + self._units * trace / lam) * (1.0 + 1e-9)
-        _core.factor(self.factor)
+        if not _core.factor(self.factor):
+            raise NotDefiniteError
         weights = middle.copy()
         residuals, errors = self.pins.residuals(weights)
         for _ in range(2):

@@ -25,6 +25,10 @@ _WORTH = 0.04  # the narrowing of an average row, as a logarithm, that makes ano
 _WIDER = 1.0 + 1e-9
 
 
+class NotDefiniteError(Exception):
+    """Raised where a matrix has no factor: of a kernel that is not positive semi-definite, or beyond the range of double."""
+
+
 class Quadratic(NamedTuple):
     """What a space says of lam |w - middle|^2 + sum_i scale_i r_i(w)^2 at its computed minimum, the centre.
 
