@@ -166,7 +166,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         if self._is_foreign:
             return self._with_dual_point(X, y, sample_weight)._recertified(X, y, sample_weight)
         certificate = self._recertified(X, y, sample_weight)
-        _settled.remember(self, X, y, sample_weight)
+        _settled.remember_anew(self, certificate, X, y, sample_weight)
         return certificate
 
     @property

@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators._schemes import winners
 from pegasos.estimators.warnings import ChangedRowsWarning
 from pegasos.problem import Rows
 from pegasos.region import GramRegion, PrimalRegion
+from pegasos.region.bounds import Ends
 from pegasos.region.finding import FreeIntercept, find_region
 from pegasos.region.primal import difference
 from pegasos.rounding import unit
@@ -27,7 +29,7 @@ from pegasos.rounding import unit
 Floats = npt.NDArray[np.float64]
 Region = PrimalRegion | GramRegion
 
-_SAME = 1e-6  # of the objective: recomputed from the same rows it differs by less
+_SAME = 1e-6  # of the objective: both ends, recomputed from the same rows, differ by less
 _WIDER = 1.0 + 1e-9  # for the rounding of scores
 
 
@@ -81,6 +83,18 @@ def remember(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     model._evidence = Evidence(X, y, sample_weight)
 
 
+def remember_anew(model: Any, certificate: Certificate, X: Any, y: Any, sample_weight: Any) -> None:
+    """Take rows for those of the fit that have its certificate, where the model has none."""
+    each = zip(certificate.parts, model.certificate_.parts, strict=True)
+    if "_evidence" not in model.__dict__ and all(_is_same(now, before) for now, before in each):
+        remember(model, X, y, sample_weight)
+
+
+def _is_same(now: Certificate | Ends, before: Certificate) -> bool:
+    room = _SAME * abs(before.primal) + 2.0 * before.rounding
+    return abs(now.primal - before.primal) <= room and abs(now.dual - before.dual) <= room
+
+
 def regions_of(model: Any) -> Sequence[Region | None]:
     """The region of each problem; None where the ball is all there is."""
     known = model.__dict__.get("_regions")
@@ -103,9 +117,9 @@ def _found(model: Any, evidence: Evidence) -> list[Region | None]:
         if model._terms.is_free:
             free = FreeIntercept(float(model._free_intercepts[k]), float(model._intercept_reach[k]))
         found = find_region(*point, free)
-        if not abs(found.primal - parts[k].primal) <= _SAME * abs(parts[k].primal) + 2.0 * parts[k].rounding:
+        if not _is_same(found.ends, parts[k]):
             warnings.warn(
-                f"the objective of the rows of the fit was {parts[k].primal:.6g} and is {found.primal:.6g} now: X was "
+                f"the objective of the rows of the fit was {parts[k].primal:.6g} and is {found.ends.primal:.6g} now: X was "
                 "changed after fit. Predictions are certified by the ball of certificate_ alone, which settles fewer; "
                 "call certify(X, y) with the rows of the fit.",
                 ChangedRowsWarning,

@@ -20,6 +20,13 @@ _INTERCEPT_SHARE = 0.02  # of the gap that a free intercept may cost
 _WIDER = 1.0 + 1e-9  # for the roundings of a few operations
 
 
+class Ends(NamedTuple):
+    """P(w) and D(alpha)."""
+
+    primal: float
+    dual: float
+
+
 class Slacks(NamedTuple):
     """The slack of a row is at least above * max(0, r) + below * max(0, -r), with r its residual at the solution."""
 
@@ -78,20 +85,20 @@ class Ball:
         return replace(self, weights=weights, middle=centre, gap=gap, bias=bias)
 
 
-def ball_of(problem: Objective, weights: Vector, alpha: Floats, bias: float) -> tuple[Ball, float]:
-    """The ball of a problem with these weights and this dual point, and P(w)."""
+def ball_of(problem: Objective, weights: Vector, alpha: Floats, bias: float) -> tuple[Ball, Ends]:
+    """The ball of a problem with these weights and this dual point, and P(w) and D(alpha)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _ball(problem, weights, problem.losses(weights), problem.dual_sums(alpha), bias)
 
 
-def free_ball_of(problem: Problem, weights: Vector, alpha: Floats, intercept: float) -> tuple[Ball, float]:
+def free_ball_of(problem: Problem, weights: Vector, alpha: Floats, intercept: float) -> tuple[Ball, Ends]:
     """The same where the intercept is free; in the coordinates of the weights alone."""
     with np.errstate(over="ignore", invalid="ignore"):
         own = sums_for_any_intercept(problem, balanced(problem, alpha))
         return _ball(problem, weights, problem.shifted(intercept).losses(weights), own, 0.0)
 
 
-def _ball(problem: Objective, weights: Vector, losses: Losses, own: DualSums, bias: float) -> tuple[Ball, float]:
+def _ball(problem: Objective, weights: Vector, losses: Losses, own: DualSums, bias: float) -> tuple[Ball, Ends]:
     lam = problem.lam
     primal = float((losses.total + losses.rounding) / problem.total + 0.5 * lam * losses.square)
     dual_square = problem.square(own.weights)
@@ -99,14 +106,14 @@ def _ball(problem: Objective, weights: Vector, losses: Losses, own: DualSums, bi
     slack = (losses.slack + own.slack) / problem.total + 8.0 * unit * (abs(primal) + abs(dual))
     gap = max(primal - dual, 0.0) + slack
     if not math.isfinite(gap):
-        return Ball(weights, weights, math.inf, lam, problem.total, bias), primal
+        return Ball(weights, weights, math.inf, lam, problem.total, bias), Ends(primal, dual)
     # w(alpha) is known up to `off`, and the middle is rounded.
     lengths = length_of_weights(problem, weights) + length_of_weights(problem, own.weights)
     off = own.off + losses.moved + 4.0 * unit * lengths
     apart = math.sqrt(max(problem.square(weights - own.weights), 0.0)) * (1.0 - 64.0 * unit) - off
     gap = gap - 0.25 * lam * max(apart, 0.0) ** 2 + 4.0 * lam * off * (math.sqrt(2.0 * gap / lam) + off)
     middle = 0.5 * (weights + own.weights)
-    return Ball(weights, middle, max(gap, 0.0) * _WIDER + 1e-300, lam, problem.total, bias), primal
+    return Ball(weights, middle, max(gap, 0.0) * _WIDER + 1e-300, lam, problem.total, bias), Ends(primal, dual)
 
 
 def length_of_weights(problem: Objective, weights: Vector) -> float:

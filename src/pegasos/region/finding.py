@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pegasos.gram import KernelRows
 from pegasos.joint_problem import JointProblem
 from pegasos.problem import Floats, Problem, Rows
-from pegasos.region.bounds import Ball, Slacks, ball_of, free_ball_of, joint_pins_of, slacks_of
+from pegasos.region.bounds import Ball, Ends, Slacks, ball_of, free_ball_of, joint_pins_of, slacks_of
 from pegasos.region.gram import FeatureProducts, GramRegion, GramSpace, KernelProducts
 from pegasos.region.primal import PinnedPairs, PinnedRows, PrimalRegion, PrimalSpace, errors_of
 from pegasos.region.rounds import NotDefiniteError, Space, curvatures, first_bounds, narrowed
@@ -31,10 +31,10 @@ _NARROWER = 0.7  # of its reach, for that to be worth its price
 
 
 class Found(NamedTuple):
-    """A region, or None where the ball of the certificate is all there is; and the objective that was recomputed."""
+    """A region, or None where the ball of the certificate is all there is; and P(w) and D(alpha), recomputed."""
 
     region: Region | None
-    primal: float
+    ends: Ends
 
 
 class FreeIntercept(NamedTuple):
@@ -60,21 +60,21 @@ def find_region(
         if isinstance(problem, JointProblem):
             return _joint_region(problem, weights, alpha)
         if intercept is None:
-            ball, primal = ball_of(problem, weights, alpha, problem.rows.bias)
+            ball, ends = ball_of(problem, weights, alpha, problem.rows.bias)
         else:
-            ball, primal = free_ball_of(problem, weights, alpha, intercept.value)
+            ball, ends = free_ball_of(problem, weights, alpha, intercept.value)
         is_bounded = math.isfinite(ball.gap) and (intercept is None or math.isfinite(intercept.reach))
         slacks = slacks_of(problem, alpha)
         chosen = _pinned(problem, slacks) if is_bounded else np.arange(0)
         if len(chosen) == 0:
-            return Found(None, primal)
+            return Found(None, ends)
         pinned = Slacks(slacks.above[chosen], slacks.below[chosen])
         try:
             if intercept is None:
-                return Found(_regularized(problem, ball, chosen, pinned), primal)
-            return Found(_free(problem, ball, chosen, pinned, intercept), primal)
+                return Found(_regularized(problem, ball, chosen, pinned), ends)
+            return Found(_free(problem, ball, chosen, pinned, intercept), ends)
         except NotDefiniteError:
-            return Found(None, primal)
+            return Found(None, ends)
 
 
 def _pinned(problem: Problem, slacks: Slacks) -> Numbers:
@@ -173,9 +173,9 @@ def _kernel_space(
 
 
 def _joint_region(problem: JointProblem, weights: Vector, alpha: Floats) -> Found:
-    ball, primal = ball_of(problem, weights, alpha, problem.rows.bias)
+    ball, ends = ball_of(problem, weights, alpha, problem.rows.bias)
     if not math.isfinite(ball.gap) or weights.size > _MOST_FEATURES:
-        return Found(None, primal)
+        return Found(None, ends)
     pins = joint_pins_of(problem, alpha)
     telling = np.minimum(*pins.slacks) > _TELLING * problem.cost[pins.row]
     most = max(_MOST_PINNED, int(_MOST_WORK / weights.size**2))
@@ -184,11 +184,11 @@ def _joint_region(problem: JointProblem, weights: Vector, alpha: Floats) -> Foun
         strongest = np.minimum(*pins.slacks)[kept]
         kept = np.sort(kept[np.argpartition(strongest, len(kept) - most)[-most:]])
     if len(kept) == 0:
-        return Found(None, primal)
+        return Found(None, ends)
     columns = (column[kept] for column in pins[:-1])
     mine = pins._replace(**dict(zip(pins._fields, columns)), slacks=Slacks(*(each[kept] for each in pins.slacks)))
     space = PrimalSpace(PinnedPairs(problem, mine, ball), ball)
     try:
-        return Found(narrowed(ball, mine.slacks, space, *first_bounds(ball, mine.slacks, space))[0], primal)
+        return Found(narrowed(ball, mine.slacks, space, *first_bounds(ball, mine.slacks, space))[0], ends)
     except NotDefiniteError:
-        return Found(None, primal)
+        return Found(None, ends)
