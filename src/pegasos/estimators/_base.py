@@ -36,6 +36,7 @@ from pegasos.estimators._targets import (
     encode_known,
     find_classes,
 )
+from pegasos.estimators._until import until_certified
 from pegasos.estimators._watching import CallbackSupportMixin, Onlookers, n_frames
 from pegasos.estimators.warnings import GapWarning
 from pegasos.persistence import Saved
@@ -123,7 +124,10 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             if not self.__dict__.get("_is_doubted", False):
                 _settled.remember(self, X, y, sample_weight)
             onlookers.end()
-        if worst_status(solutions) not in satisfied:
+            is_met = worst_status(solutions) in satisfied
+            if self.certified_share is not None and hasattr(self, "_evidence"):
+                is_met &= until_certified(self, X, y, sample_weight, begun)
+        if not is_met:
             warnings.warn(self.status_, GapWarning, stacklevel=3 + n_frames)
         return self
 
@@ -431,6 +435,9 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         if self.max_iter is not None:
             check.check_count("max_iter", self.max_iter)
         check.check_optional("time_budget", self.time_budget)
+        check.check_share("certified_share", self.certified_share)
+        if self.certified_share is not None and self.tol is None:
+            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")
 
     def _check_joint(self) -> None:
         """What the problem of all classes at once does not offer."""

@@ -178,6 +178,11 @@ class KernelPegasosClassifier(CertifiedClassifier):
         Epochs at most: for Pegasos as many visits as there are rows, for decomposition as many coordinate steps.
     time_budget : float, optional
         Seconds at most, to within one block of kernel columns.
+    certified_share : float, optional
+        Go on after ``tol`` is reached until this share of the training rows, by sample weight, has a certified
+        prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
+        takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
+        predictions matter and the objective does not.
     cache_size : float, default=1000
         Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 512 more.
     max_support : int, optional
@@ -294,6 +299,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         tol: float | None = 1e-3,
         max_iter: int = 1000,
         time_budget: float | None = None,
+        certified_share: float | None = None,
         cache_size: float = 1000,
         max_support: int | None = None,
         probability: bool = False,
@@ -322,6 +328,7 @@ class KernelPegasosClassifier(CertifiedClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
+        self.certified_share = certified_share
         self.cache_size = cache_size
         self.max_support = max_support
         self.probability = probability

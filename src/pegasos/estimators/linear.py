@@ -94,6 +94,11 @@ class PegasosClassifier(CertifiedClassifier):
     time_budget : float, optional
         Seconds at most. Kept to within one chunk of work, about 0.05 s, or one step of Newton's method: some passes
         over the rows.
+    certified_share : float, optional
+        Go on after ``tol`` is reached until this share of the training rows, by sample weight, has a certified
+        prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
+        takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
+        predictions matter and the objective does not.
     probability : bool, default=False
         Whether to fit `predict_proba` as well: Platt's method on scores of five folds (fewer where a class has fewer
         rows), so that a fit takes six times as long. Each fit has an equal share of ``time_budget``.
@@ -187,6 +192,7 @@ class PegasosClassifier(CertifiedClassifier):
         tol: float | None = 1e-3,
         max_iter: int | None = None,
         time_budget: float | None = None,
+        certified_share: float | None = None,
         probability: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -209,6 +215,7 @@ class PegasosClassifier(CertifiedClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
+        self.certified_share = certified_share
         self.probability = probability
         self.warm_start = warm_start
         self.n_jobs = n_jobs

@@ -105,6 +105,7 @@ class PegasosClassifierCV(PegasosClassifier):
     multi_class = "ovr"
     prior = None
     time_budget = None
+    certified_share = None
     probability = False
     warm_start = False
     verbose = 0
