@@ -25,6 +25,7 @@ Region = PrimalRegion | GramRegion
 _MOST_FEATURES = 1200  # side of a matrix of features; beyond it, products of the pinned rows
 _MOST_PINNED = 1000  # side of a matrix of products
 _MOST_WORK = 6e9  # multiplications of a round
+_MOST_COPIED = 1 << 23  # values of pinned rows that are copied
 _TELLING = 1e-7  # of its cost: a smaller slack pins nothing
 _MOST_INTERCEPTS = 3  # times that a free intercept is looked at again
 _NARROWER = 0.7  # of its reach, for that to be worth its price
@@ -147,9 +148,10 @@ def _space(problem: Problem, ball: Ball, chosen: Numbers, intercepts: tuple[floa
 
 def _those(problem: Problem, rows: Rows, chosen: Numbers) -> Problem:
     each = problem.sign[chosen], problem.cost[chosen], problem.offset[chosen]
-    return replace(
-        problem, rows=rows.view(chosen), sign=each[0], cost=np.ascontiguousarray(each[1]), offset=each[2]
-    )
+    # A copy of few rows is read faster, round after round, than rows that lie far apart.
+    is_small = rows.n_stored / max(rows.n_rows, 1) * len(chosen) <= _MOST_COPIED
+    mine = rows.take(chosen) if is_small else rows.view(chosen)
+    return replace(problem, rows=mine, sign=each[0], cost=np.ascontiguousarray(each[1]), offset=each[2])
 
 
 def _kernel_space(

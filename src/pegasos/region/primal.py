@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ Vector = npt.NDArray[np.float64]
 
 _ROUNDED = 0.25  # of lam: the largest error of a matrix
 _ALONE = np.ones(1)
+_MOST_STEPS = 3
+_FLAT = 1e-10  # of the gap: what is left of the gradient, squared and over lam
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +212,7 @@ class PrimalSpace:
     factor: Vector = field(init=False)
     inflation: float = field(init=False)
 
-    @property
+    @cached_property
     def lengths(self) -> Vector:
         """At least the length of each pinned row."""
         return self.pins.lengths
@@ -226,10 +229,14 @@ class PrimalSpace:
 
     def start(self) -> tuple[Vector, Vector]:
         """The residuals at the middle."""
+        return self._start
+
+    @cached_property
+    def _start(self) -> tuple[Vector, Vector]:
         return self.pins.residuals(self.ball.middle.ravel())
 
     def minimize(self, scale: Vector) -> Quadratic:
-        """Newton's step from the middle, which is exact but for rounding, and one more."""
+        """Newton's step from the middle, which is exact but for rounding, and others where that shows."""
         lam, middle = self.ball.lam, self.ball.middle.ravel()
         self.factor = self.pins.gram(scale)
         self.factor[np.diag_indices_from(self.factor)] += lam
@@ -238,23 +245,21 @@ class PrimalSpace:
         if not _core.factor(self.factor):
             raise NotDefiniteError
         weights = middle.copy()
-        residuals, errors = self.pins.residuals(weights)
-        for _ in range(2):
-            step = self._half_gradient(scale, weights - middle, residuals)
-            _core.solve(self.factor, step)
-            weights -= step
+        slope = -self.pins.sum(scale * self._start[0])
+        for _ in range(_MOST_STEPS):
+            _core.solve(self.factor, slope)
+            weights -= slope
             residuals, errors = self.pins.residuals(weights)
+            slope = lam * (weights - middle) - self.pins.sum(scale * residuals)
+            if length_of(slope) ** 2 <= _FLAT * lam * self.ball.gap:
+                break
         self.centre = weights
         away = length_of(weights - middle)
         least = lam * away**2 + float(np.sum(scale * np.square(np.maximum(np.abs(residuals) - errors, 0.0))))
         pull = scale * self.lengths
         depth = unit * (len(scale) + 16.0)
         rounding = depth * float(np.sum(pull * np.abs(residuals))) + float(np.sum(pull * errors)) + 8.0 * unit * lam * away
-        slope = length_of(self._half_gradient(scale, weights - middle, residuals)) + rounding * (1.0 + 1e-9)
-        return Quadratic(residuals, errors, least * (1.0 - 1e-12), slope)
-
-    def _half_gradient(self, scale: Vector, away: Vector, residuals: Vector) -> Vector:
-        return np.asarray(self.ball.lam * away - self.pins.sum(scale * residuals))
+        return Quadratic(residuals, errors, least * (1.0 - 1e-12), length_of(slope) + rounding * (1.0 + 1e-9))
 
     def squared_reaches(self) -> Vector:
         """At least z_i' M^-1 z_i."""
