@@ -2,14 +2,14 @@
 
     python -m benchmarks.certified [--quick] [names ...]
 
-Shares: whole data sets, columns divided by their largest value, lam = 1e-4, every setting at its default; of the rows of
-the fit and, where the set has a split, of its test rows. Beside them the share of the ball of the same certificate, and
-the seconds of the fit, of the regions, and of certifying the rows of the fit; with `certified_share=0.99`, the seconds of
-that fit.
+Shares: whole data sets, columns divided by their largest value, lam = 1e-4, every setting at its default; of the rows
+of the fit and, where the set has a split, of its test rows. Beside them the share of the ball of the same certificate,
+and the seconds of the fit, of the regions, and of certifying the rows of the fit; with `certified_share=0.99`, the
+seconds of that fit.
 
 Violations: pairs of a row and a binary problem. A pair is violated when the interval of the score that the fit at the
-default tol claims and the interval that a fit at tol=1e-10 claims have no point in common: one of the two proofs would be
-wrong. A certified row is violated when the two fits predict different classes and both are certified.
+default tol claims and the interval that a fit at tol=1e-10 claims have no point in common: one of the two proofs would
+be wrong. A certified row is contradicted when the two fits predict different classes and both are certified.
 """
 
 import argparse
@@ -131,7 +131,8 @@ def _violations(names, *, quick: bool) -> list[dict]:
         kept = np.random.default_rng(0).permutation(len(y))[: 3000 if quick else _MOST_EXACT]
         X, y = maxabs_scale(X[kept]), y[kept]
         for scheme in ("ovr", *(("ovo", "crammer_singer") if name in _ONE_AGAINST_ONE else ())):
-            found.append(_compared(f"{name}, {scheme}", PegasosClassifier(_LAM, multi_class=scheme, random_state=0), X, y))
+            model = PegasosClassifier(_LAM, multi_class=scheme, random_state=0)
+            found.append(_compared(f"{name}, {scheme}", model, X, y))
     return found
 
 

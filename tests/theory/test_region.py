@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pegasos.joint_problem import JointProblem
 from pegasos.problem import Rows
 from pegasos.region import find_region
-from pegasos.region.bounds import Slacks, ball_of, joint_pins_of
+from pegasos.region.bounds import Point, Slacks, joint_pins_of
 from pegasos.region.rounds import curvatures
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
@@ -131,7 +131,8 @@ def test_the_slack_of_a_row_of_all_classes_is_at_least_that_of_its_pins(case):
 def test_the_gap_bounds_the_distance_from_the_middle_and_all_slacks(problem, near, seed):
     plain, best = PlainProblem.of(problem), optimum_of(problem)
     weights, alpha = point_near(problem, best.weights, near, seed)
-    ball, (primal, dual) = ball_of(problem, weights, alpha, problem.rows.bias)
+    point = Point.of(problem, weights, alpha)
+    ball, (primal, dual) = point.ball(problem, weights, problem.rows.bias), point.ends
     r = 1.0 - plain.sign * (plain.X @ best.weights + plain.offset)
     slack = float(np.sum(plain.cost * np.maximum(0.0, r) - alpha * r)) / plain.total
     away = best.weights - ball.middle

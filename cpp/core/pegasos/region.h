@@ -2,7 +2,8 @@
 //
 //   weighted_gram    sum_i scale_i x_i x_i', the constant column included: some rows of its lower triangle
 //   weighted_sum     sum_i coefficient_i x_i
-//   squared_reaches  |L^-1 z_i|^2 for the factor L of a matrix of n_blocks x n_blocks blocks, where z_i has pattern_k x_i
+//   squared_reaches  |L^-1 z_i|^2 for the factor L of a matrix of n_blocks x n_blocks blocks, where z_i has pattern_k
+//   x_i
 //                    in its block k: z' (L L')^-1 z
 //
 // No sum depends on how the work is cut: threads share the rows of the matrix, or the vectors that are solved for.

@@ -199,10 +199,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
     def _recertified(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
         points = zip(self._points_again(X, y, sample_weight), self.certificate_.parts, strict=True)
         return combine(
-            [
-                self._certified_anew(k, *point) if here else before
-                for k, ((point, here), before) in enumerate(points)
-            ]
+            [self._certified_anew(k, *point) if here else before for k, ((point, here), before) in enumerate(points)]
         )
 
     def _points_again(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, bool]]:
@@ -295,7 +292,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
 
     @property
     def certified_share_(self) -> float:
-        """The share of the rows of the fit, by sample weight, whose prediction is `certified`; computed when asked for."""
+        """The share of the rows of the fit, by sample weight, whose prediction is `certified`; computed when asked."""
         self._check_certified()
         return _settled.share(self)
 
@@ -721,4 +718,4 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
 
     @abstractmethod
     def _scores_with_lengths(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Any, Any]:
-        """Scores, the length |x| of each row, the rounding of each problem's scores at length 1, and the rows as read."""
+        """Scores, the length |x| of each row, the rounding of each problem's scores at length 1, and the rows read."""

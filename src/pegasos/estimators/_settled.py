@@ -97,7 +97,7 @@ def _is_same(now: Certificate | Ends, before: Certificate) -> bool:
 
 def regions_of(model: Any) -> Sequence[Region | None]:
     """The region of each problem; None where the ball is all there is."""
-    known = model.__dict__.get("_regions")
+    known: Sequence[Region | None] | None = model.__dict__.get("_regions")
     if known is None:
         evidence = model.__dict__.get("_evidence")
         known = [None] * len(model.certificate_.parts) if evidence is None else _found(model, evidence)
@@ -116,12 +116,12 @@ def _found(model: Any, evidence: Evidence) -> list[Region | None]:
         free = None
         if model._terms.is_free:
             free = FreeIntercept(float(model._free_intercepts[k]), float(model._intercept_reach[k]))
-        found = find_region(*point, free)
+        found = find_region(*point, intercept=free)
         if not _is_same(found.ends, parts[k]):
             warnings.warn(
-                f"the objective of the rows of the fit was {parts[k].primal:.6g} and is {found.ends.primal:.6g} now: X was "
-                "changed after fit. Predictions are certified by the ball of certificate_ alone, which settles fewer; "
-                "call certify(X, y) with the rows of the fit.",
+                f"the objective of the rows of the fit was {parts[k].primal:.6g} and is {found.ends.primal:.6g} now: X "
+                "was changed after fit. Predictions are certified by the ball of certificate_ alone, which settles "
+                "fewer; fit again, and leave X as it is.",
                 ChangedRowsWarning,
                 stacklevel=4,
             )
@@ -221,8 +221,8 @@ def support(model: Any, X: Any, y: Any) -> npt.NDArray[np.int8]:
     scheme, n_classes = model._fitted_scheme, len(model.classes_)
     if scheme.n_vectors(n_classes) > 1:
         raise PegasosError(
-            "certified_support is about problems of two signs, and multi_class='crammer_singer' has one of all classes; "
-            "use 'ovr' or 'ovo'."
+            "certified_support is about problems of two signs, and multi_class='crammer_singer' has one problem of all "
+            "classes; use 'ovr' or 'ovo'."
         )
     found = intervals(model, X)
     codes = model._codes_of(y, len(found.scores))
@@ -234,4 +234,4 @@ def support(model: Any, X: Any, y: Any) -> npt.NDArray[np.int8]:
     signs = signs * counts[:, None]
     # A row that has no part in a problem is a support vector of none of its solutions.
     status = np.where(farthest < 1.0, 1, np.where(nearest > 1.0, -1, 0)) * (signs != 0) - (signs == 0)
-    return status.astype(np.int8)
+    return np.asarray(status, np.int8)

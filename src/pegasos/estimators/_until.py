@@ -1,4 +1,4 @@
-"""A fit that goes on until enough predictions are certified: stages of ever smaller gaps, each from the last one's point."""
+"""A fit that goes on until enough predictions are certified: stages of smaller gaps, each from the last one's point."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def until_certified(model: Any, X: Any, y: Any, sample_weight: Any, begun: float
         if model.certificate_.relative_gap > tol or tol <= _LEAST_GAP:
             break  # a budget or rounding has ended the last stage
         tol = max(_LEAST_GAP, _SMALLER * min(tol, model.certificate_.relative_gap or tol))
-        if not _advance(model, X, y, sample_weight, tol, begun):
+        if not _advance(model, (X, y, sample_weight), tol, begun):
             break
     reached = _settled.share(model)
     met = reached >= wanted
@@ -61,7 +61,7 @@ def _is_reached(model: Any, wanted: float, sample: tuple[Any, Any] | None) -> bo
     return _settled.share(model) >= wanted
 
 
-def _advance(model: Any, X: Any, y: Any, sample_weight: Any, tol: float, begun: float) -> bool:
+def _advance(model: Any, training: tuple[Any, Any, Any], tol: float, begun: float) -> bool:
     """One stage: the same fit with a smaller gap, from the dual point at hand; says whether there was room for it."""
     settings: dict[str, Any] = {"tol": tol, "certified_share": None, "probability": False, "warm_start": True}
     if model.time_budget is not None:
@@ -77,7 +77,7 @@ def _advance(model: Any, X: Any, y: Any, sample_weight: Any, tol: float, begun: 
     stage.__dict__.update({name: value for name, value in vars(model).items() if name not in parameters})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)  # the status says it
-        stage.fit(X, y, sample_weight)
+        stage.fit(*training)
     _settled.forget(model)
     before = {name: getattr(model, name) for name in _KEPT}
     model.__dict__.update({name: value for name, value in vars(stage).items() if name not in parameters})

@@ -1,8 +1,11 @@
 """An ellipsoid around the exact solution, from a primal and a dual point; docs/theory/region.md has the proof.
 
-For every w and every dual point alpha within its bounds, P(w) - D(alpha) = lam/2 |w - w(alpha)|^2 + (1/N) sum_i slack_i(w),
-and no slack is negative. A row whose dual variable lies strictly between its bounds has a slack of at least a multiple of
-|r_i(w)|: the exact solution must keep that row close to its margin. Such a row is *pinned*. All pinned rows together
+For every w and every dual point alpha within its bounds,
+
+    P(w) - D(alpha) = lam/2 |w - w(alpha)|^2 + (1/N) sum_i slack_i(w),
+
+and no slack is negative. A row whose dual variable lies strictly between its bounds has a slack of at least a multiple
+of |r_i(w)|: the exact solution must keep that row close to its margin. Such a row is *pinned*. All pinned rows together
 enclose the exact solution in an ellipsoid, which is far smaller than the ball of the same gap.
 
 - `bounds`: what a gap says before any row is pinned, and the slack of each row;

@@ -36,9 +36,9 @@ class Slacks(NamedTuple):
 
 def slacks_of(problem: Problem, alpha: Floats) -> Slacks:
     """The hinge: cost_i max(0, r) - alpha_i r."""
-    alpha = np.clip(alpha.astype(np.float64, copy=False), 0.0, problem.cost)
+    own = np.asarray(np.clip(alpha, 0.0, problem.cost), np.float64)
     # A difference of two doubles within a factor of two is exact, others are off by half a unit: none is too large.
-    return Slacks((problem.cost - alpha) * (1.0 - 2.0 * unit), alpha)
+    return Slacks((problem.cost - own) * (1.0 - 2.0 * unit), own)
 
 
 @dataclass(frozen=True)
@@ -85,35 +85,66 @@ class Ball:
         return replace(self, weights=weights, middle=centre, gap=gap, bias=bias)
 
 
-def ball_of(problem: Objective, weights: Vector, alpha: Floats, bias: float) -> tuple[Ball, Ends]:
-    """The ball of a problem with these weights and this dual point, and P(w) and D(alpha)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _ball(problem, weights, problem.losses(weights), problem.dual_sums(alpha), bias)
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Weights and a dual point, with what they add up to.
+
+    Attributes
+    ----------
+    weights : array
+    intercept : float
+        A free one, beside the weights.
+    alpha : array
+    """
+
+    weights: Vector
+    intercept: float
+    losses: Losses
+    alpha: Floats
+    own: DualSums
+    ends: Ends
+
+    @classmethod
+    def of(cls, problem: Objective, weights: Vector, alpha: Floats) -> Point:
+        """With an intercept that is one of the weights, or none."""
+        losses, own = problem.losses(weights), problem.dual_sums(alpha)
+        return cls(weights, 0.0, losses, alpha, own, _ends(problem, losses, own))
+
+    @classmethod
+    def free(cls, problem: Problem, weights: Vector, alpha: Floats, intercept: float) -> Point:
+        """With a free intercept; the dual point is balanced."""
+        even = balanced(problem, alpha)
+        losses, own = problem.shifted(intercept).losses(weights), sums_for_any_intercept(problem, even)
+        return cls(weights, intercept, losses, even, own, _ends(problem, losses, own))
+
+    def better_of(self, problem: Objective, other: Point) -> Point:
+        """The weights of the one with the smaller objective, and the dual point of the one with the larger."""
+        primal = self if self.ends.primal <= other.ends.primal else other
+        dual = self if self.ends.dual >= other.ends.dual else other
+        ends = Ends(primal.ends.primal, dual.ends.dual)
+        return Point(primal.weights, primal.intercept, primal.losses, dual.alpha, dual.own, ends)
+
+    def ball(self, problem: Objective, model: Vector, bias: float) -> Ball:
+        """The ball of these two points, in coordinates in which the model has the weights given."""
+        lam, weights, losses, own = problem.lam, self.weights, self.losses, self.own
+        primal, dual = self.ends
+        slack = (losses.slack + own.slack) / problem.total + 8.0 * unit * (abs(primal) + abs(dual))
+        gap = max(primal - dual, 0.0) + slack
+        if not math.isfinite(gap):
+            return Ball(model, weights, math.inf, lam, problem.total, bias)
+        # w(alpha) is known up to `off`, and the middle is rounded.
+        lengths = length_of_weights(problem, weights) + length_of_weights(problem, own.weights)
+        off = own.off + losses.moved + 4.0 * unit * lengths
+        apart = math.sqrt(max(problem.square(weights - own.weights), 0.0)) * (1.0 - 64.0 * unit) - off
+        gap = gap - 0.25 * lam * max(apart, 0.0) ** 2 + 4.0 * lam * off * (math.sqrt(2.0 * gap / lam) + off)
+        middle = 0.5 * (weights + own.weights)
+        return Ball(model, middle, max(gap, 0.0) * _WIDER + 1e-300, lam, problem.total, bias)
 
 
-def free_ball_of(problem: Problem, weights: Vector, alpha: Floats, intercept: float) -> tuple[Ball, Ends]:
-    """The same where the intercept is free; in the coordinates of the weights alone."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        own = sums_for_any_intercept(problem, balanced(problem, alpha))
-        return _ball(problem, weights, problem.shifted(intercept).losses(weights), own, 0.0)
-
-
-def _ball(problem: Objective, weights: Vector, losses: Losses, own: DualSums, bias: float) -> tuple[Ball, Ends]:
-    lam = problem.lam
-    primal = float((losses.total + losses.rounding) / problem.total + 0.5 * lam * losses.square)
-    dual_square = problem.square(own.weights)
-    dual = float(own.gain / problem.total - 0.5 * lam * dual_square)
-    slack = (losses.slack + own.slack) / problem.total + 8.0 * unit * (abs(primal) + abs(dual))
-    gap = max(primal - dual, 0.0) + slack
-    if not math.isfinite(gap):
-        return Ball(weights, weights, math.inf, lam, problem.total, bias), Ends(primal, dual)
-    # w(alpha) is known up to `off`, and the middle is rounded.
-    lengths = length_of_weights(problem, weights) + length_of_weights(problem, own.weights)
-    off = own.off + losses.moved + 4.0 * unit * lengths
-    apart = math.sqrt(max(problem.square(weights - own.weights), 0.0)) * (1.0 - 64.0 * unit) - off
-    gap = gap - 0.25 * lam * max(apart, 0.0) ** 2 + 4.0 * lam * off * (math.sqrt(2.0 * gap / lam) + off)
-    middle = 0.5 * (weights + own.weights)
-    return Ball(weights, middle, max(gap, 0.0) * _WIDER + 1e-300, lam, problem.total, bias), Ends(primal, dual)
+def _ends(problem: Objective, losses: Losses, own: DualSums) -> Ends:
+    primal = float((losses.total + losses.rounding) / problem.total + 0.5 * problem.lam * losses.square)
+    dual = float(own.gain / problem.total - 0.5 * problem.lam * problem.square(own.weights))
+    return Ends(primal, dual)
 
 
 def length_of_weights(problem: Objective, weights: Vector) -> float:
@@ -135,9 +166,9 @@ class JointPins(NamedTuple):
 def joint_pins_of(problem: JointProblem, alpha: Floats) -> JointPins:
     """For each row the class with the largest dual variable against every other that has one.
 
-    The slack of a row is sum_r a_r (h_max - h_r) with h_r = [r != y] + s_r and a_y = cost - sum_{r != y} a_r. Let p be the
-    leader. A rival with h_r < h_p has h_max - h_r >= h_p - h_r, and of all rivals ahead of p the sum of shares of a_p
-    times h_r - h_p is at most a_p (h_max - h_p). So the slack is at least the sum over rivals of
+    The slack of a row is sum_r a_r (h_max - h_r) with h_r = [r != y] + s_r and a_y = cost - sum_{r != y} a_r. Let p be
+    the leader. A rival with h_r < h_p has h_max - h_r >= h_p - h_r, and of all rivals ahead of p the sum of shares of
+    a_p times h_r - h_p is at most a_p (h_max - h_p). So the slack is at least the sum over rivals of
     a_r max(0, h_p - h_r) + share_r a_p max(0, h_r - h_p), for any shares that add up to at most 1.
     """
     n = np.arange(problem.rows.n_rows)
@@ -152,5 +183,6 @@ def joint_pins_of(problem: JointProblem, alpha: Floats) -> JointPins:
     below = whole[row, rival] * (1.0 - 1e-12)
     above = most[row] * (whole[row, rival] / others[row]) * (1.0 - 1e-12)
     own, first = problem.codes[row], leader[row]
-    target = (rival != own).astype(np.float64) - (first != own) + problem.offset[row, rival] - problem.offset[row, first]
+    claim = (rival != own).astype(np.float64) - (first != own)
+    target = claim + problem.offset[row, rival] - problem.offset[row, first]
     return JointPins(row, first, rival, target, Slacks(above, below))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,22 +12,23 @@ import numpy.typing as npt
 from pegasos.gram import KernelRows
 from pegasos.joint_problem import JointProblem
 from pegasos.problem import Floats, Problem, Rows
-from pegasos.region.bounds import Ball, Ends, Slacks, ball_of, free_ball_of, joint_pins_of, slacks_of
+from pegasos.region.bounds import Ball, Ends, JointPins, Point, Slacks, joint_pins_of, slacks_of
 from pegasos.region.gram import FeatureProducts, GramRegion, GramSpace, KernelProducts
 from pegasos.region.primal import PinnedPairs, PinnedRows, PrimalRegion, PrimalSpace, errors_of
-from pegasos.region.rounds import NotDefiniteError, Space, curvatures, first_bounds, narrowed
-from pegasos.rounding import length_of
+from pegasos.region.rounds import Narrowed, NotDefiniteError, Space, curvatures, first_bounds, narrowed
 
 Vector = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 Region = PrimalRegion | GramRegion
 
 _MOST_FEATURES = 1200  # side of a matrix of features; beyond it, products of the pinned rows
-_MOST_PINNED = 1000  # side of a matrix of products
+_MOST_PINNED = 700  # side of a matrix of products
 _MOST_WORK = 6e9  # multiplications of a round
 _MOST_COPIED = 1 << 23  # values of pinned rows that are copied
 _TELLING = 1e-7  # of its cost: a smaller slack pins nothing
 _MOST_INTERCEPTS = 3  # times that a free intercept is looked at again
+_MOST_LOOKS = 3
+_SMALLER = 0.75  # of the gap, for another look to be worth its price
 _NARROWER = 0.7  # of its reach, for that to be worth its price
 
 
@@ -39,10 +40,16 @@ class Found(NamedTuple):
 
 
 class FreeIntercept(NamedTuple):
-    """An intercept that is not regularized, and how far that of an exact solution may be."""
+    """An intercept that is not regularized, and how far that of an exact solution may be from a centre."""
 
     value: float
     reach: float
+    centre: float | None = None  # None: the value itself
+
+    @property
+    def middle(self) -> float:
+        """The number that an exact intercept is within reach of."""
+        return self.value if self.centre is None else self.centre
 
 
 def find_region(
@@ -60,54 +67,114 @@ def find_region(
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(problem, JointProblem):
             return _joint_region(problem, weights, alpha)
-        if intercept is None:
-            ball, ends = ball_of(problem, weights, alpha, problem.rows.bias)
-        else:
-            ball, ends = free_ball_of(problem, weights, alpha, intercept.value)
-        is_bounded = math.isfinite(ball.gap) and (intercept is None or math.isfinite(intercept.reach))
-        slacks = slacks_of(problem, alpha)
-        chosen = _pinned(problem, slacks) if is_bounded else np.arange(0)
-        if len(chosen) == 0:
-            return Found(None, ends)
-        pinned = Slacks(slacks.above[chosen], slacks.below[chosen])
+        point = _point(problem, weights, alpha, intercept)
         try:
-            if intercept is None:
-                return Found(_regularized(problem, ball, chosen, pinned), ends)
-            return Found(_free(problem, ball, chosen, pinned, intercept), ends)
+            return Found(_binary_region(problem, point, intercept), point.ends)
         except NotDefiniteError:
-            return Found(None, ends)
+            return Found(None, point.ends)
 
 
-def _pinned(problem: Problem, slacks: Slacks) -> Numbers:
-    """Rows whose slack grows on both sides."""
-    return np.flatnonzero(np.minimum(slacks.above, slacks.below) > _TELLING * problem.cost)
+def _point(problem: Problem, weights: Vector, alpha: Floats, intercept: FreeIntercept | None) -> Point:
+    if intercept is None:
+        return Point.of(problem, weights, alpha)
+    return Point.free(problem, weights, alpha, intercept.value)
 
 
-def _regularized(problem: Problem, ball: Ball, chosen: Numbers, slacks: Slacks) -> Region:
-    chosen, slacks = _most_telling(problem, ball, chosen, slacks)
-    space = _space(problem, ball, chosen, None)
-    return narrowed(ball, slacks, space, *first_bounds(ball, slacks, space))[0]
+def _binary_region(problem: Problem, point: Point, intercept: FreeIntercept | None) -> Region | None:
+    """Look, go to the centre that was found, and look from there, while the gap falls by a share worth its price.
 
-
-def _free(problem: Problem, ball: Ball, chosen: Numbers, slacks: Slacks, intercept: FreeIntercept) -> Region:
-    """A smaller reach of the intercept makes a smaller ellipsoid, which makes a smaller reach."""
-    has_column = isinstance(problem.rows, Rows)
-    around = replace(ball, has_column=has_column).with_intercept(intercept.value, intercept.value, intercept.reach)
-    chosen, slacks = _most_telling(problem, around, chosen, slacks)
-    low, high = np.full(len(chosen), -np.inf), np.full(len(chosen), np.inf)
-    middle, reach = intercept.value, intercept.reach
-    for _ in range(_MOST_INTERCEPTS):
-        around = replace(ball, has_column=has_column).with_intercept(intercept.value, middle, reach)
-        space = _space(problem, around, chosen, (intercept.value, middle))
-        first_low, first_high = first_bounds(around, slacks, space)
-        region, low, high = narrowed(
-            around, slacks, space, np.maximum(low, first_low), np.minimum(high, first_high)
-        )
-        move, nearer = region.bounds_of_constant()
-        if not nearer < _NARROWER * reach:
+    The centre and the multipliers of its residuals are a step of the augmented Lagrangian method from the point at
+    hand. Any point is valid; what is certified are the predictions of the model all the same.
+    """
+    model, gap, region = point.weights, math.inf, None
+    # What is known of the residuals of the exact solution is known for good.
+    low, high = np.full(problem.rows.n_rows, -np.inf), np.full(problem.rows.n_rows, np.inf)
+    for _ in range(_MOST_LOOKS):
+        look = _Look(problem, point, model, intercept, low, high)
+        if not look.ball.gap < _SMALLER * gap or len(look.chosen) == 0:
             break
-        middle, reach = intercept.value + move, nearer
+        gap, region = look.ball.gap, look.region()
+        if not isinstance(problem.rows, Rows):  # of kernels, an objective costs as much as many rows asked
+            break
+        intercept = look.nearer(region)
+        point = point.better_of(problem, look.improved(region))
     return region
+
+
+@dataclass(eq=False)
+class _Look:
+    """The region that one point shows."""
+
+    problem: Problem
+    point: Point
+    model: Vector  # the weights of the model
+    intercept: FreeIntercept | None
+    low: Vector  # bounds of the residuals of the exact solution, of all rows
+    high: Vector
+    ball: Ball = field(init=False)
+    chosen: Numbers = field(init=False)
+    scale: Vector = field(init=False)  # of the chosen rows, in the end
+    residuals: Vector = field(init=False)  # at the centre
+
+    def __post_init__(self) -> None:
+        self.ball = self.point.ball(self.problem, self.model, self.problem.rows.bias)
+        is_bounded = math.isfinite(self.ball.gap) and (self.intercept is None or math.isfinite(self.intercept.reach))
+        self.slacks = slacks_of(self.problem, self.point.alpha)
+        telling = np.minimum(self.slacks.above, self.slacks.below) > _TELLING * self.problem.cost
+        self.chosen = np.flatnonzero(telling) if is_bounded else np.arange(0)
+
+    def region(self) -> Region:
+        """Narrow the bounds of the pinned rows."""
+        slacks = Slacks(self.slacks.above[self.chosen], self.slacks.below[self.chosen])
+        self.chosen, slacks = _most_telling(self.problem, self.ball, self.chosen, slacks)
+        if self.intercept is None:
+            found = self._narrowed(self.ball, slacks, None)
+        else:
+            found = self._free(slacks, self.intercept)
+        self.scale, self.residuals = found.scale, found.residuals
+        return found.region
+
+    def _narrowed(self, ball: Ball, slacks: Slacks, intercepts: tuple[float, float] | None) -> Narrowed[Region]:
+        space = _space(self.problem, ball, self.chosen, intercepts)
+        low, high = first_bounds(ball, slacks, space)
+        low, high = np.maximum(low, self.low[self.chosen]), np.minimum(high, self.high[self.chosen])
+        found = narrowed(ball, slacks, space, low, high)
+        self.low[self.chosen], self.high[self.chosen] = found.low, found.high
+        return found
+
+    def _free(self, slacks: Slacks, intercept: FreeIntercept) -> Narrowed[Region]:
+        """A smaller reach of the intercept makes a smaller ellipsoid, which makes a smaller reach."""
+        ball = replace(self.ball, has_column=isinstance(self.problem.rows, Rows))
+        for _ in range(_MOST_INTERCEPTS):
+            around = ball.with_intercept(intercept.value, intercept.middle, intercept.reach)
+            found = self._narrowed(around, slacks, (intercept.value, intercept.middle))
+            nearer = _nearer(intercept, found.region)
+            if not nearer.reach < _NARROWER * intercept.reach:
+                break
+            intercept = nearer
+        return found
+
+    def nearer(self, region: Region) -> FreeIntercept | None:
+        """What the region says of a free intercept."""
+        return None if self.intercept is None else _nearer(self.intercept, region)
+
+    def improved(self, region: Region) -> Point:
+        """The centre, and the dual point with the multipliers of its residuals."""
+        assert isinstance(region.shift, np.ndarray)
+        weights = self.model + region.shift.ravel()
+        alpha = self.point.alpha.astype(np.float64)
+        alpha[self.chosen] += self.problem.total * self.scale * self.residuals
+        alpha = np.clip(alpha, 0.0, self.problem.cost)
+        if self.intercept is None:
+            return Point.of(self.problem, weights, alpha)
+        weights[-1] = 0.0
+        move = region.bounds_of_constant()[0]
+        return Point.free(self.problem, weights, alpha, self.intercept.value + move)
+
+
+def _nearer(intercept: FreeIntercept, region: Region) -> FreeIntercept:
+    move, reach = region.bounds_of_constant()
+    return intercept._replace(centre=intercept.value + move, reach=reach) if reach < intercept.reach else intercept
 
 
 def _most_telling(problem: Problem, ball: Ball, chosen: Numbers, slacks: Slacks) -> tuple[Numbers, Slacks]:
@@ -175,7 +242,8 @@ def _kernel_space(
 
 
 def _joint_region(problem: JointProblem, weights: Vector, alpha: Floats) -> Found:
-    ball, ends = ball_of(problem, weights, alpha, problem.rows.bias)
+    point = Point.of(problem, weights, alpha)
+    ball, ends = point.ball(problem, weights, problem.rows.bias), point.ends
     if not math.isfinite(ball.gap) or weights.size > _MOST_FEATURES:
         return Found(None, ends)
     pins = joint_pins_of(problem, alpha)
@@ -187,10 +255,10 @@ def _joint_region(problem: JointProblem, weights: Vector, alpha: Floats) -> Foun
         kept = np.sort(kept[np.argpartition(strongest, len(kept) - most)[-most:]])
     if len(kept) == 0:
         return Found(None, ends)
-    columns = (column[kept] for column in pins[:-1])
-    mine = pins._replace(**dict(zip(pins._fields, columns)), slacks=Slacks(*(each[kept] for each in pins.slacks)))
+    slacks = Slacks(*(each[kept] for each in pins.slacks))
+    mine = JointPins(pins.row[kept], pins.leader[kept], pins.rival[kept], pins.target[kept], slacks)
     space = PrimalSpace(PinnedPairs(problem, mine, ball), ball)
     try:
-        return Found(narrowed(ball, mine.slacks, space, *first_bounds(ball, mine.slacks, space))[0], ends)
+        return Found(narrowed(ball, slacks, space, *first_bounds(ball, slacks, space)).region, ends)
     except NotDefiniteError:
         return Found(None, ends)

@@ -2,10 +2,11 @@
 
 With F the pinned rows, K = F F' and B = diag(lam / scale_i), the identity of Woodbury says
 
-    M = lam I + F' diag(scale) F,    x' M^-1 x = (|x|^2 - k_x' (K + B)^-1 k_x) / lam,    centre = middle + F' (K + B)^-1 s r,
+    M = lam I + F' diag(scale) F,    x' M^-1 x = (|x|^2 - k_x' (K + B)^-1 k_x) / lam
+    centre = middle + F' (K + B)^-1 s r
 
-with s r the residuals at the middle times their signs. Larger B means smaller scales, which are valid, too: B has room for
-the error of K and of its factor, so that what is subtracted is never more than it may be.
+with s r the residuals at the middle times their signs. Larger B means smaller scales, which are valid, too: B has room
+for the error of K and of its factor, so that what is subtracted is never more than it may be.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Products(Protocol):
     def shift(self, coefficients: Vector, bias: float) -> Shift:
         """Return what leads from the weights of the model to the centre, given the coefficients of the pinned rows."""
 
-    def moves(self, shift: Vector, asked: Any, begin: int, end: int, block: Vector, bias: float) -> Vector:
-        """Return what a shift adds to the scores of rows begin..end, whose products are in the block."""
+    def moves(self, shift: Vector, asked: Any, where: slice, block: Vector, bias: float) -> Vector:
+        """Return what a shift adds to the scores of some rows, whose products are in the block."""
 
     def move_of_constant(self, shift: Vector, bias: float) -> float:
         """Return what a shift adds to the score of a row of zeros."""
@@ -82,7 +83,7 @@ class FeatureProducts:
 
     def block(self, asked: Rows, begin: int, end: int, bias: float) -> Vector:
         """Products of sparse matrices, or of dense ones."""
-        found = self._values(asked, begin, end) @ self.rows.values.T
+        found = self._values(asked, slice(begin, end)) @ self.rows.values.T
         return np.asarray(found.toarray() if sp.issparse(found) else found) + bias * bias
 
     def squared_lengths(self, asked: Rows, bias: float) -> Vector:
@@ -97,17 +98,17 @@ class FeatureProducts:
         terms = float(np.sum(np.abs(coefficients) * rows.lengths))
         return Shift(values, (length_of(self.to_middle) + terms) * (1.0 + 1e-9))
 
-    def moves(self, shift: Vector, asked: Rows, begin: int, end: int, block: Vector, bias: float) -> Vector:
+    def moves(self, shift: Vector, asked: Rows, where: slice, block: Vector, bias: float) -> Vector:
         """Scores."""
-        return np.asarray(self._values(asked, begin, end) @ shift[:-1] + bias * shift[-1])
+        return np.asarray(self._values(asked, where) @ shift[:-1] + bias * shift[-1])
 
     def move_of_constant(self, shift: Vector, bias: float) -> float:
         """The weight of the constant column."""
         return float(bias * shift[-1])
 
     @staticmethod
-    def _values(asked: Rows, begin: int, end: int) -> Any:
-        chosen = slice(begin, end) if asked.numbers is None else asked.numbers[begin:end]
+    def _values(asked: Rows, where: slice) -> Any:
+        chosen = where if asked.numbers is None else asked.numbers[where]
         return asked.values[chosen].astype(np.float64)
 
 
@@ -153,7 +154,7 @@ class KernelProducts:
         terms[: self.n_pinned] += np.abs(coefficients)
         return Shift(values, (float(np.sum(terms * lengths)) + abs(self.constant)) * (1.0 + 1e-9))
 
-    def moves(self, shift: Vector, asked: Items, begin: int, end: int, block: Vector, bias: float) -> Vector:
+    def moves(self, shift: Vector, asked: Items, where: slice, block: Vector, bias: float) -> Vector:
         """Sums over the items."""
         return np.asarray(block @ shift + self.constant)
 
@@ -198,7 +199,7 @@ class GramRegion:
         for begin in range(0, n, at_once):
             end = min(n, begin + at_once)
             block = self.products.block(asked, begin, end, self.bias)
-            moves[begin:end] = self.products.moves(self.shift, asked, begin, end, block, self.bias)
+            moves[begin:end] = self.products.moves(self.shift, asked, slice(begin, end), block, self.bias)
             subtracted[begin:end] = _solved(self.factor, np.ascontiguousarray(block[:, :n_pins]))
         value_error = self.products.value_error(asked)
         error = (value_error + unit * (len(self.shift) + 8.0)) * self.shift_length
@@ -313,5 +314,5 @@ class GramSpace:
     def region(self, level: float) -> GramRegion:
         """The ellipsoid around the centre."""
         shift = self.products.shift(self.coefficients, self.ball.bias)
-        known = self.factor, level, self.ball.lam, self.ball.bias, self.leeway
-        return GramRegion(self.products, *shift, *known)
+        numbers = level, self.ball.lam, self.ball.bias, self.leeway
+        return GramRegion(self.products, shift.values, shift.length, self.factor, *numbers)

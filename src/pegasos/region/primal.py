@@ -167,8 +167,8 @@ class PinnedPairs:
         """Sum_i coefficient_i z_i."""
         n, out = self.rows.n_rows, np.zeros(self.problem.weights_shape)
         for k, each in enumerate(out):
-            own = np.bincount(self.where, coefficients * (self.pins.leader == k), n)
-            _core.weighted_sum(self.rows.native, own - np.bincount(self.where, coefficients * (self.pins.rival == k), n), each)
+            own = coefficients * ((self.pins.leader == k) * 1.0 - (self.pins.rival == k))
+            _core.weighted_sum(self.rows.native, np.asarray(np.bincount(self.where, own, n), np.float64), each)
         return out.ravel()
 
     def squared_reaches(self, factor: Vector) -> Vector:
@@ -258,7 +258,8 @@ class PrimalSpace:
         least = lam * away**2 + float(np.sum(scale * np.square(np.maximum(np.abs(residuals) - errors, 0.0))))
         pull = scale * self.lengths
         depth = unit * (len(scale) + 16.0)
-        rounding = depth * float(np.sum(pull * np.abs(residuals))) + float(np.sum(pull * errors)) + 8.0 * unit * lam * away
+        rounding = depth * float(np.sum(pull * np.abs(residuals))) + float(np.sum(pull * errors))
+        rounding += 8.0 * unit * lam * away
         return Quadratic(residuals, errors, least * (1.0 - 1e-12), length_of(slope) + rounding * (1.0 + 1e-9))
 
     def squared_reaches(self) -> Vector:

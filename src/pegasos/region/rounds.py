@@ -10,7 +10,7 @@ an ellipsoid, which bounds every r_i(w*) in turn.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,12 @@ from pegasos.rounding import unit
 Vector = npt.NDArray[np.float64]
 
 _MOST_ROUNDS = 8
-_WORTH = 0.04  # the narrowing of an average row, as a logarithm, that makes another round worth its price
+_WORTH = 0.07  # the narrowing of an average row, as a logarithm, that makes another round worth its price
 _WIDER = 1.0 + 1e-9
 
 
 class NotDefiniteError(Exception):
-    """Raised where a matrix has no factor: of a kernel that is not positive semi-definite, or beyond the range of double."""
+    """Raised where a matrix has no factor: the kernel is not positive semi-definite, or double has no such numbers."""
 
 
 class Quadratic(NamedTuple):
@@ -102,24 +102,22 @@ def first_bounds(ball: Ball, slacks: Slacks, space: Space[Region_co]) -> tuple[V
         return np.maximum(residuals - reach, -most / slacks.below), np.minimum(residuals + reach, most / slacks.above)
 
 
-def one_round(
-    ball: Ball, slacks: Slacks, space: Space[Region_co], low: Vector, high: Vector
-) -> tuple[float, Quadratic]:
-    """The level of the ellipsoid that these bounds lead to, and the quadratic that it belongs to."""
-    scale = capped(curvatures(slacks, low, high) / ball.total, space.lengths, space.room)
-    found = space.minimize(scale)
-    # With half the gradient h at the centre, v = w* - centre has v'Mv + 2 h'v <= gap - least, and h'M^-1 h <= |h|^2/lam.
-    of_slope = found.slope / math.sqrt(ball.lam)
-    level = math.sqrt(max(ball.gap - found.least, 0.0) + of_slope**2) + of_slope
-    return level**2 * _WIDER + 16.0 * unit * ball.gap, found
+class Narrowed(NamedTuple, Generic[Region_co]):
+    """An ellipsoid, the bounds of the residuals that it implies, and the quadratic that it belongs to."""
+
+    region: Region_co
+    low: Vector
+    high: Vector
+    scale: Vector
+    residuals: Vector  # at the centre
 
 
-def narrowed(
-    ball: Ball, slacks: Slacks, space: Space[Region_co], low: Vector, high: Vector
-) -> tuple[Region_co, Vector, Vector]:
-    """The ellipsoid after as many rounds as are worth their price, and the bounds of the residuals that it implies."""
+def narrowed(ball: Ball, slacks: Slacks, space: Space[Region_co], low: Vector, high: Vector) -> Narrowed[Region_co]:
+    """Rounds, as many as are worth their price."""
     for k in range(_MOST_ROUNDS):
-        level, found = one_round(ball, slacks, space, low, high)
+        scale = capped(curvatures(slacks, low, high) / ball.total, space.lengths, space.room)
+        found = space.minimize(scale)
+        level = _level(ball, found)
         reach = np.sqrt(level * space.squared_reaches()) * _WIDER + found.errors
         new_low, new_high = np.maximum(low, found.residuals - reach), np.minimum(high, found.residuals + reach)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -128,4 +126,11 @@ def narrowed(
         gain = float(np.mean(gains[np.isfinite(gains)])) if np.isfinite(gains).any() else 0.0
         if k + 1 == _MOST_ROUNDS or not gain > _WORTH:
             break
-    return space.region(level), low, high
+    return Narrowed(space.region(level), low, high, scale, found.residuals)
+
+
+def _level(ball: Ball, found: Quadratic) -> float:
+    """With half the gradient h at the centre, v = w* - centre has v'Mv + 2 h'v <= gap - least; M >= lam I."""
+    of_slope = found.slope / math.sqrt(ball.lam)
+    level = math.sqrt(max(ball.gap - found.least, 0.0) + of_slope**2) + of_slope
+    return level**2 * _WIDER + 16.0 * unit * ball.gap

@@ -69,7 +69,7 @@ def test_no_exact_solution_contradicts_what_is_certified(settings, weighted):
     rough, exact = (fitted(tol, sample_weight=weights, **settings) for tol in (0.02, 1e-8))
     share, bare = check(rough, exact, DIGITS), without_regions(rough)
     assert share >= bare.certified(DIGITS).mean()
-    assert np.median(width(rough) / width(bare)) < 0.8
+    assert np.mean(width(rough)) < 0.8 * np.mean(width(bare))
     assert rough.certified_share_ == pytest.approx(np.average(rough.certified(DIGITS), weights=weights))
 
 
@@ -211,7 +211,7 @@ def test_a_kernel_fit_goes_on_too():
 
 def test_what_a_budget_leaves_open_is_said():
     with pytest.warns(GapWarning, match="not the 1 asked for"):
-        model = PegasosClassifier(lam=1e-4, tol=0.3, max_iter=2, certified_share=1.0, random_state=0).fit(DIGITS, CLASSES)
+        model = PegasosClassifier(1e-4, tol=0.3, max_iter=2, certified_share=1.0, random_state=0).fit(DIGITS, CLASSES)
     assert model.n_iter_ <= 2
     assert "give more time or epochs" in model.status_
 

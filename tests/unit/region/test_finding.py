@@ -7,6 +7,7 @@ from pegasos.certificate import certify_dual
 from pegasos.kernels import RBF, Linear
 from pegasos.problem import Rows
 from pegasos.region import GramRegion, PrimalRegion, find_region, finding
+from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
 from tests.agreement.interior_point import optimum_of
@@ -46,9 +47,10 @@ def test_products_of_pinned_rows_give_the_ellipsoid_of_the_features(monkeypatch,
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
 
 
-def test_a_linear_kernel_has_the_ellipsoid_of_the_features():
+def test_a_linear_kernel_has_the_ellipsoid_of_the_features(monkeypatch):
+    monkeypatch.setattr(finding, "_MOST_LOOKS", 1)  # as for every kernel
     linear = awkward_problem(bias=0.5)
-    weights, alpha = solved(linear)
+    _, alpha = solved(linear)
     columns = {"cost": linear.cost, "offset": linear.offset, "lam": linear.lam, "total": linear.total, "bias": 0.5}
     problem = kernel_problem_of(Linear(), linear.rows.values, linear.sign, **columns)
     certificate, coefficients = certify_dual(problem, alpha)
@@ -91,9 +93,7 @@ def test_kernel_scores_lie_within_their_bounds():
 
 
 def optimum_alpha(problem):
-    from pegasos.solvers.decomposition import Decomposition
-
-    return run(problem, Decomposition(1e-10, False), Stop(1e-10)).alpha
+    return run(problem, Decomposition(1e-10, is_free=False), Stop(1e-10)).alpha
 
 
 def test_fewer_pinned_rows_make_a_larger_region_that_still_holds(monkeypatch):
@@ -123,4 +123,17 @@ def test_huge_curvatures_leave_room_for_rounding():
     finer = solved(problem, 1e-12)[0]
     away = rows.scores_of(finer) - rows.scores_of(weights) - moves
     assert np.isfinite(half).all()
-    assert (np.abs(away) <= half + certify_dual(problem, solved(problem, 1e-12)[1])[0].weight_radius * rows.lengths).all()
+    room = certify_dual(problem, solved(problem, 1e-12)[1])[0].weight_radius * rows.lengths
+    assert (np.abs(away) <= half + room).all()
+
+
+def test_going_to_the_centre_makes_the_gap_and_the_region_smaller(monkeypatch):
+    problem = awkward_problem(n_features=20, lam=0.01)
+    weights, alpha = solved(problem, 0.05)
+    rows = asked(problem)
+    several = bounds(find_region(problem, weights, alpha).region, rows)
+    monkeypatch.setattr(finding, "_MOST_LOOKS", 1)
+    one = bounds(find_region(problem, weights, alpha).region, rows)
+    assert np.mean(several[1]) < 0.9 * np.mean(one[1])
+    away = rows.scores_of(optimum_of(problem).weights) - rows.scores_of(weights) - several[0]
+    assert (np.abs(away) <= several[1] + 1e-6).all()
