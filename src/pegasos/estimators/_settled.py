@@ -109,14 +109,14 @@ def regions_of(model: Any) -> Sequence[Region | None]:
 def _found(model: Any, evidence: Evidence) -> list[Region | None]:
     regions: list[Region | None] = []
     parts = model.certificate_.parts
-    for k, (point, here) in enumerate(model._points_again(evidence.X, evidence.y, evidence.sample_weight)):
+    for k, ((problem, weights, alpha), here) in enumerate(model._points_again(evidence.X, evidence.y, evidence.sample_weight)):
         if not here:
             regions.append(None)
             continue
         free = None
         if model._terms.is_free:
             free = FreeIntercept(float(model._free_intercepts[k]), float(model._intercept_reach[k]))
-        found = find_region(*point, intercept=free)
+        found = find_region(problem, weights, alpha, free)
         if not _is_same(found.ends, parts[k]):
             warnings.warn(
                 f"the objective of the rows of the fit was {parts[k].primal:.6g} and is {found.ends.primal:.6g} now: X "
