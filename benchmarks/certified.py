@@ -79,7 +79,7 @@ def _share(name: str, *, quick: bool) -> dict:
     fit, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     X_fit, y_fit = X[fit], y[fit]
     model, seconds = _timed(lambda: PegasosClassifier(_LAM, random_state=0).fit(X_fit, y_fit))
-    ball = float(np.mean(model._fitted_scheme.certified(*_settled._ask(model, X_fit)[1:3], len(model.classes_))))
+    ball = float(model.certified(X_fit, region="ball").mean())
     _, of_regions = _timed(lambda: _settled.regions_of(model))
     share, of_rows = _timed(lambda: model.certified_share_)
     on = PegasosClassifier(_LAM, certified_share=0.99, time_budget=_SECONDS_UNTIL, random_state=0)

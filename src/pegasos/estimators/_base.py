@@ -236,7 +236,7 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
             return certify(problem, weights, alpha)
         return certify_around(problem, weights, balanced(problem, alpha), float(self._free_intercepts[k]))
 
-    def certified(self, X: Any) -> npt.NDArray[np.bool_]:
+    def certified(self, X: Any, *, region: str = "ellipsoid") -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem can predict another class.
 
         A statement about the training problem, not about the truth of the class. An exact solution's weights lie in an
@@ -248,9 +248,12 @@ class CertifiedClassifier(Saved, CallbackSupportMixin, ClassifierMixin, BaseEsti
         Parameters
         ----------
         X : rows, as in `predict`
+        region : {"ellipsoid", "ball"}, default="ellipsoid"
+            "ball" uses ``weight_radius`` alone: at the price of a prediction, without the rows of the fit.
         """
         self._check_certified()
-        return _settled.certified(self, X)
+        check.check_word("region", region, ("ellipsoid", "ball"))
+        return _settled.certified(self, X, region)
 
     def score_interval(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Lower and upper bounds of the scores that any exact solution of the training problem gives to rows.

@@ -162,13 +162,16 @@ def _narrow(lower: Floats, upper: Floats, centre: Floats, half: Floats) -> None:
     np.minimum(upper, centre + half, out=upper)
 
 
-def certified(model: Any, X: Any) -> npt.NDArray[np.bool_]:
+def certified(model: Any, X: Any, region: str = "ellipsoid") -> npt.NDArray[np.bool_]:
     """Whether no exact solution predicts another class than the model; the ball is looked at first."""
     scheme, n_classes = model._fitted_scheme, len(model.classes_)
     asked = _ask(model, X)
     sure = np.array(scheme.certified(asked.scores, asked.reach, n_classes))
-    regions, open_ = regions_of(model), np.flatnonzero(~sure)
-    if len(open_) == 0 or all(region is None for region in regions):
+    open_ = np.flatnonzero(~sure)
+    if len(open_) == 0 or region == "ball":
+        return sure
+    regions = regions_of(model)
+    if all(each is None for each in regions):
         return sure
     asked = asked.take(open_)
     if len(regions) < asked.scores.shape[1]:
