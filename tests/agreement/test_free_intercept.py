@@ -257,7 +257,7 @@ def test_a_long_row_leaves_others_their_reach():
     rows[0] *= 1e10
     model = PegasosClassifier(lam=1e-3, regularize_intercept=False, random_state=0, max_iter=100, tol=0.9).fit(rows, y)
     if model.certificate_.weight_radius > 1.0:
-        assert model._intercept_reach[0] > 1e-3
+        assert model.fitted_.proof.intercept_reach[0] > 1e-3
 
 
 def test_one_sign_alone_leaves_the_intercept_open():
