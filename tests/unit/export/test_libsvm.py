@@ -18,7 +18,7 @@ svmutil = pytest.importorskip("libsvm.svmutil")
 
 
 def scores_of(model, rows):
-    return model.fitted_.scores(Data(rows))
+    return model.fitted_.scores(Data(rows)) if hasattr(model, "fitted_") else model._scores(rows)
 
 
 PAIRWISE = [
