@@ -26,7 +26,6 @@ from sklearn.preprocessing import maxabs_scale
 
 from benchmarks import collection
 from pegasos import KernelPegasosClassifier, PegasosClassifier
-from pegasos.estimators import _settled
 
 _RESULT = Path(__file__).parent / "results" / "certified.json"
 _SETS = ("covtype", "satimage", "letter", "mnist", "digits", "a9a", "reuters21578", "usps", "shuttle", "w8a")
@@ -80,7 +79,7 @@ def _share(name: str, *, quick: bool) -> dict:
     X_fit, y_fit = X[fit], y[fit]
     model, seconds = _timed(lambda: PegasosClassifier(_LAM, random_state=0).fit(X_fit, y_fit))
     ball = float(model.certified(X_fit, region="ball").mean())
-    _, of_regions = _timed(lambda: _settled.regions_of(model))
+    _, of_regions = _timed(model._regions_now)
     share, of_rows = _timed(lambda: model.certified_share_)
     on = PegasosClassifier(_LAM, certified_share=0.99, time_budget=_SECONDS_UNTIL, random_state=0)
     until, of_until = _timed(lambda: on.fit(X_fit, y_fit))
@@ -142,8 +141,8 @@ def _compared(name: str, model, X, y) -> dict:
     exact = type(model)(**{**model.get_params(), "tol": 1e-10, "time_budget": _SECONDS})
     model.fit(X, y)
     exact.fit(X, y)
-    bounds, near = _settled.intervals(model, X), _settled.intervals(exact, X)
-    violated = (bounds.lower > near.upper) | (bounds.upper < near.lower)
+    (lower, upper), (low, high) = model.score_interval(X), exact.score_interval(X)
+    violated = (lower > high) | (upper < low)
     sure, also = model.certified(X), exact.certified(X)
     found = {
         "name": name,

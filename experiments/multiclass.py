@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 
 from experiments import command, data, pages, pictures
 from pegasos import GapWarning, PegasosClassifier
-from pegasos.estimators._schemes import schemes
+from pegasos.tasks import CLASSIFICATIONS
 
 tol = 1e-3
 words = {"ovr": "one against the rest", "ovo": "one against one", "crammer_singer": "Crammer-Singer"}
@@ -112,7 +112,7 @@ def machines(C: float) -> dict[str, Any]:
     """All with the same C, an intercept regularised as a constant feature of 1, and one thread."""
     ours = {
         f"ours, {words.get(word, word)}": PegasosClassifier(C=C, multi_class=word, tol=tol, random_state=0)
-        for word in schemes
+        for word in CLASSIFICATIONS
     }
     svc = LinearSVC(C=C, loss="hinge", tol=tol, random_state=0)
     joint = LinearSVC(C=C, multi_class="crammer_singer", tol=tol, random_state=0)
@@ -250,7 +250,7 @@ def page(results: dict[str, Any]) -> str:
         [[name, task["n_rows"], task["n_features"], task["n_classes"], f"{task['C']:g}"] for name, task in found],
     )
     certified = pages.table(
-        ["data", *(words.get(word, word) for word in schemes)],
+        ["data", *(words.get(word, word) for word in CLASSIFICATIONS)],
         [
             [
                 name,

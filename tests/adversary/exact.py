@@ -38,16 +38,17 @@ class ExactProblem:
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None, k: int = 0) -> ExactProblem:
         """Problem k of a linear model, one against the rest."""
-        terms = model._terms
+        terms = model.fitted_.terms
         rows = [[exactly(value) for value in row] for row in dense(X)]
         positive = model.classes_[1] if len(model.classes_) == 2 else model.classes_[k]
         sign = [1 if label == positive else -1 for label in y]
         weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
         codes = np.searchsorted(model.classes_, y)
-        factors = np.ones(len(y)) if terms.factors is None else terms.factors[codes]
+        known_factors = model.fitted_.task.factors
+        factors = np.ones(len(y)) if known_factors is None else known_factors[codes]
         cost = [exactly(c) for c in weights * factors]
         zero = [Fraction(0)] * len(rows[0]), Fraction(0)
-        prior = model._prior
+        prior = model.fitted_.model.prior
         known = zero if prior is None else ([exactly(w) for w in prior.coef[k]], exactly(prior.intercept[k]))
         numbers = exactly(terms.lam), exactly(terms.total), exactly(terms.bias)
         return cls(rows, sign, cost, known, *numbers, terms.is_free)

@@ -52,7 +52,7 @@ def hunt(random: np.random.Generator) -> dict[str, int]:
 def check(model: Any, given: tuple[Any, Any, Any], certificate: Any, what: str) -> None:
     """P and D of the kernel in double, summed up in long double."""
     X, y, weights = given
-    terms, n = model._terms, len(y)
+    terms, n = model.fitted_.terms, len(y)
     wide = X.astype(np.float64)
     kernel = model.kernel_.block(wide, wide).astype(np.longdouble) + np.longdouble(terms.bias) ** 2
     sign = np.where(y == model.classes_[1], 1, -1)
@@ -60,7 +60,7 @@ def check(model: Any, given: tuple[Any, Any, Any], certificate: Any, what: str) 
     total, lam = np.longdouble(terms.total), np.longdouble(terms.lam)
     coefficients = np.zeros(n, np.longdouble)
     coefficients[model.support_] = model.dual_coef_[0]
-    scores = kernel @ coefficients + np.longdouble(model._free_intercepts[0])
+    scores = kernel @ coefficients + np.longdouble(model.fitted_.proof.intercepts[0])
     square = coefficients @ (kernel @ coefficients)
     primal = lam / 2 * square + np.sum(cost * np.maximum(0, 1 - sign * scores)) / total
     alpha = model.alpha_.astype(np.longdouble)

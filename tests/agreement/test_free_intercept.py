@@ -163,7 +163,7 @@ def test_certified_predictions_are_those_of_a_much_more_exact_fit(make):
     assert 0 < sure.sum() < len(sure)
     assert (rough.predict(new)[sure] == exact.predict(new)[sure]).all()
     distance = abs(float(rough.intercept_[0] - exact.intercept_[0]))
-    assert distance <= float(rough._intercept_reach[0]) + 1e-4
+    assert distance <= float(rough.fitted_.proof.intercept_reach[0]) + 1e-4
 
 
 @pytest.mark.parametrize("make", [PegasosClassifier, KernelPegasosClassifier])
@@ -220,8 +220,8 @@ def test_a_stream_with_a_free_intercept_says_why_there_is_none(make):
     assert not hasattr(model, "partial_fit")
     with pytest.raises(AttributeError, match="partial_fit") as caught:
         model.partial_fit(X, Y, classes=[0, 1])
-    assert "not regularised" in str(caught.value.__cause__)
-    with pytest.raises(PegasosError, match="knows no intercept"):
+    assert "unregularized" in str(caught.value.__cause__)
+    with pytest.raises(PegasosError, match="does not support an unregularized intercept"):
         make(regularize_intercept=False, solver="pegasos").fit(X, Y)
 
 
@@ -257,7 +257,7 @@ def test_a_long_row_leaves_others_their_reach():
     rows[0] *= 1e10
     model = PegasosClassifier(lam=1e-3, regularize_intercept=False, random_state=0, max_iter=100, tol=0.9).fit(rows, y)
     if model.certificate_.weight_radius > 1.0:
-        assert model._intercept_reach[0] > 1e-3
+        assert model.fitted_.proof.intercept_reach[0] > 1e-3
 
 
 def test_one_sign_alone_leaves_the_intercept_open():
@@ -294,5 +294,5 @@ def test_callbacks_see_coefficients_of_explicit_features():
 
 
 def test_a_budget_on_support_vectors_needs_a_regularised_intercept():
-    with pytest.raises(PegasosError, match="max_support=20 needs a regularised intercept"):
+    with pytest.raises(PegasosError, match="max_support=20 needs a regularized intercept"):
         KernelPegasosClassifier(regularize_intercept=False, max_support=20).fit(X, Y)

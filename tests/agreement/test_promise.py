@@ -145,7 +145,7 @@ def test_support_vectors_are_those_of_libsvm(name, tol):
     exact = SVC(kernel="linear", C=1.0, tol=1e-6, max_iter=1_000_000).fit(X, y)
     margin = np.where(y == 1, 1.0, -1.0) * exact.decision_function(X)
     # Scores differ by at most what the certificate proves.
-    reach = 1e-3 + model.certificate_.weight_radius * np.linalg.norm(X, axis=1) + model._intercept_reach[0]
+    reach = 1e-3 + model.certificate_.weight_radius * np.linalg.norm(X, axis=1) + model.fitted_.proof.intercept_reach[0]
     doubtful = np.flatnonzero(np.abs(1.0 - margin) <= reach)
     assert set(model.support_) ^ set(exact.support_) <= set(doubtful)
     is_free = (model.alpha_ > 0.0) & (model.alpha_ < 1.0)

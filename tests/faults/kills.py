@@ -16,7 +16,7 @@ import numpy as np
 import pegasos
 from pegasos import PegasosClassifier, archive
 from pegasos.data import ArraySource, convert, open_source
-from pegasos.estimators._checkpoint import _kind
+from pegasos.fitting.checkpoint import _KIND
 
 random = np.random.default_rng(0)
 X = random.normal(size=(400, 5000))
@@ -64,7 +64,7 @@ class Checkpoints:
     def which(self):
         if not self.path.exists():  # between two runs
             return 0
-        step = archive.read(self.path, _kind).values["walk"]["number"]
+        step = archive.read(self.path, _KIND).values["walk"]["number"]
         if random.random() < 0.2:  # ends where it would have ended without the kill
             assert np.array_equal(self.fit(checkpoint=self.path, checkpoint_seconds=0.0).coef_, self.straight)
         return step

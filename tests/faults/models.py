@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV
 from pegasos.data import ArraySource
-from pegasos.estimators._inputs import keeps_on_failure
+from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.kernels import Spectrum
 from pegasos.online import ConfidenceWeighted, Perceptron
 

@@ -38,7 +38,9 @@ def fitted(X, y, sample_weight=None, **parameters):
 def exact_objectives(model, X, y, sample_weight=None):
     """P of the weights and D of the dual point that a model shows, of two classes, in rational numbers."""
     cost = [Fraction(1)] * len(y) if sample_weight is None else [Fraction(float(c)) for c in sample_weight]
-    lam, total, bias = (Fraction(number) for number in (model._terms.lam, model._terms.total, model._terms.bias))
+    lam, total, bias = (
+        Fraction(number) for number in (model.fitted_.terms.lam, model.fitted_.terms.total, model.fitted_.terms.bias)
+    )
     rows = [[Fraction(float(value)) for value in row] for row in X]
     sign = [1 if label == model.classes_[1] else -1 for label in y]
     weights = [Fraction(float(value)) for value in model.coef_[0]]

@@ -21,11 +21,12 @@ class Progress:
     """
 
     def __init__(self, model: Any, show: Any) -> None:
-        from pegasos.estimators._parameters import epochs_of  # not before there is something to train
+        from pegasos.estimators.assembly import plan_of  # not before there is something to train
 
-        self.tol: float = model.tol or 0.0
-        self.max_iter = epochs_of(model)
-        self.time_budget: float | None = model.time_budget
+        _, _, settings = plan_of(model)
+        self.tol: float = settings.tol or 0.0
+        self.max_iter = settings.max_iter
+        self.time_budget = settings.time_budget
         self.begun, self._show, self._lock = perf_counter(), show, Lock()
         self._first: dict[int, float] = {}
         self._gaps: dict[int, float] = {}
@@ -58,7 +59,7 @@ class Progress:
 @contextmanager
 def shown_progress(model: Any, *, quiet: bool) -> Iterator[None]:
     """While this lasts, fits of the model show how far they are."""
-    from pegasos.estimators._watching import listening
+    from pegasos.fitting.watching import listening
 
     if quiet:
         yield

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasos.certificate import Certificate
+from pegasos.checks import check_optional
 from pegasos.cli._models import Weights
 from pegasos.cli._progress import shown_progress
 from pegasos.cli._results import accuracy_of
 from pegasos.errors import PegasosError
-from pegasos.estimators._base import default_lam
-from pegasos.estimators._parameters import check_optional
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.parameters import DEFAULT_LAM
 from pegasos.estimators.warnings import GapWarning
 
 _default_tol = 1e-3
@@ -78,7 +78,7 @@ def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> 
 def _aim(given: dict[str, Any]) -> dict[str, Any]:
     """The lam or C that was given, and the default of the other: a model may have had that one."""
     aim = {name: given[name] for name in ("lam", "C") if name in given}
-    return {"lam": default_lam, "C": None} | aim if aim else {}
+    return {"lam": DEFAULT_LAM, "C": None} | aim if aim else {}
 
 
 def _own(model: Any, X: Any, y: Any, aim: dict[str, Any]) -> Certificate | None:

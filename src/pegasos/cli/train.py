@@ -22,8 +22,8 @@ from pegasos.cli._parameters import add_parameter_options, model_of, option_of
 from pegasos.cli._progress import shown_progress
 from pegasos.cli._results import accuracy_of, certificate_values, label_text, print_json, print_prose
 from pegasos.errors import PegasosError
-from pegasos.estimators._base import satisfied
 from pegasos.estimators.warnings import GapWarning
+from pegasos.fitting import SATISFIED
 from pegasos.solution import Status
 
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     training = _Training(arguments)
     seconds = _timed(model, training, quiet=arguments.quiet)
     model.save(output)
-    status = next(one for one in Status if model.status_.startswith(one.value))
+    status = model.fitted_.status
     facts: dict[str, Any] = {"model": output, "report": None, "accuracy": None}
     if status is not Status.INTERRUPTED:
         facts["accuracy"] = training.accuracy(model)
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"status": status.name.lower(), "seconds": seconds, **_values(model), **facts})
     else:
         _print(model, training, seconds, **facts)
-    return 130 if status is Status.INTERRUPTED else 0 if status in satisfied else 1
+    return 130 if status is Status.INTERRUPTED else 0 if status in SATISFIED else 1
 
 
 def _timed(model: Any, training: _Training, *, quiet: bool) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.dask._blocks import advance, losses, terms_of
 from pegasos.dask._workers import WorkerLostError, Workers, most_lost, patiently, too_many_lost
+from pegasos.distributed import advance, losses, terms_of
 from pegasos.errors import PegasosError
 from pegasos.problem import Losses, added
 from pegasos.rounding import Gain

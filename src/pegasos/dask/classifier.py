@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import dask
 import dask.array as da
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from pegasos.dask._blocks import code, hits, predicted
+from pegasos import checks as check
 from pegasos.dask._collections import blocks_of, feature_names, is_collection, lengths_of
-from pegasos.dask._reading import Whole, columns_of, read_partitions
+from pegasos.dask._reading import columns_of, read_partitions
 from pegasos.dask._rounds import PartitionsThere
 from pegasos.dask._workers import Workers, patiently, workers_of
-from pegasos.errors import PegasosError
-from pegasos.estimators import _parameters as check
+from pegasos.distributed import code, hits, predicted
+from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import linear
-from pegasos.estimators._base import default_lam, satisfied
-from pegasos.estimators._reductions import merge_traces, solve_all, worst_status
-from pegasos.estimators._schemes import OneVsRest
-from pegasos.estimators._targets import Terms
-from pegasos.estimators._watching import Onlookers
+from pegasos.estimators.assembly import plan_of, with_fit
+from pegasos.estimators.parameters import DEFAULT_LAM
 from pegasos.estimators.warnings import GapWarning
-from pegasos.solution import Solution
-from pegasos.solvers.cocoa import Cocoa, PartitionedProblem
-from pegasos.solvers.driver import Stop
+from pegasos.estimators.watching import Onlookers
+from pegasos.fitting.cluster import fit_partitions, terms_of_partitions
+from pegasos.machines.settings import Settings
 
 _shared = (
     "lam",
@@ -132,7 +127,7 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        lam: float = default_lam,
+        lam: float = DEFAULT_LAM,
         *,
         C: float | None = None,
         fit_intercept: bool = True,
@@ -178,18 +173,23 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
             A row of weight 2 is the same as that row twice, a row of weight 0 the same as no row.
         """
         local = self._local()
-        self._check_parameters(local)
+        _, task, settings = self._plan(local)
         workers = workers_of(self.client, self.timeout)
-        blocks, summary = read_partitions(workers, X, y, sample_weight, local._bias)
-        classes = summary.classes(self.classes)
-        terms = self._terms(local, summary, classes)
-        coded = workers.compute([dask.delayed(code)(block, classes, terms) for block in blocks])
+        blocks, whole = read_partitions(workers, X, y, sample_weight, settings.bias)
+        task, terms = terms_of_partitions(task, settings, whole, self.classes)
+        coded = workers.compute([dask.delayed(code)(block, task, terms) for block in blocks])
         del blocks  # a worker keeps one form of its partitions
-        solutions = self._solve(workers, coded, summary, terms, Onlookers(local, X, y, classes, _n_problems(terms)))
-        local.classes_, self.n_partitions_ = classes, len(coded)
-        self._write(local, terms, solutions, feature_names(X))
-        if worst_status(solutions) not in satisfied:
-            warnings.warn(self.status_, GapWarning, stacklevel=2)
+        patiently(workers, coded, lambda: None)
+        size, audience = (
+            (whole.n_rows, whole.n_features),
+            Onlookers(local, X, y, settings.max_iter, verbose=self.verbose),
+        )
+        partitions_of = partial(_partitions, workers, coded, size)
+        plan: dict[str, Any] = {"local_epochs": self.local_epochs, "audience": audience}
+        fitted = fit_partitions(partitions_of, task, terms, settings, whole, **plan)
+        self._write(with_fit(local, fitted, whole.n_features, _text_names(X)), len(coded))
+        if not fitted.is_satisfied:
+            warn_caller(self.status_, GapWarning)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -244,67 +244,23 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def _local(self) -> linear.PegasosClassifier:
-        """The model that the fit will fill in; it knows how to check and to write itself."""
+        """The model that the fit will fill in."""
         shared = {name: getattr(self, name) for name in _shared}
         return linear.PegasosClassifier(solver="dual", **shared)
 
-    def _check_parameters(self, local: linear.PegasosClassifier) -> None:
-        local._check_parameters()
+    def _plan(self, local: linear.PegasosClassifier) -> tuple[Any, Any, Settings]:
+        """The machine, the task and the settings of the parameters, which are checked."""
+        found = plan_of(local)
         check.check_count("local_epochs", self.local_epochs)
         if self.timeout is not None:
             check.check_positive("timeout", self.timeout)
         if self.C is not None and np.isinf(self.C):
             raise PegasosError("C=inf, a hard margin, is not for partitions; give a finite C, or use one machine.")
+        return found
 
-    def _terms(self, local: linear.PegasosClassifier, summary: Whole, classes: npt.NDArray[Any]) -> Terms:
-        totals, counts = summary.of_classes(classes)
-        extent = {"largest_norm": math.sqrt(summary.largest_square), "least_weight": summary.least_weight}
-        terms = local._terms_of(classes, totals, counts, total=float(totals.sum()), **extent)
-        if terms.factors is not None and not terms.factors.any():
-            raise PegasosError("class_weight is zero for every class: no row would count.")
-        return terms
-
-    def _solve(
-        self, workers: Workers, coded: Sequence[Any], summary: Whole, terms: Terms, onlookers: Onlookers
-    ) -> list[Solution]:
-        """One run of the driver for each binary problem, over the same partitions."""
-        patiently(workers, coded, lambda: None)
-        n, size = _n_problems(terms), (summary.n_rows, summary.n_features)
-        problems: Any = [
-            PartitionedProblem(PartitionsThere(workers, coded, k, *size), terms.lam, terms.total, _loss_of_zero(terms))
-            for k in range(n)
-        ]
-        # As in memory: single precision weights carry a gap of 1e-5.
-        coarse = self.tol is None or self.tol >= 1e-5
-        dtype = np.float32 if coarse and summary.largest_square < 1e12 else np.float64
-        return solve_all(
-            problems,
-            [Cocoa(self.local_epochs, dtype)] * n,
-            Stop(self.tol, self.max_iter, self.time_budget),
-            seed=onlookers.estimator._seed(),
-            n_jobs=self.n_jobs,
-            states=[None] * n,
-            watchers=[onlookers.watcher(k) for k in range(n)],
-        )
-
-    def _write(
-        self,
-        local: linear.PegasosClassifier,
-        terms: Terms,
-        solutions: list[Solution],
-        names: list[Any] | None,
-    ) -> None:
+    def _write(self, local: linear.PegasosClassifier, n_partitions: int) -> None:
         """Every fitted attribute, in one place: those of the local model, and the model itself."""
-        local._terms, local._calibration, local._prior = terms, None, None
-        local.n_features_in_ = len(solutions[0].weights) - 1
-        if names is not None and all(isinstance(name, str) for name in names):
-            local.feature_names_in_ = np.array(names, dtype=object)
-        # The dual variables are with the rows, and are gone when those are.
-        plain = [replace(solution, alpha=np.empty(0), state=None) for solution in solutions]
-        trace = merge_traces([_loss_of_zero(terms)] * len(plain), plain)
-        local._write(plain, trace, None, [slice(None)] * len(plain))
-        del local.alpha_, local.support_
-        self._model = local
+        self._model, self.n_partitions_ = local, n_partitions
         self.__dict__.pop("feature_names_in_", None)
         for name in (*_written, *(name for name in _named if hasattr(local, name))):
             setattr(self, name, getattr(local, name))
@@ -321,11 +277,11 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
         return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
-def _n_problems(terms: Terms) -> int:
-    return OneVsRest().n_problems(terms.n_classes)
+def _partitions(workers: Workers, coded: Sequence[Any], size: tuple[int, int], k: int) -> PartitionsThere:
+    return PartitionsThere(workers, coded, k, *size)
 
 
-def _loss_of_zero(terms: Terms) -> float:
-    """The objective of the zero vector."""
-    factors = np.ones(terms.n_classes) if terms.factors is None else terms.factors
-    return float(factors @ terms.totals) / terms.total
+def _text_names(X: Any) -> list[Any] | None:
+    """The names of the features, where all of them are texts."""
+    names = feature_names(X)
+    return names if names is not None and all(isinstance(name, str) for name in names) else None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from sklearn.exceptions import ConvergenceWarning
 
+from pegasos.errors import PriorWarning
+
+__all__ = ["ChangedRowsWarning", "GapWarning", "PriorWarning"]
+
 
 class GapWarning(ConvergenceWarning):
-    """A fit ended before its duality gap reached ``tol``; the message says the gap and the remedy.
+    """A fit ended before its duality gap reached ``tol``; the message states the gap and the remedy.
 
-    Whoever filters scikit-learn's ``ConvergenceWarning`` filters this one too.
+    A filter for scikit-learn's ``ConvergenceWarning`` applies to it too.
     """
-
-
-class PriorWarning(UserWarning):
-    """The features of a prior and of X are not the same; the message says how many, and what becomes of them."""
 
 
 class ChangedRowsWarning(UserWarning):

@@ -23,13 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
-from pegasos.estimators._prior import ScoredPrior, _Formula
-from pegasos.estimators._probability import Calibration
-from pegasos.estimators.kernel import KernelPegasosClassifier
-from pegasos.estimators.linear import PegasosClassifier
-from pegasos.estimators.online._kernel import KernelOnlineClassifier
-from pegasos.estimators.online._linear import LinearOnlineClassifier
+from pegasos.estimators.certified import CertifiedClassifier
+from pegasos.estimators.online.base import OnlineClassifier
+from pegasos.fitting.probability import Calibration
 from pegasos.kernels import Kernel, Linear, Precomputed
+from pegasos.machines.prior import LinearFormula, ScoredPrior
 
 Numbers = npt.NDArray[np.float64]
 
@@ -104,31 +102,30 @@ class Formula:
 
 def formula_of(model: Any) -> Formula:
     """Read a fitted model of this library."""
-    known = (PegasosClassifier, KernelPegasosClassifier, LinearOnlineClassifier, KernelOnlineClassifier)
-    if not isinstance(model, known):
+    if not isinstance(model, CertifiedClassifier | OnlineClassifier):
         raise PegasosError(_not_ours(model))
     try:
         check_is_fitted(model, ("coef_", "dual_coef_"), all_or_any=any)
     except NotFittedError as error:
         raise PegasosError(f"this {type(model).__name__} is not fitted; fit it before it is exported.") from error
-    classes = np.asarray(model.classes_)
+    classes, fitted = np.asarray(model.classes_), getattr(model, "fitted_", None)
     formula = Formula(
         classes=classes,
-        multi_class=getattr(model, "_fitted_multi_class", "ovr"),
+        multi_class="ovr" if fitted is None else fitted.task.name,
         n_features=int(getattr(model, "n_features_in_", 0)),
         intercept=np.asarray(model.intercept_, np.float64).ravel(),
-        calibration=getattr(model, "_calibration", None),
+        calibration=None if fitted is None else fitted.calibration,
         feature_names=getattr(model, "feature_names_in_", None),
         aim=_aim(model, classes),
         certificate=getattr(model, "certificate_", None),
     )
-    if isinstance(model, PegasosClassifier | LinearOnlineClassifier):
+    if hasattr(model, "coef_"):
         return replace(formula, coef=np.asarray(model.coef_, np.float64))
     is_known = not isinstance(model.kernel_, Precomputed)
     support = model.support_vectors_ if is_known else model.support_
     own = (KernelTerm(model.kernel_, support, np.asarray(model.dual_coef_, np.float64)),)
     formula = replace(formula, terms=own if model.dual_coef_.shape[1] else ())
-    prior = getattr(model, "_prior", None)
+    prior = None if fitted is None else fitted.model.prior
     return formula if prior is None else _with_prior(formula, prior)
 
 
@@ -141,18 +138,20 @@ def _not_ours(model: Any) -> str:
 
 
 def _aim(model: Any, classes: npt.NDArray[Any]) -> Aim:
-    terms = getattr(model, "_terms", None)
+    fitted = getattr(model, "fitted_", None)
+    if fitted is None:
+        return Aim(intercept="regularised" if model.fit_intercept else "none")  # online, nothing is minimized
+    terms, has_factors = fitted.terms, fitted.task.factors is not None
     if terms is None:
-        if not isinstance(model, PegasosClassifier | KernelPegasosClassifier):
-            return Aim(intercept="regularised" if model.fit_intercept else "none")  # online, nothing is minimised
-        kind = "free" if model._is_free else "regularised" if model.fit_intercept else "none"
+        is_free = model.fit_intercept and not model.regularize_intercept
+        kind = "free" if is_free else "regularised" if model.fit_intercept else "none"
         lam = model.lam if model.C is None else None
         factors = model.class_weight
         if isinstance(factors, Mapping):
             factors = {label: float(factors.get(label, 1.0)) for label in classes.tolist()}
         return Aim(lam, model.C, kind, float(model.intercept_scaling), factors)
     kind = "free" if terms.is_free else "regularised" if terms.bias else "none"
-    factors = None if terms.factors is None else dict(zip(classes.tolist(), terms.factors.tolist(), strict=True))
+    factors = dict(zip(classes.tolist(), fitted.task.factors.tolist(), strict=True)) if has_factors else None
     lam = terms.lam if terms.C is None else None
     return Aim(lam, terms.C, kind, terms.bias or 1.0, factors)
 
@@ -178,7 +177,7 @@ def _with_prior(formula: Formula, prior: ScoredPrior) -> Formula:
 def _prior_formula(prior: Any) -> Formula:
     """What a prior says: ours, a linear model of scikit-learn, or a pair of numbers."""
     coef: Any
-    if isinstance(prior, _Formula):
+    if isinstance(prior, LinearFormula):
         coef, intercept = prior.coef, prior.intercept
     elif isinstance(prior, LinearClassifierMixin) and hasattr(prior, "coef_"):
         coef, intercept = prior.coef_, prior.intercept_

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators import _parameters as check
-from pegasos.estimators._base import default_lam
-from pegasos.estimators._origin import Origin
+from pegasos.estimators.assembly import with_fit
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.parameters import DEFAULT_LAM
 from pegasos.export.formula import Aim, Formula
+from pegasos.fitting import Fit, Origin
 from pegasos.kernels import Precomputed
+from pegasos.machines import KernelModel, LinearModel
+from pegasos.tasks import CLASSIFICATIONS
 
 
 def check_aim(lam: float | None, C: float | None) -> None:
@@ -28,23 +31,19 @@ def check_aim(lam: float | None, C: float | None) -> None:
 
 
 def estimator_of(formula: Formula, origin: str) -> PegasosClassifier | KernelPegasosClassifier:
-    """A fitted estimator with these numbers; its certificate is made when it is asked for."""
+    """A fitted estimator with these numbers; `certify` computes its certificate."""
     parameters = _parameters(formula)
     model: Any
+    found: Any
     if formula.terms:
         term = formula.only_term("an estimator")
-        model = KernelPegasosClassifier(term.kernel, **parameters)
-        model.__dict__.update(_kernel_attributes(formula))
+        model, found = KernelPegasosClassifier(term.kernel, **parameters), _kernel_model(formula)
     else:
-        model = PegasosClassifier(**parameters)
-        model.coef_ = formula.coef
-    model.classes_, model.intercept_ = formula.classes, formula.intercept
-    model.n_features_in_ = formula.n_features
-    if formula.feature_names is not None:
-        model.feature_names_in_ = formula.feature_names
-    model._calibration, model._free_intercepts = formula.calibration, formula.intercept
-    model._origin = Origin(origin, formula.multi_class)
-    model.status_ = f"The model was read from {origin}; certify(X, y) says how good it is for rows X and labels y."
+        assert formula.coef is not None
+        model, found = PegasosClassifier(**parameters), LinearModel(formula.coef, formula.intercept)
+    task = CLASSIFICATIONS[formula.multi_class].of(formula.classes)
+    fitted = Fit(found, task, calibration=formula.calibration, origin=Origin(origin))
+    with_fit(model, fitted, formula.n_features, formula.feature_names)
     return model  # type: ignore[no-any-return]
 
 
@@ -52,7 +51,7 @@ def _parameters(formula: Formula) -> dict[str, Any]:
     """Those of the problem. A lam that nobody knows is None: a fit or a certificate asks for it."""
     aim: Aim = formula.aim
     return {
-        "lam": aim.lam if aim.C is None else default_lam,
+        "lam": aim.lam if aim.C is None else DEFAULT_LAM,
         "C": aim.C,
         "fit_intercept": aim.intercept != "none",
         "regularize_intercept": aim.intercept != "free",
@@ -63,7 +62,7 @@ def _parameters(formula: Formula) -> dict[str, Any]:
     }
 
 
-def _kernel_attributes(formula: Formula) -> dict[str, Any]:
+def _kernel_model(formula: Formula) -> KernelModel:
     (term,) = formula.terms
     is_matrix = isinstance(term.kernel, Precomputed)
     if formula.aim.intercept == "regularised":
@@ -72,13 +71,15 @@ def _kernel_attributes(formula: Formula) -> dict[str, Any]:
         size = formula.aim.intercept_scaling**2 * np.abs(term.dual_coef).sum(axis=1)
         if not np.allclose(own, formula.intercept, rtol=0.0, atol=1e-6 * float(size.max(initial=1.0))):
             raise PegasosError(
-                f"a regularised intercept of a kernel machine is intercept_scaling^2 times the sum of its "
+                f"a regularized intercept of a kernel machine is intercept_scaling^2 times the sum of its "
                 f"coefficients, {own.tolist()}, got {formula.intercept.tolist()}; call it free."
             )
-    return {
-        "kernel_": term.kernel,
-        "support_": term.support if is_matrix else np.arange(term.dual_coef.shape[1]),
-        "support_vectors_": np.empty((0, 0)) if is_matrix else term.support,
-        "dual_coef_": term.dual_coef,
-        "_n_training": formula.n_features if is_matrix else term.dual_coef.shape[1],
-    }
+    return KernelModel(
+        kernel=term.kernel,
+        support=term.support if is_matrix else np.arange(term.dual_coef.shape[1]),
+        support_vectors=np.empty((0, 0)) if is_matrix else term.support,
+        dual_coef=term.dual_coef,
+        intercept=formula.intercept,
+        n_training=formula.n_features if is_matrix else term.dual_coef.shape[1],
+        indexed=False,
+    )

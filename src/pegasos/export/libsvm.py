@@ -16,12 +16,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos.errors import PegasosError
-from pegasos.estimators._probability import Calibration
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.export.formula import Aim, Formula, KernelTerm, Numbers, formula_of
 from pegasos.export.importing import check_aim, estimator_of
 from pegasos.export.pairs import by_class, by_pair, reordered
 from pegasos.export.text import Header, ModelText, Path, exactly, in_order, shown, whole_labels, write_bytes
+from pegasos.fitting.probability import Calibration
 from pegasos.kernels import RBF, Kernel, Linear, Polynomial, Precomputed
 
 _keys = frozenset(

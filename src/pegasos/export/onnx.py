@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.errors import PegasosError
-from pegasos.estimators._schemes import pairs_of
 from pegasos.export.formula import Formula, formula_of
 from pegasos.export.onnx_graph import Graph, kernel_values, onnx_helper
 from pegasos.export.text import Path, write_bytes
+from pegasos.tasks import pairs_of
 
 _largest_file = 2**31 - 1  # bytes of a protocol buffer
 _least_probability = 1e-7  # of a pair

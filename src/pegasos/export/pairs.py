@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.estimators._schemes import pairs_of
+from pegasos.tasks import pairs_of
 
 Numbers = npt.NDArray[np.float64]
 

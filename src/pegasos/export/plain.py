@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators import _parameters as check
-from pegasos.estimators._probability import Calibration
-from pegasos.estimators._schemes import schemes
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.export.formula import Aim, Formula, KernelTerm, Numbers, dense_support, formula_of
 from pegasos.export.importing import estimator_of
 from pegasos.export.text import Path, read_bytes, shown, write_bytes
+from pegasos.fitting.probability import Calibration
 from pegasos.kernels import RBF, ChiSquared, Intersection, Kernel, Laplacian, Linear, Polynomial
+from pegasos.tasks import CLASSIFICATIONS
 
 format_name = "pegasos model 1"
 _kernels: dict[str, type[Kernel]] = {
@@ -171,10 +171,10 @@ class _Keys:
             raise self.fault(f"its format is not {format_name!r}")
         classes = self.classes()
         multi_class = self.found.get("multi_class")
-        if multi_class not in tuple(schemes):
-            raise self.fault(f"multi_class must be one of {', '.join(schemes)}, got {shown(str(multi_class))}")
-        scheme = schemes[multi_class]
-        n_scores = scheme.n_problems(len(classes)) * scheme.n_vectors(len(classes))
+        if multi_class not in tuple(CLASSIFICATIONS):
+            raise self.fault(f"multi_class must be one of {', '.join(CLASSIFICATIONS)}, got {shown(str(multi_class))}")
+        task = CLASSIFICATIONS[multi_class].of(classes)
+        n_scores = task.n_problems * task.n_vectors
         n_features = self.found.get("n_features")
         if not isinstance(n_features, int) or isinstance(n_features, bool) or n_features < 0:
             raise self.fault(f"n_features must be a whole number, got {shown(str(n_features))}")

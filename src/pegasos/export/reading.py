@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from pegasos.errors import PegasosError
-from pegasos.estimators._base import default_lam
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.parameters import DEFAULT_LAM
 from pegasos.export.importing import check_aim
 from pegasos.export.liblinear import from_liblinear
 from pegasos.export.libsvm import from_libsvm
@@ -49,7 +49,7 @@ def read_model(
     if first.startswith("{"):
         model = from_json(path)
         if lam is not None or C is not None:
-            model.set_params(lam=default_lam if lam is None else lam, C=C)
+            model.set_params(lam=DEFAULT_LAM if lam is None else lam, C=C)
         return model
     if begin.startswith(b"PK"):
         raise PegasosError(f"{os.fspath(path)} is an archive: models of pegasos are read by pegasos.load.")

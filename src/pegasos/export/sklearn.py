@@ -15,12 +15,12 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.errors import PegasosError
-from pegasos.estimators._probability import Calibration
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.export.formula import Aim, Formula, KernelTerm, check_vectors, formula_of
 from pegasos.export.importing import estimator_of
 from pegasos.export.pairs import by_class, by_pair
+from pegasos.fitting.probability import Calibration
 from pegasos.kernels import RBF, Kernel, Linear, Polynomial, Precomputed
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
 
 from sklearn.exceptions import NotFittedError
@@ -49,19 +50,28 @@ def _no_check(model: Any) -> None:
     pass
 
 
+def _set_all(model: Any, found: Mapping[str, Any]) -> None:
+    model.__dict__.update(found)
+
+
 @dataclass(frozen=True)
 class Fitted:
-    """The attributes of a fitted estimator, as data.
+    """The attributes of a fitted estimator in a file, as data.
+
+    A *record* is a namespace of what a file holds: the parameters of the estimator, and the attributes by their names
+    in the file.
 
     Attributes
     ----------
     head : specs of what comes first: the other lengths follow from it
-    lengths : those lengths, of a model that has its head
-    rest : specs of the others, for a model that has its head
+    lengths : those lengths, for a record that has its head
+    rest : specs of the others, for a record that has its head
     needed : attributes without which there is no model
-    together : attributes that are there all or none
-    check : raises PegasosError when attributes do not fit together
-    foreign : the attributes instead where there is an ``_origin``: others have trained the model
+    together : attributes of which either all are there or none
+    check : raises PegasosError when the attributes of a record do not fit together
+    record : from a fitted estimator to its attributes in the file
+    restore : gives an estimator the attributes of a record
+    foreign : the attributes instead where there is an ``_origin``: the model was trained elsewhere
     """
 
     head: Mapping[str, Spec]
@@ -70,6 +80,8 @@ class Fitted:
     together: tuple[str, ...] = ()
     lengths: Callable[[Any], Mapping[str, int]] = field(default=_no_lengths)
     check: Callable[[Any], None] = field(default=_no_check)
+    record: Callable[[Any], Mapping[str, Any]] = field(default=vars)
+    restore: Callable[[Any, Mapping[str, Any]], None] = field(default=_set_all)
     foreign: Fitted | None = None
 
     def of(self, names: Collection[str]) -> Fitted:
@@ -78,14 +90,15 @@ class Fitted:
 
     def pack(self, model: Any, out: Writer) -> dict[str, Any]:
         """The attributes that the model has."""
-        specs = {**self.head, **self.rest(model)}
-        has = vars(model)
-        missing = self._missing_in(has)
+        has = self.record(model)
+        mine = self.of(has)
+        missing = mine._missing_in(has)
         if missing is not None:
             raise PegasosError(
                 f"a model file holds what a fit leaves, and this {type(model).__name__} has no {missing}; fit it "
                 "again, or keep it with joblib."
             )
+        specs = {**mine.head, **mine.rest(SimpleNamespace(**has))}
         return {name: spec.pack(has[name], name, out) for name, spec in specs.items() if name in has}
 
     def unpack_into(self, model: Any, stored: Mapping[str, Any], source: Reader) -> None:
@@ -93,15 +106,18 @@ class Fitted:
         missing = self._missing_in(stored)
         if missing is not None:
             raise PegasosError(f"it lacks {missing}")
-        _unpack(model, self.head, stored, source)
-        for name, length in self.lengths(model).items():
+        parameters = model.get_params(deep=False)
+        record = SimpleNamespace(**parameters)
+        _unpack(record, self.head, stored, source)
+        for name, length in self.lengths(record).items():
             source.settle(name, name, length)
-        rest = self.rest(model)
+        rest = self.rest(record)
         strange = sorted(stored.keys() - self.head.keys() - rest.keys())
         if strange:
             raise PegasosError(f"{type(model).__name__} of this version of pegasos has no attribute {strange[0]!r}")
-        _unpack(model, rest, stored, source)
-        self.check(model)
+        _unpack(record, rest, stored, source)
+        self.check(record)
+        self.restore(model, {name: value for name, value in vars(record).items() if name not in parameters})
 
     def _missing_in(self, names: Collection[str]) -> str | None:
         missing = [name for name in self.needed if name not in names]
@@ -110,10 +126,10 @@ class Fitted:
         return min(missing, default=None)
 
 
-def _unpack(model: Any, specs: Mapping[str, Spec], stored: Mapping[str, Any], source: Reader) -> None:
+def _unpack(record: Any, specs: Mapping[str, Spec], stored: Mapping[str, Any], source: Reader) -> None:
     for name, spec in specs.items():
         if name in stored:
-            setattr(model, name, spec.unpack(stored[name], name, source))
+            setattr(record, name, spec.unpack(stored[name], name, source))
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -238,7 +254,7 @@ def _pack_model(model: Any, what: str, out: Writer) -> dict[str, Any]:
         model._check_parameters()  # type: ignore[attr-defined]
     given = model.get_params(deep=False)
     parameters = {name: Shared().pack(value, name, out) for name, value in given.items()}
-    fitted = _fitted_of(type(model)).of(vars(model)).pack(model, out)
+    fitted = _fitted_of(type(model)).pack(model, out)
     return {"name": type(model).__name__, "parameters": parameters, "fitted": fitted}
 
 

@@ -63,7 +63,8 @@ def problem_names(model: Any, n_problems: int) -> list[str]:
     """What each problem of a model is about, in words."""
     classes = [str(name) for name in model.classes_]
     pairs = list(combinations(classes, 2))
-    noun = getattr(getattr(model, "_fitted_scheme", None), "noun", "class")  # three classes make three of either
+    fitted = getattr(model, "fitted_", None)
+    noun = "class" if fitted is None else fitted.task.noun  # three classes make three of either
     if n_problems == len(classes) and noun != "pair":
         return [f"{name} against the rest" for name in classes]
     return [f"{b} against {a}" for a, b in pairs] if n_problems == len(pairs) else ["all classes at once"]

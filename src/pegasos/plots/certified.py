@@ -1,4 +1,4 @@
-"""The picture of what more optimization would change: the share of certified predictions against the gap, or seconds."""
+"""The picture of what more optimization would change: the share of certified predictions, by gap or by seconds."""
 
 from __future__ import annotations
 

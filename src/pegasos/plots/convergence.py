@@ -146,11 +146,14 @@ class ConvergenceDisplay:
 
 
 def _terms_of_the_bound(model: Any) -> dict[str, float]:
-    """The lam and the longest row of a fit that the paper speaks of: costs of 1, a regularised intercept, no prior."""
-    terms = getattr(model, "_terms", None)
-    if terms is None or terms.largest_norm == 0.0 or terms.factors is not None or terms.is_free or terms.is_hard:
+    """The lam and the longest row of a fit of the paper's problem: costs of 1, a regularized intercept, no prior."""
+    fitted = getattr(model, "fitted_", None)
+    terms = None if fitted is None else fitted.terms
+    if fitted is None or terms is None or terms.largest_norm == 0.0 or terms.is_free or terms.is_hard:
         return {}
-    has_pairs = terms.multi_class != "ovr" and terms.n_classes > 2
-    if has_pairs or getattr(model, "_prior", None) is not None or not np.array_equal(terms.totals, terms.counts):
+    task, shares_rows = fitted.task, fitted.task.name == "ovr" or fitted.task.n_problems == 1 == fitted.task.n_vectors
+    if not shares_rows or fitted.model.prior is not None:
+        return {}
+    if task.factors is not None or not np.array_equal(task.totals, task.counts):
         return {}
     return {"lam": terms.lam, "largest_norm": terms.largest_norm}

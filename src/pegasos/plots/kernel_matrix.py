@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples
 
+from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators import _parameters as check
-from pegasos.estimators._items import kernel_of, words
-from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.kernels import Precomputed
+from pegasos.machines.kernel_choice import WORDS, KernelChoice, kernel_of
 from pegasos.plots import _style as style
 from pegasos.plots._models import opened
 
@@ -79,7 +78,7 @@ class KernelMatrixDisplay:
             Of a kernel given as a word.
         """
         if isinstance(kernel, str):
-            check.check_word("kernel", kernel, tuple(words))
+            check.check_word("kernel", kernel, WORDS)
             X = np.asarray(X.todense() if hasattr(X, "todense") else X)
             if X.ndim != 2:
                 raise PegasosError(
@@ -88,7 +87,7 @@ class KernelMatrixDisplay:
         _check_number(X)
         if isinstance(kernel, str) and kernel == "precomputed":
             return cls(X, y)
-        return cls(kernel_of(KernelPegasosClassifier(kernel, gamma=gamma), X, None).block(X, X), y)
+        return cls(kernel_of(KernelChoice(kernel, gamma), X, None).block(X, X), y)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any = None) -> Self:

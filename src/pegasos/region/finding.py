@@ -22,7 +22,7 @@ Numbers = npt.NDArray[np.intp]
 Region = PrimalRegion | GramRegion
 
 _MOST_FEATURES = 1200  # side of a matrix of features; beyond it, products of the pinned rows
-_MOST_PINNED = 700  # side of a matrix of products
+_MOST_PINNED = 500  # side of a matrix of products
 _MOST_WORK = 6e9  # multiplications of a round
 _MOST_COPIED = 1 << 23  # values of pinned rows that are copied
 _TELLING = 1e-7  # of its cost: a smaller slack pins nothing

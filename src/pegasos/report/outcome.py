@@ -72,7 +72,7 @@ def _look(model: Any, X: Any, codes: npt.NDArray[np.intp], shown: npt.NDArray[np
     """What an outcome keeps of a block: classes predicted, margins, whether settled, scores, probabilities."""
     decisions = model.decision_function(X)
     margins = model.margin(X, model.classes_[codes])
-    has_probabilities = hasattr(model, "predict_proba") and getattr(model, "_calibration", None) is not None
+    has_probabilities = hasattr(model, "predict_proba") and model.fitted_.calibration is not None
     found = model.predict_proba(X) if has_probabilities else None
     if decisions.ndim == 1:
         second = None if found is None else found[:, 1]

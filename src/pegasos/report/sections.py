@@ -195,7 +195,7 @@ def model_card(subject: Subject, outcome: Outcome) -> str:
     classes = ", ".join(subject.class_name(k) for k in range(min(subject.n_classes, 12)))
     trained = count(n_trained, "row")
     items: list[tuple[str, Any]] = [
-        ("model", f"{type(model).__name__}, solver {model.solver!r}: {_formula(subject)}"),
+        ("model", f"{type(model).__name__}, solver {getattr(model, 'solver', 'auto')!r}: {_formula(subject)}"),
         ("classes", classes + (f", … ({subject.n_classes} in all)" if subject.n_classes > 12 else "")),
         ("trained on", f"{subject.trained_on} ({trained})" if subject.trained_on else trained),
         ("shown on", f"{count(subject.n_rows, 'row')}, {words.kind_of_rows(subject.X)}"),

@@ -14,10 +14,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
-from pegasos.estimators._base import CertifiedClassifier
-from pegasos.estimators._schemes import pairs_of
-from pegasos.estimators._targets import encode_known
+from pegasos.estimators.certified import CertifiedClassifier
 from pegasos.report.markup import count
+from pegasos.tasks import pairs_of
+from pegasos.tasks.labels import encode_known
 
 _longest_name = 80  # characters of a feature or a class
 
@@ -85,7 +85,7 @@ class Subject:
     def multi_class(self) -> str:
         """The word for how the classes are told apart; "binary" for two."""
         # That of the fit, whatever the parameter says now.
-        return "binary" if self.n_classes == 2 else self.model._terms.multi_class
+        return "binary" if self.n_classes == 2 else self.model.fitted_.task.name
 
     def class_name(self, code: int) -> str:
         """A class as it is written."""

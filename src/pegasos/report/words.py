@@ -62,7 +62,8 @@ def verdict(subject: Subject) -> Verdict:
 
 
 def _remedy(subject: Subject) -> str:
-    return next((status.value for status in Status if subject.model.status_.startswith(status.value)), "")
+    status = subject.model.fitted_.status
+    return "" if status is None else status.value
 
 
 def in_a_line(subject: Subject) -> str:
@@ -78,7 +79,7 @@ def in_a_line(subject: Subject) -> str:
 
 def rows_of_fit(model: Any) -> int:
     """How many rows the model learnt from."""
-    return int(model._terms.counts.sum())
+    return int(model.fitted_.task.n_rows)
 
 
 def which_rows(subject: Subject, outcome: Outcome) -> str:

@@ -15,17 +15,17 @@ from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pegasos import checks as check
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
-from pegasos.estimators import _attributes
-from pegasos.estimators import _parameters as check
-from pegasos.estimators._inputs import how_to_read, keeps_on_failure
-from pegasos.estimators._items import check_target
-from pegasos.estimators._targets import encode, find_classes
-from pegasos.estimators._watching import CallbackSupportMixin, with_callbacks
+from pegasos.estimators import layout
+from pegasos.estimators.inputs import how_to_read, keeps_on_failure
+from pegasos.estimators.items import check_target
+from pegasos.estimators.watching import CallbackSupportMixin, with_callbacks
 from pegasos.kernels.graph_reading import read_graphs
 from pegasos.persistence import Saved
 from pegasos.problem import check_structure
+from pegasos.tasks.labels import encode, find_classes
 from pegasos.tuning.account import account, leaderboard
 from pegasos.tuning.kinds import kind_of, kinds
 from pegasos.tuning.race import Race
@@ -111,7 +111,7 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    _saved = _attributes.auto
+    _saved = layout.auto
 
     def __init__(
         self,

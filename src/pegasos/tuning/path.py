@@ -1,8 +1,7 @@
-"""The solutions for many lam, each certified, for little more than the price of one."""
+"""The solutions for many lam, each certified, at little more than the cost of one."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.certificate import Certificate, combine
-from pegasos.estimators import _parameters as check
-from pegasos.estimators._path import Labelled, Lams, check_grid, falling, grid, in_threads
+from pegasos.checks import check_count
+from pegasos.errors import warn_caller
+from pegasos.estimators.assembly import labelled_rows, plan_of
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.warnings import GapWarning
+from pegasos.fitting.path import LabelledRows, Lams, check_grid, falling, grid, in_threads
 from pegasos.plots.lam_path import LamPathDisplay
 from pegasos.problem import Floats, Problem
 from pegasos.solvers.driver import Watcher
@@ -133,25 +134,24 @@ def lam_path(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    model._check_parameters()
-    check.check_count("n_lams", n_lams)
+    plan_of(model)  # a wrong parameter is an error before any work
+    check_count("n_lams", n_lams)
     check_grid(eps, tol)
     chosen = None if lams is None else falling(lams)
-    data = Labelled.read(model, X, y, sample_weight)
+    data = labelled_rows(model, X, y, sample_weight)
     problems = data.problems()
     chosen = grid(problems, n_lams, eps) if chosen is None else chosen
-    seed = model._seed()
+    seed = data.settings.draw_seed()
     tasks: list[Callable[[Watcher], list[_Point]]] = [
         partial(_points, data=data, problem=problem, lams=chosen, seed=seed) for problem in problems
     ]
     path = _path(chosen, in_threads(tasks, n_jobs), data)
     missed = sum(certificate.relative_gap > tol for certificate in path.certificates)
     if missed:
-        warnings.warn(
+        warn_caller(
             f"{missed} of {len(path)} fits of the path ended before the gap reached tol={tol:g}: {path!r}; raise "
             "max_iter, raise tol, or scale the features.",
             GapWarning,
-            stacklevel=2,
         )
     return path
 
@@ -166,9 +166,9 @@ class _Point(NamedTuple):
     seconds: float
 
 
-def _points(watcher: Watcher, data: Labelled, problem: Problem, lams: Lams, seed: int) -> list[_Point]:
+def _points(watcher: Watcher, data: LabelledRows, problem: Problem, lams: Lams, seed: int) -> list[_Point]:
     solver, points, before = data.solver(), [], perf_counter()
-    for solution in follow(problem, solver, lams.tolist(), data.stop, seed=seed, watcher=watcher):
+    for solution in follow(problem, solver, lams.tolist(), data.settings.stop(), seed=seed, watcher=watcher):
         now = perf_counter()
         alpha = solution.alpha.astype(solver.ascent.dtype)  # the type it was found in
         points.append(_Point(solution.weights, alpha, solution.certificate, solution.n_epochs, now - before))
@@ -176,7 +176,7 @@ def _points(watcher: Watcher, data: Labelled, problem: Problem, lams: Lams, seed
     return points
 
 
-def _path(lams: Lams, of_problems: list[list[_Point]], data: Labelled) -> LamPath:
+def _path(lams: Lams, of_problems: list[list[_Point]], data: LabelledRows) -> LamPath:
     points = list(zip(*of_problems, strict=True))  # those of each lam
     weights = np.array([[point.weights for point in here] for here in points])
     return LamPath(
@@ -187,5 +187,5 @@ def _path(lams: Lams, of_problems: list[list[_Point]], data: Labelled) -> LamPat
         alphas=np.array([[point.alpha for point in here] for here in points]),
         n_iter=np.array([max(point.n_epochs for point in here) for here in points]),
         seconds=np.array([sum(point.seconds for point in here) for here in points]),
-        classes=data.classes,
+        classes=data.task.classes,
     )

@@ -178,4 +178,4 @@ class Examiner:
 
 
 def _ended(model: Any, why: Status) -> bool:
-    return bool(model.status_.startswith(why.value))
+    return bool(model.fitted_.status is why)

@@ -1,7 +1,6 @@
 """Whatever is given, a sentence says what is wrong with it and where."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import dask
 import dask.array as da
@@ -14,7 +13,8 @@ import scipy.sparse as sp
 
 from pegasos import PegasosError
 from pegasos.dask import PegasosClassifier
-from pegasos.dask._blocks import code, read
+from pegasos.distributed import code, read
+from pegasos.tasks import OneVsRest, Terms
 
 X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
 
@@ -151,9 +151,9 @@ def test_other_features_than_those_of_the_fit_are_refused():
 
 
 def test_a_row_that_counts_and_has_no_class_is_refused_and_one_without_weight_is_not():
-    terms = SimpleNamespace(factors=None)
+    task, terms = OneVsRest.of([0, 5]), Terms(1.0, 1.0, False, 60.0)
     weights = np.where(y == 1, 0.0, 1.0)
     block = read(0, X, y, weights, 1.0)
-    assert set(code(block, np.array([0, 5]), terms).codes) == {0, -1}
+    assert set(code(block, task, terms).codes) == {0, -1}
     with pytest.raises(PegasosError, match="y contains 1, which is not in the classes"):
-        code(replace(block, weights=None), np.array([0, 5]), terms)
+        code(replace(block, weights=None), task, terms)

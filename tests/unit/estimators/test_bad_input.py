@@ -52,7 +52,10 @@ def test_values_that_are_not_finite_are_refused_with_their_row(value, form, dtyp
         ({"average": True}, "average must be one of"),
         ({"projection": 3}, "projection must be True or False"),
         ({"multi_class": "cs"}, "multi_class must be one of"),
-        ({"regularize_intercept": False, "solver": "pegasos"}, "solver='pegasos' knows no intercept that is not"),
+        (
+            {"regularize_intercept": False, "solver": "pegasos"},
+            "solver='pegasos' does not support an unregularized intercept",
+        ),
         ({"intercept_scaling": 0.0}, "intercept_scaling must be a positive number"),
         ({"tol": -1e-3}, "tol must be None or a number of at least 0"),
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
@@ -60,7 +63,10 @@ def test_values_that_are_not_finite_are_refused_with_their_row(value, form, dtyp
         ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a dict"),
         ({"class_weight": {7: 1.0}}, r"class_weight names class 7, which is not in y; the classes are \[0, 1\]"),
         ({"class_weight": np.ones(2)}, "class_weight must be None, 'balanced' or a dict"),
-        ({"regularize_intercept": np.False_, "solver": "pegasos"}, "solver='pegasos' knows no intercept that is not"),
+        (
+            {"regularize_intercept": np.False_, "solver": "pegasos"},
+            "solver='pegasos' does not support an unregularized intercept",
+        ),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
         ({"n_jobs": "all"}, "n_jobs must be None or a whole number other than 0"),
         ({"C": 1e-320}, "makes lam"),
@@ -81,7 +87,7 @@ def test_settings_are_checked_before_any_work(settings, sentence):
         (np.r_[1.0, np.inf, np.ones(28)], "in row 1"),
         (np.r_[-1.0, np.ones(29)], r"must not be negative, got -1\.0 for row 0"),
         (np.zeros(30), "sample_weight is zero for every row"),
-        (np.ones(7), r"must have shape \(30,\), one weight a row, got \(7,\)"),
+        (np.ones(7), r"must have shape \(30,\), one weight per row, got \(7,\)"),
         (["heavy"] * 30, "sample_weight must be numbers"),
     ],
 )

@@ -5,9 +5,10 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from pegasos import KernelPegasosClassifier, PegasosError
-from pegasos.estimators._schemes import pairs_of
+from pegasos.estimators.assembly import plan_of
 from pegasos.gram import KernelRows
 from pegasos.kernels import RBF, Spectrum, WeisfeilerLehman
+from pegasos.tasks import pairs_of
 
 X, Y = make_blobs(150, 4, centers=4, cluster_std=5.0, random_state=1)
 X = X / 8.0
@@ -86,13 +87,14 @@ def test_threads_keep_to_the_cache_together():
     rows = KernelRows.of(RBF(0.5), RBF(0.5).read(X), 1.0, cache_bytes=1.0, double=True)
     largest = max(np.isin(Y, pair).sum() for pair in pairs_of(4)) ** 2 * 8
     model = KernelPegasosClassifier(multi_class="ovo", n_jobs=3)
-    codes = model.fit(X, Y)._scheme.members(Y, 4)
-    problems = model._scheme.problems(rows, Y, None, model._terms, None)
-    assert len(codes) == len(problems)
+    machine, _, settings = plan_of(model)
+    task = model.fit(X, Y).fitted_.task
+    problems = task.problems(rows, Y, None, model.fitted_.terms)
+    assert len(task.members(Y)) == len(problems)
     rows.table = rows.table[:0]  # not all columns fit
     for cache, expected in ((0.5, 1), (2.5, 2), (100.0, 3)):
         rows.cache_bytes = cache * largest
-        assert model._jobs(problems) == expected
+        assert machine._jobs(problems, settings) == expected
 
 
 def test_a_small_cache_gives_the_same_machine():
@@ -101,7 +103,7 @@ def test_a_small_cache_gives_the_same_machine():
 
 
 def test_a_budget_of_support_vectors_is_refused():
-    with pytest.raises(PegasosError, match="max_support=5 is not offered with multi_class='ovo'"):
+    with pytest.raises(PegasosError, match="max_support=5 is not supported with multi_class='ovo'"):
         fitted(max_support=5)
 
 
@@ -110,4 +112,4 @@ def test_a_stream_is_refused():
     assert not hasattr(model, "partial_fit")
     with pytest.raises(AttributeError) as refused:
         model.partial_fit(X, Y, classes=range(4))
-    assert "not offered with multi_class='ovo'" in str(refused.value.__cause__)
+    assert "does not support multi_class='ovo'" in str(refused.value.__cause__)

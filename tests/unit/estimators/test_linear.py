@@ -288,7 +288,7 @@ def test_the_worst_problem_gives_the_status():
 def test_projection_switched_on_later_knows_the_norm():
     model = fitted(solver="pegasos", tol=None, max_iter=2, warm_start=True)
     model.set_params(projection=True).fit(X, Y)
-    state = model._stream.states[0]
+    state = model.fitted_.state.states[0]
     assert state.counters.squared_norm == pytest.approx(state.weights @ state.weights)
 
 

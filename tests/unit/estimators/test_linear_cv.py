@@ -14,8 +14,8 @@ from sklearn.metrics import make_scorer, recall_score
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
 from pegasos import GapWarning, LamPathDisplay, PegasosClassifier, PegasosClassifierCV, PegasosError
-from pegasos.estimators._folds import Search
-from pegasos.estimators._path import in_threads
+from pegasos.fitting.folds import LamSearch
+from pegasos.fitting.path import in_threads
 
 X, Y = make_classification(240, 12, n_informative=4, flip_y=0.15, random_state=1)
 DIGITS, LABELS = load_digits(n_class=4, return_X_y=True)
@@ -105,7 +105,7 @@ def test_groups_are_kept_together():
 def made_up(scores):
     scores = np.array(scores)
     lams = np.geomspace(1.0, 1e-3, scores.shape[1])
-    return Search(lams, scores, np.zeros(scores.shape[1]), None)
+    return LamSearch(lams, scores, np.zeros(scores.shape[1]), None)
 
 
 def test_one_standard_error_takes_the_largest_lam_that_is_as_good():
@@ -224,7 +224,7 @@ def test_folds_that_end_too_soon_are_spoken_of():
         ({"holdout": 0.001}, "holdout=0.001 does not split these 240 rows: "),
         ({"holdout": 0.3, "one_standard_error": True}, "one_standard_error=True needs two folds at least"),
         ({"one_standard_error": "yes"}, "one_standard_error must be True or False"),
-        ({"scoring": "acuracy"}, "scoring='acuracy' is no metric of scikit-learn; did you mean 'accuracy'"),
+        ({"scoring": "acuracy"}, "scoring='acuracy' is not a metric of scikit-learn; did you mean 'accuracy'"),
         ({"scoring": ["f1", "recall"]}, "scoring must be a name, a callable or None"),
         ({"scoring": "neg_log_loss"}, "scoring cannot be computed from the decisions of these rows: .*predict_proba"),
         ({"scoring": lambda model, rows, labels: "good"}, "scoring must give one number, got 'good'"),
@@ -262,10 +262,10 @@ def test_a_last_fit_that_fails_leaves_the_last_choice_as_it_was(monkeypatch):
     model = fitted()
     before = {name: getattr(model, name) for name in ("lam_", "lams_", "scores_", "cv_results_", "coef_")}
 
-    def failing(*args):
+    def failing(*args, **settings):
         raise MemoryError
 
-    monkeypatch.setattr(PegasosClassifierCV, "_fit", failing)
+    monkeypatch.setattr("pegasos.estimators.linear_cv.fit", failing)
     with pytest.raises(MemoryError):
         model.set_params(lams=[5.0, 0.5]).fit(X, Y)
     for name, value in before.items():

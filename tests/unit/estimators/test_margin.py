@@ -79,7 +79,7 @@ def test_a_hard_margin_is_the_largest_there_is(make):
     theirs = SVC(kernel="linear", C=1e10, tol=1e-8).fit(X, SETOSA)
     assert model.margin_ == pytest.approx(1.0 / np.linalg.norm(theirs.coef_), rel=1e-4)
     assert f"{model.margin_:.6g}" in model.status_
-    assert model.margin_ <= margin_bound(model.certificate_.dual, model._terms.lam) * (1.0 + 1e-9)
+    assert model.margin_ <= margin_bound(model.certificate_.dual, model.fitted_.terms.lam) * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("free", [False, True])

@@ -11,7 +11,7 @@ from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import LinearSVC
 
 from pegasos import GapWarning, KernelPegasosClassifier, PegasosClassifier, PegasosError
-from pegasos.estimators._schemes import pairs_of
+from pegasos.tasks import pairs_of
 
 X, Y = make_blobs(240, 6, centers=5, cluster_std=6.0, random_state=0)
 X = X / 10.0

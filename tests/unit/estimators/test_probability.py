@@ -12,9 +12,9 @@ from sklearn.metrics import brier_score_loss
 from sklearn.svm import LinearSVC
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError
-from pegasos.estimators._probability import _fit_sigmoid, agreeing
-from pegasos.estimators._schemes import OneVsOne, pairs_of
+from pegasos.fitting.probability import _fit_sigmoid, agreeing
 from pegasos.kernels import Spectrum
+from pegasos.tasks import OneVsOne, pairs_of
 
 X, Y = load_iris(return_X_y=True)
 
@@ -138,7 +138,7 @@ def test_rows_without_weight_have_no_say_in_probabilities():
 
 
 def test_bad_calls_get_a_sentence():
-    with pytest.raises(PegasosError, match="needs rows for two folds at least, but class True has only 1"):
+    with pytest.raises(PegasosError, match="needs rows for at least two folds, but class True has only 1"):
         PegasosClassifier(probability=True).fit(X[:20], np.arange(20) < 1)
     model = PegasosClassifier(lam=1e-2).fit(X, Y)
     assert not hasattr(model, "predict_proba")
@@ -159,13 +159,13 @@ def test_a_failed_calibration_leaves_the_last_good_model():
 
 
 def test_pairs_are_coupled_to_the_probabilities_that_agree_best():
-    scheme = OneVsOne()
+    task = OneVsOne.of(np.arange(4))
     random = np.random.default_rng(0)
     truth = random.dirichlet(np.ones(4), 50)
     of_second = np.column_stack([truth[:, j] / (truth[:, i] + truth[:, j]) for i, j in pairs_of(4)])
-    np.testing.assert_allclose(scheme.probabilities(of_second, 4), truth, atol=1e-6)
+    np.testing.assert_allclose(task.probabilities(of_second), truth, atol=1e-6)
     noisy = np.clip(of_second + random.normal(scale=0.05, size=of_second.shape), 0.01, 0.99)
-    found = scheme.probabilities(noisy, 4)
+    found = task.probabilities(noisy)
 
     def misfit(p):
         pairs = enumerate(pairs_of(4))

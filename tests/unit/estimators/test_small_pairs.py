@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from pegasos import KernelPegasosClassifier
 from pegasos.certificate import best_intercepts, intercept_reach
-from pegasos.estimators import _small_pairs
-from pegasos.estimators._schemes import pairs_of
-from pegasos.estimators._small_pairs import SmallPairs
+from pegasos.machines import Kernel
+from pegasos.machines import small_pairs as module
+from pegasos.machines.small_pairs import SmallPairs
+from pegasos.tasks import pairs_of
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 4))
@@ -25,7 +26,7 @@ def fitted(**settings):
 
 def one_by_one(monkeypatch, **settings):
     with monkeypatch.context() as patch:
-        patch.setattr(KernelPegasosClassifier, "_are_small", lambda *_: False)
+        patch.setattr(Kernel, "_are_small", lambda *_: False)
         return fitted(**settings)
 
 
@@ -62,7 +63,7 @@ def test_no_bit_depends_on_the_number_of_threads(case):
 
 def test_pairs_that_are_not_certified_together_are_left_to_the_driver(monkeypatch):
     expected = fitted(regularize_intercept=False)
-    monkeypatch.setattr(_small_pairs, "_steps_per_row", 1)
+    monkeypatch.setattr(module, "_steps_per_row", 1)
     model = fitted(regularize_intercept=False)
     assert model.certificate_.relative_gap <= 1e-7
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-3)
@@ -72,7 +73,7 @@ def small_pairs(monkeypatch, **settings):
     """The columns that a fit makes of its pairs."""
     seen = []
     monkeypatch.setattr(
-        "pegasos.estimators.kernel.solve_together", lambda small, *_: seen.append(small) or [None] * len(small.sizes)
+        "pegasos.machines.kernel.solve_together", lambda small, *_: seen.append(small) or [None] * len(small.sizes)
     )
     fitted(**settings)
     return seen[0]

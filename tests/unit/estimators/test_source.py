@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from pegasos import PegasosClassifier
 from pegasos.data import ArraySource, Block
 from pegasos.errors import PegasosError
-from pegasos.estimators._source import bytes_of_memory
 from pegasos.estimators.warnings import GapWarning
+from pegasos.fitting.source import bytes_of_memory
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(3000, 12)).astype(np.float32)

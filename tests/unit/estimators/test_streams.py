@@ -83,7 +83,7 @@ def test_balanced_weights_follow_the_running_totals():
             even.partial_fit(X[block], Y[block], classes=[0, 1])
     recall = [model.predict(X[Y == 1]).mean() for model in (plain, even)]
     assert recall[1] > recall[0]
-    seen = even._stream.totals
+    seen = even.fitted_.task.totals
     assert seen.tolist() == [10 * np.sum(Y[rare] == 0), 10 * 30]
     # A mistake on a rare row costs N/(2 N_rare): the dual variable may go up to that.
     assert even.alpha_.max() <= seen.sum() / (2 * seen[1]) + 1e-12
@@ -123,11 +123,11 @@ def test_the_certificate_of_a_block_is_honest():
 
 def test_a_block_that_overflows_changes_nothing():
     model = stream(blocks=BLOCKS[:2])
-    before, seen = model.coef_.copy(), model._stream.totals.copy()
+    before, seen = model.coef_.copy(), model.fitted_.task.totals.copy()
     with pytest.raises(PegasosError, match="left the range of the machine"):
         model.partial_fit(X[:20] * 1e200, Y[:20])
     assert np.array_equal(model.coef_, before)
-    assert np.array_equal(model._stream.totals, seen)
+    assert np.array_equal(model.fitted_.task.totals, seen)
     whole = stream(blocks=BLOCKS[:3])
     assert np.array_equal(model.partial_fit(X[BLOCKS[2]], Y[BLOCKS[2]]).coef_, whole.coef_)
 

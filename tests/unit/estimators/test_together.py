@@ -92,7 +92,7 @@ def test_margins_next_to_a_prior_are_those_of_the_whole_weights():
 
 @pytest.mark.parametrize("make", BOTH)
 def test_a_hard_margin_knows_no_prior(make):
-    with pytest.raises(PegasosError, match="C=inf knows no prior"):
+    with pytest.raises(PegasosError, match="C=inf does not support a prior"):
         make(C=np.inf, prior=(np.ones(4), 0.0)).fit(X, Y == 0)
 
 
@@ -123,7 +123,7 @@ def test_a_fitted_model_stays_what_it_is_when_its_parameters_change():
 @pytest.mark.parametrize("make", BOTH)
 def test_a_stream_does_not_go_on_from_a_free_intercept(make):
     model = quiet(make, regularize_intercept=False, tol=1e-3).fit(X + 10.0, Y == 1)
-    with pytest.raises(PegasosError, match="cannot go on from a fit whose intercept was not regularised"):
+    with pytest.raises(PegasosError, match="cannot go on from a fit whose intercept was not regularized"):
         model.set_params(regularize_intercept=True).partial_fit(X + 10.0, Y == 1)
 
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, make_classification
 
 from pegasos import GapWarning, PegasosClassifier
 from pegasos.data import ArraySource
-from pegasos.estimators._watching import listening
+from pegasos.fitting.watching import listening
 
 X, Y = make_classification(500, 20, random_state=0)
 DIGITS, LABELS = load_digits(return_X_y=True)

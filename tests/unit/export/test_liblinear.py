@@ -134,7 +134,7 @@ def test_without_c_or_lam_the_certificate_asks_for_it(tmp_path):
     trained(tmp_path / "model", "-s 3 -B 1", PAIR)
     model = from_liblinear(tmp_path / "model")
     assert "read from a LIBLINEAR file (L2R_L1LOSS_SVC_DUAL)" in model.status_
-    with pytest.raises(PegasosError, match=r"does not say how it was regularised: give C or lam"):
+    with pytest.raises(PegasosError, match=r"does not say how it was regularized: give C or lam"):
         model.certify(X, PAIR)
     assert model.set_params(C=1.0).certify(X, PAIR).relative_gap < 0.05
     lam = 1.0 / len(X)
@@ -163,7 +163,7 @@ def test_a_model_that_was_read_says_what_it_cannot_do(tmp_path):
 
 def test_a_model_that_was_read_is_fitted_once_its_c_is_known(tmp_path):
     trained(tmp_path / "model", "-s 3 -B 1", PAIR)
-    with pytest.raises(PegasosError, match="does not say how it was regularised"):
+    with pytest.raises(PegasosError, match="does not say how it was regularized"):
         from_liblinear(tmp_path / "model").fit(X, PAIR)
     model = from_liblinear(tmp_path / "model").set_params(C=1.0, random_state=0).fit(X, PAIR)
     np.testing.assert_array_equal(model.coef_, PegasosClassifier(C=1.0, random_state=0).fit(X, PAIR).coef_)
@@ -179,7 +179,7 @@ def test_a_model_goes_by_the_classes_of_its_fit_whatever_the_parameter_says_now(
         np.testing.assert_array_equal(model.predict(NEW), expected)
         assert model.certify(X, NUMBERS) == proof
         np.testing.assert_array_equal(from_json(to_json(model)).predict(NEW), expected)
-        prior = PegasosClassifier(prior=model, random_state=0).fit(X, NUMBERS)._prior
+        prior = PegasosClassifier(prior=model, random_state=0).fit(X, NUMBERS).fitted_.model.prior
         np.testing.assert_array_equal(prior.coef, model.coef_)
 
 

@@ -7,13 +7,19 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from pegasos import KernelPegasosClassifier, PegasosError
-from pegasos.estimators._schemes import pairs_of
 from pegasos.export import from_libsvm, read_model, to_libsvm
 from pegasos.export.pairs import by_class, by_pair
 from pegasos.kernels import RBF
+from pegasos.machines import Data
+from pegasos.tasks import pairs_of
 from tests.unit.export.models import MODELS, NEW, NUMBERS, PAIR, X, model_of
 
 svmutil = pytest.importorskip("libsvm.svmutil")
+
+
+def scores_of(model, rows):
+    return model.fitted_.scores(Data(rows)) if hasattr(model, "fitted_") else model._scores(rows)
+
 
 PAIRWISE = [
     "linear, two",
@@ -84,8 +90,8 @@ def test_libsvm_reads_what_we_write(name, tmp_path):
     to_libsvm(model, tmp_path / "model")
     labels, decisions, names = of_libsvm(tmp_path / "model", NEW)
     assert names == model.classes_[::-1].tolist()
-    np.testing.assert_allclose(of_pairs(decisions, names), model._scores(NEW), atol=1e-9)
-    sure = ~are_tied(model._scores(NEW), len(names))
+    np.testing.assert_allclose(of_pairs(decisions, names), scores_of(model, NEW), atol=1e-9)
+    sure = ~are_tied(scores_of(model, NEW), len(names))
     assert sure.mean() > 0.9
     assert labels[sure].tolist() == model.predict(NEW)[sure].tolist()
 
@@ -103,7 +109,7 @@ def test_a_file_read_back_is_the_same_model(name, tmp_path):
     model = model_of(name)
     to_libsvm(model, tmp_path / "model")
     again = from_libsvm(tmp_path / "model")
-    np.testing.assert_allclose(again._scores(NEW), model._scores(NEW), atol=1e-12)
+    np.testing.assert_allclose(scores_of(again, NEW), scores_of(model, NEW), atol=1e-12)
     assert again.predict(NEW).tolist() == model.predict(NEW).tolist()
     if name.startswith("probability"):
         np.testing.assert_allclose(again.predict_proba(NEW), model.predict_proba(NEW), atol=1e-9)
@@ -118,7 +124,7 @@ def test_we_read_what_libsvm_writes(options, y, tmp_path):
     trained(tmp_path / "model", options, y)
     labels, decisions, names = of_libsvm(tmp_path / "model", NEW)
     model = read_model(tmp_path / "model")
-    scores = model._scores(NEW)
+    scores = scores_of(model, NEW)
     np.testing.assert_allclose(scores, of_pairs(decisions, names), atol=1e-9)
     sure = ~are_tied(scores, len(names))
     assert labels[sure].tolist() == model.predict(NEW)[sure].tolist()
@@ -159,13 +165,13 @@ def test_a_precomputed_kernel_goes_both_ways(tmp_path):
     theirs = svmutil.svm_load_model(str(tmp_path / "ours"))
     _, _, decisions = svmutil.svm_predict([], [dict(enumerate(row)) for row in serial.tolist()], theirs, "-q")
     decisions, names = np.array(decisions), theirs.get_labels()
-    np.testing.assert_allclose(of_pairs(decisions, names), ours._scores(new), atol=1e-9)
+    np.testing.assert_allclose(of_pairs(decisions, names), scores_of(ours, new), atol=1e-9)
     with pytest.raises(PegasosError, match="does not say how many rows there were: give n_features"):
         from_libsvm(tmp_path / "ours")
     with pytest.raises(PegasosError, match=r"speaks of row \d+, and there are 3"):
         from_libsvm(tmp_path / "ours", n_features=3)
     again = from_libsvm(tmp_path / "ours", n_features=len(X), C=1.0)
-    np.testing.assert_allclose(again._scores(new), ours._scores(new), atol=1e-12)
+    np.testing.assert_allclose(scores_of(again, new), scores_of(ours, new), atol=1e-12)
     assert again.certify(matrix, NUMBERS).relative_gap < 0.2
 
 

@@ -1,5 +1,7 @@
 """Model files: what is loaded is what was saved, bit for bit, and goes on from there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,6 +23,7 @@ from pegasos import (
     persistence,
 )
 from pegasos.data import ArraySource
+from pegasos.estimators.assembly import with_fit
 from pegasos.kernels import (
     RBF,
     ChiSquared,
@@ -301,7 +304,7 @@ def test_a_prior_comes_back_and_the_stream_with_it(tmp_path, Model, pair):
     prior = (np.ones(6), 0.5) if pair else PegasosClassifier(lam=1.0, random_state=0).fit(X, two)
     model = Model(lam=1e-1, prior=prior, random_state=0).fit(X[:60], two[:60])
     loaded = reloaded(model, tmp_path)
-    assert loaded._prior.source is loaded.prior
+    assert loaded.fitted_.model.prior.source is loaded.prior
     assert same(loaded.decision_function(X), model.decision_function(X))
     assert loaded.certify(X[:60], two[:60]) == model.certify(X[:60], two[:60])
     for each in (model, loaded):
@@ -359,7 +362,9 @@ def test_a_model_of_a_source_comes_back(tmp_path):
 
 def test_a_model_whose_dual_point_stayed_on_a_cluster_comes_back_without_it(tmp_path):
     model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, names)
-    del model.alpha_, model.support_, model._stream  # as `to_local` of `pegasos.dask` hands it over
+    fitted = model.fitted_  # as `to_local` of `pegasos.dask` hands it over
+    with_fit(model, replace(fitted, proof=fitted.proof.without_alpha, state=None), X.shape[1])
+    assert not hasattr(model, "alpha_")
     loaded = reloaded(model, tmp_path)
     assert same(loaded.decision_function(X), model.decision_function(X))
     assert loaded.certificate_ == model.certificate_

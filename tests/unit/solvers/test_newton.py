@@ -251,7 +251,7 @@ def test_looking_on_changes_nothing():
 
 
 def test_labels_near_the_end_of_their_type_are_told_apart():
-    from pegasos.estimators._targets import distinct
+    from pegasos.tasks.labels import distinct
 
     for labels in (np.array([2**64 - 1, 2**64 - 2], np.uint64), np.array([-128, 127, 0], np.int8), np.array([True])):
         assert np.array_equal(distinct(labels), np.unique(labels))

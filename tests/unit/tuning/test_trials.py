@@ -1,11 +1,14 @@
 """One fit and its score: loose, tightened where it may win, settled where the certificate says so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import get_scorer
 
 from pegasos import PegasosClassifier
 from pegasos.errors import PegasosError
+from pegasos.estimators.assembly import with_fit
 from pegasos.solution import Status
 from pegasos.tuning.probe import Look
 from pegasos.tuning.space import Setting, Space
@@ -99,7 +102,8 @@ def test_a_fit_that_is_interrupted_says_so(monkeypatch):
 
     def interrupted(self, X, y):
         fit(self, X, y)
-        self.status_ = f"{Status.INTERRUPTED.value} Certified: ..."
+        proof = replace(self.fitted_.proof, status=Status.INTERRUPTED)
+        with_fit(self, replace(self.fitted_, proof=proof), X.shape[1])
 
     monkeypatch.setattr(PegasosClassifier, "fit", interrupted)
     assert examiner_of().examine(LINEAR, 0, 200, limit=None, rival=0.0).is_interrupted

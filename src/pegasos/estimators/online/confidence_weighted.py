@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators import _parameters as check
-from pegasos.estimators.online._linear import LinearOnlineClassifier
+from pegasos.estimators.online.linear import LinearOnlineClassifier
 from pegasos.problem import Rows
 from pegasos.solvers.online import ArowStep, ConfidenceWeightedStep, OnlineLearner, OnlineState
 

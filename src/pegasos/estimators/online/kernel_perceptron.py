@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pegasos.estimators import _parameters as check
-from pegasos.estimators.online._kernel import KernelOnlineClassifier
+from pegasos import checks as check
+from pegasos.estimators.online.kernel import KernelOnlineClassifier
 from pegasos.solvers.kernel_online import KernelOnlineLearner
 from pegasos.solvers.online import PerceptronStep
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators import _parameters as check
-from pegasos.estimators.online._kernel import KernelOnlineClassifier
+from pegasos.estimators.online.kernel import KernelOnlineClassifier
 from pegasos.solvers.kernel_online import KernelOnlineLearner, NormaStep
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pegasos.estimators import _parameters as check
-from pegasos.estimators.online._linear import LinearOnlineClassifier
+from pegasos import checks as check
+from pegasos.estimators.online.linear import LinearOnlineClassifier
 from pegasos.solvers.online import OnlineLearner, PassiveAggressiveStep
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.estimators import _parameters as check
-from pegasos.estimators._inputs import read_rows
-from pegasos.estimators.online._linear import LinearOnlineClassifier
+from pegasos import checks as check
+from pegasos.estimators.inputs import read_rows
+from pegasos.estimators.online.linear import LinearOnlineClassifier
 from pegasos.solvers.online import OnlineLearner, PerceptronStep
 
 

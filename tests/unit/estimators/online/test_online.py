@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from pegasos import PegasosError
-from pegasos.estimators.online import _linear
+from pegasos.estimators.online import linear as _linear
 from pegasos.kernels import Spectrum
 from pegasos.online import ConfidenceWeighted, KernelPerceptron, Norma, PassiveAggressive, Perceptron
 from pegasos.solvers import online as solver

@@ -1,0 +1,82 @@
+"""The checks of an estimator's parameters, before any work; a message states the value and the remedy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pegasos.checks import check_positive
+from pegasos.errors import PegasosError
+
+_EPOCHS_TO_A_GAP = 100_000  # more than any reasonable fit needs
+_EPOCHS = 1000  # where only their number ends a fit, or the last digits would take very many
+
+
+def epochs_of(model: Any) -> int:
+    """How many epochs a fit may take: max_iter, or where that is None what suits the solver."""
+    if model.max_iter is not None:
+        return int(model.max_iter)
+    closes_the_gap = model.tol is not None and model.solver in ("auto", "dual")
+    return _EPOCHS_TO_A_GAP if closes_the_gap else _EPOCHS
+
+
+def check_soft_margin(C: Any, lam: Any, prior: Any, default_lam: float) -> None:
+    """C, which may be infinite for a hard margin, instead of lam."""
+    check_positive("C", C, or_infinite=True)
+    if math.inf == C and prior is not None:
+        raise PegasosError(
+            "C=inf does not support a prior: weights that must separate the classes cannot stay near it."
+        )
+    if lam not in (None, default_lam):
+        raise PegasosError(f"give lam or C, not both: got lam={lam!r} and C={C!r}.")
+
+
+def check_aim(model: Any, origin: Any) -> None:
+    """Whether the parameters say how strongly to regularize; those of a model trained elsewhere may not."""
+    if model.lam is None and model.C is None and origin is not None:
+        raise PegasosError(
+            f"the model was read from {origin}, which does not say how it was regularized: give C or lam, as in "
+            "model.set_params(C=1.0)."
+        )
+    if model.C is None:
+        check_positive("lam", model.lam)
+
+
+def check_intercept(solver: str, multi_class: str, sampling: str, *, is_free: bool) -> None:
+    """What the solver and the problem of all classes at once do not support."""
+    if multi_class == "crammer_singer":
+        if solver == "cutting_plane":
+            raise PegasosError(
+                "solver='cutting_plane' does not support multi_class='crammer_singer', which has more than two signs; "
+                "use 'ovr' or 'ovo'."
+            )
+        if is_free:
+            raise PegasosError("multi_class='crammer_singer' needs a regularized intercept; use 'ovr' or 'ovo'.")
+        if sampling == "balanced":
+            raise PegasosError(
+                "sampling='balanced' draws two signs in turn, which 'crammer_singer' does not have; use 'ovr'."
+            )
+    if is_free and solver == "pegasos":
+        raise PegasosError(
+            "solver='pegasos' does not support an unregularized intercept: give regularize_intercept=True, raise "
+            "intercept_scaling to regularize it less, or leave the solver to 'auto'."
+        )
+
+
+def check_for_source(model: Any) -> None:
+    """What blocks from a source do not support."""
+    refused = {
+        "solver": (model.solver == "cutting_plane", "does not support cutting planes: give solver='auto', or use fit"),
+        "multi_class": (model.multi_class != "ovr", "trains one class against the rest: give multi_class='ovr'"),
+        "C": (math.inf == model.C, "does not support a hard margin: give a finite C"),
+        "regularize_intercept": (model._is_free, "needs a regularized intercept: give regularize_intercept=True"),
+        "prior": (model.prior is not None, "does not support a prior: give prior=None, or use fit"),
+        "probability": (model.probability, "does not fit probabilities: give probability=False, or use fit"),
+        "warm_start": (model.warm_start, "resumes from a checkpoint, not from the last fit: give warm_start=False"),
+        "batch_size": (model.batch_size != 1, "visits one row at a time: give batch_size=1"),
+        "sampling": (model.sampling != "shuffle", "visits rows in shuffled order: give sampling='shuffle'"),
+        "projection": (model.projection, "does not project: give projection=False"),
+    }
+    for name, (is_refused, message) in refused.items():
+        if is_refused:
+            raise PegasosError(f"fit_source {message}, got {name}={getattr(model, name)!r}.")

@@ -1,0 +1,92 @@
+"""How a classifier is trained: settings, `fitting.fit`, attributes."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
+
+from pegasos.errors import PegasosError, warn_caller
+from pegasos.estimators import _checks
+from pegasos.estimators._until import until_certified
+from pegasos.estimators.certified import CertifiedClassifier, Evidence
+from pegasos.estimators.inputs import keeps_on_failure
+from pegasos.estimators.warnings import GapWarning
+from pegasos.estimators.watching import Onlookers, with_callbacks
+from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
+
+
+def _can_stream(model: Any) -> bool:
+    refusal = model._why_not_a_stream()
+    if refusal is not None:
+        raise AttributeError(refusal)
+    return True
+
+
+class TrainedClassifier(CertifiedClassifier):
+    """A classifier that is a machine and a task: a subclass has the parameters, and says which machine they mean."""
+
+    @with_callbacks
+    @keeps_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train until the gap is proved, or a budget ends.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features); with a kernel, any collection that the kernel takes
+            A list of strings, of graphs or of arrays; a frame of mixed records; with kernel="precomputed" the square
+            kernel matrix.
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            A weight of 2 is equivalent to repeating the row, a weight of 0 to leaving it out.
+        """
+        self._check_parameters()
+        _checks.check_aim(self, self._origin)
+        settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
+        start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
+        audience = Onlookers(self, X, y, settings.max_iter, verbose=self.verbose)
+        self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
+        if not self.fitted_.doubt:
+            self._evidence = Evidence(X, y, sample_weight)
+        is_met = self.fitted_.is_satisfied
+        if self.certified_share is not None and hasattr(self, "_evidence"):
+            is_met &= until_certified(self, data.begun)
+        if not is_met:
+            warn_caller(self.status_, GapWarning)
+        return self
+
+    @available_if(_can_stream)
+    @keeps_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
+        """One pass of Pegasos over a block of rows; the step count goes on.
+
+        The certificate is about the last block alone: the rows before it are gone. With a kernel, support vectors of
+        earlier blocks stay, within ``max_support``. A block whose weights are all 0 is skipped; so is, with
+        ``multi_class="ovo"``, a pair without rows in it, which keeps its last certificate.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        y : array of shape (n_rows,)
+        classes : array of shape (n_classes,), optional
+            All classes that will ever come; needed at the first call.
+        sample_weight : array of shape (n_rows,), optional
+        """
+        self._check_parameters()
+        if self.C is not None:
+            raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+        _checks.check_aim(self, self._origin)
+        before, settings = getattr(self, "fitted_", None), self._settings()
+        task = self._task() if before is None else goes_on_from(before, self._task(), settings)
+        data = self._read(X, y, sample_weight, reset=before is None)
+        if before is None:
+            task = task.begin(classes)
+        else:
+            task.goes_on(classes)
+        self._write(pass_over(self._machine(), task, settings, data, before))
+        return self
+
+    @property
+    def _origin(self) -> Any:
+        return self.fitted_.origin if hasattr(self, "fitted_") else None

@@ -1,0 +1,36 @@
+"""What other packages need of an estimator: the plan that its parameters make, and an estimator made of a `Fit`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pegasos.fitting.path import LabelledRows
+from pegasos.fitting.result import Fit
+from pegasos.machines.settings import Settings
+
+Estimator = TypeVar("Estimator")
+
+
+def plan_of(estimator: Any) -> tuple[Any, Any, Settings]:
+    """The machine, the task and the settings that the parameters mean; raises an error where they mean nothing."""
+    estimator._check_parameters()
+    return estimator._machine(), estimator._task(), estimator._settings()
+
+
+def with_fit(estimator: Estimator, fitted: Fit, n_features: int | None = None, names: Any = None) -> Estimator:
+    """The estimator, fitted; ``names`` are those of its features, where they have any."""
+    estimator.__dict__.pop("feature_names_in_", None)
+    if n_features is not None:
+        estimator.__dict__["n_features_in_"] = n_features
+    if names is not None:
+        estimator.__dict__["feature_names_in_"] = np.asarray(names, dtype=object)
+    estimator._write(fitted)  # type: ignore[attr-defined]
+    return estimator
+
+
+def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
+    """The rows of a linear classifier, for a path over lam."""
+    _, task, settings = plan_of(estimator)
+    return LabelledRows.read(task, settings, estimator._read(X, y, sample_weight, reset=True))

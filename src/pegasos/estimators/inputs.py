@@ -1,0 +1,102 @@
+"""The user's X as rows: read in place whenever that is possible."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from pegasos.errors import PegasosError
+from pegasos.machines.inputs import check_weights, how_to_read
+from pegasos.problem import Matrix, Rows
+
+__all__ = [
+    "check_room_for_weights",
+    "check_weights",
+    "how_to_read",
+    "keeps_on_failure",
+    "kept_on_failure",
+    "read_rows",
+    "read_rows_and_target",
+    "read_values",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_AS_THEY_ARE = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def read_values(estimator: Any, X: Any) -> Matrix:
+    """X for a fitted estimator, its values unchecked."""
+    # For a few rows, the checks of scikit-learn would take longer than the scores.
+    return X if _is_ready(estimator, X) else validate_data(estimator, X, reset=False, **how_to_read(X))
+
+
+def _is_ready(estimator: Any, X: Any) -> bool:
+    """Whether X is a matrix as the loops read it, with nothing to convert or to refuse."""
+    if type(X) is np.ndarray:
+        is_plain = X.ndim == 2 and X.flags.c_contiguous and X.flags.aligned
+    else:
+        is_plain = type(X) in (sp.csr_matrix, sp.csr_array) and X.ndim == 2
+    return (
+        is_plain
+        and X.dtype in _AS_THEY_ARE
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def read_rows(estimator: Any, X: Any, bias: float) -> Rows:
+    """Rows of X for a fitted estimator."""
+    return Rows.of(read_values(estimator, X), bias)
+
+
+def read_rows_and_target(
+    estimator: Any, X: Any, y: Any, bias: float, *, reset: bool, threads: int = 1, narrow: bool = False
+) -> tuple[Rows, Any]:
+    """Rows of X, and y as an array of the same length."""
+    X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X))
+    return Rows.of(X, bias, threads, narrow=narrow), y
+
+
+@contextmanager
+def kept_on_failure(estimator: Any) -> Iterator[None]:
+    """A fit that fails, or is interrupted, changes nothing: the last good model goes on predicting."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__ = before
+        raise
+
+
+def keeps_on_failure(method: Callable[P, T]) -> Callable[P, T]:
+    """A method of an estimator that changes all that it is to change, or nothing."""
+
+    @wraps(method)
+    def kept(*args: P.args, **options: P.kwargs) -> T:
+        with kept_on_failure(args[0]):
+            return method(*args, **options)
+
+    return kept
+
+
+def check_room_for_weights(n_features: int, n_vectors: int) -> None:
+    """Refuse more features than this machine has memory for so many weight vectors."""
+    if not hasattr(os, "sysconf"):
+        return
+    needed = 8.0 * (n_features + 1.0) * n_vectors
+    available = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    if needed > available:
+        raise PegasosError(
+            f"X has {n_features} features: {n_vectors} weight vectors of that length need {needed / 2**30:.0f} GB, and "
+            f"this machine has {available / 2**30:.0f}; hash or select the features first."
+        )

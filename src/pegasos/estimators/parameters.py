@@ -1,0 +1,120 @@
+"""The parameters that several estimators share, each declared once.
+
+An estimator is a dataclass: its signature, which scikit-learn, editors and mypy read, is made from these fields. They
+are keyword-only unless an estimator declares one of its own as positional.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pegasos import checks as check
+from pegasos.errors import PegasosError
+from pegasos.estimators import _checks
+from pegasos.machines.prior import check_prior
+from pegasos.machines.settings import Settings
+from pegasos.tasks import CLASSIFICATIONS, OneVsRest
+
+DEFAULT_LAM = 1e-4
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CommonParameters:
+    """What every certified estimator has."""
+
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    tol: float | None = 1e-3
+    max_iter: int | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    def _check_common(self) -> None:
+        check.check_flag("fit_intercept", self.fit_intercept)
+        check.check_positive("intercept_scaling", self.intercept_scaling)
+        check.check_class_weight(self.class_weight)
+        check.check_optional("tol", self.tol)
+        if self.max_iter is not None:
+            check.check_count("max_iter", self.max_iter)
+        check.check_jobs(self.n_jobs)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SolverParameters(CommonParameters):
+    """What the classifiers with a choice of solver and of task have."""
+
+    lam: float = DEFAULT_LAM
+    C: float | None = None
+    solver: str = "auto"
+    batch_size: int | str = 1
+    sampling: str = "shuffle"
+    projection: bool = False
+    average: str | None = None
+    regularize_intercept: bool = True
+    multi_class: str = "ovr"
+    prior: Any = None
+    time_budget: float | None = None
+    certified_share: float | None = None
+    probability: bool = False
+    warm_start: bool = False
+    verbose: int = 0
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether there is an intercept that is not regularized."""
+        return bool(self.fit_intercept and not self.regularize_intercept)
+
+    def _why_not_a_stream(self) -> str | None:
+        """What `partial_fit` does not support; None: nothing is in the way."""
+        if self._is_free:
+            return "a stream does not support an unregularized intercept; give regularize_intercept=True."
+        if self.probability:
+            return "a stream keeps no rows to fit probabilities on; give probability=False."
+        return None
+
+    def _task(self, multi_class: str | None = None) -> OneVsRest:
+        return CLASSIFICATIONS[multi_class or self.multi_class](self.class_weight)
+
+    def _settings(self) -> Settings:
+        """What the parameters ask of a fit."""
+        return Settings(
+            lam=self.lam,
+            C=self.C,
+            solver=self.solver,
+            bias=float(self.intercept_scaling) if self.fit_intercept and self.regularize_intercept else 0.0,
+            is_free=self._is_free,
+            prior=self.prior,
+            tol=self.tol,
+            max_iter=_checks.epochs_of(self),
+            time_budget=self.time_budget,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            probability=bool(self.probability),
+            batch_size=self.batch_size,
+            sampling=self.sampling,
+            projection=bool(self.projection),
+            average=self.average,
+        )
+
+    def _check_solver(self, solvers: tuple[str, ...]) -> None:
+        self._check_common()
+        if self.lam is not None:
+            check.check_positive("lam", self.lam)
+        if self.C is not None:
+            _checks.check_soft_margin(self.C, self.lam, self.prior, DEFAULT_LAM)
+        check.check_word("solver", self.solver, solvers)
+        if self.batch_size != "all":
+            check.check_count("batch_size", self.batch_size)
+        check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced"))
+        check.check_word("average", self.average, (None, "uniform", "tail"))
+        check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
+        for name in ("projection", "regularize_intercept", "warm_start", "probability"):
+            check.check_flag(name, getattr(self, name))
+        _checks.check_intercept(self.solver, self.multi_class, self.sampling, is_free=self._is_free)
+        check_prior(self.prior)
+        check.check_optional("time_budget", self.time_budget)
+        check.check_share("certified_share", self.certified_share)
+        if self.certified_share is not None and self.tol is None:
+            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")

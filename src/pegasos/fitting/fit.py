@@ -1,0 +1,146 @@
+"""One fit, from checked rows to a frozen `Fit`: the same for every machine and every task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pegasos.fitting.probability import cross_fitted
+from pegasos.fitting.result import Fit, Proof
+from pegasos.machines.base import Data, Plan, known_of
+from pegasos.machines.settings import Settings
+from pegasos.machines.solving import merge_traces
+from pegasos.solvers.driver import Model as Point
+from pegasos.solvers.driver import Watcher
+from pegasos.tasks.base import sizes
+from pegasos.tasks.one_vs_one import losses_of_zero
+from pegasos.tasks.terms import Terms
+
+
+class Audience(Protocol):
+    """Who looks on while a fit runs."""
+
+    is_seen: bool  # whether every epoch is reported
+
+    def begin(self, task: Any, model_at: Callable[[Point], Fit]) -> list[Watcher]:
+        """Return what the driver of each problem calls; `model_at` makes a model of a point on the way."""
+
+    def end(self, fitted: Fit) -> None:
+        """The fit is over."""
+
+
+class Nobody:
+    """Nobody looks on."""
+
+    is_seen = False
+
+    def begin(self, task: Any, model_at: Callable[[Point], Fit]) -> list[Watcher]:
+        """One silent watcher per problem."""
+        return [Watcher() for _ in range(task.n_problems)]
+
+    def end(self, fitted: Fit) -> None:
+        """Nothing to do."""
+
+
+class Start(Protocol):
+    """Where a fit starts that does not start at 0."""
+
+    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+        """Return the state of each solver; None: start anew."""
+
+
+def fit(
+    machine: Any,
+    task: Any,
+    settings: Settings,
+    data: Data,
+    *,
+    start: Start | None = None,
+    audience: Audience | None = None,
+) -> Fit:
+    """Read, encode, solve, certify.
+
+    Parameters
+    ----------
+    machine : Machine, what rows are
+    task : Task, what y means
+    settings : Settings, how strongly to regularize, which solver, when to stop
+    data : Data, rows, targets and weights
+    start : where to start, by default at 0
+    audience : who looks on
+    """
+    audience = Nobody() if audience is None else audience
+    task = task.learn(data.y, data.weights)
+    given, (machine, rows) = machine, machine.read(data, settings, task)
+    terms = terms_of(rows, task, settings, data)
+    prior = machine.read_prior(settings, task, data)
+    target = task.target(data.y, data.weights)
+    members = task.members(target)
+    problems = task.problems(rows, target, data.weights, terms, known_of(prior, data, rows))
+    del target  # eight bytes per row that nothing reads from here on
+    n_rows, seed = sizes(members, rows.n_rows), settings.draw_seed()
+    solvers = [machine.solver_for(rows, n, settings, task, terms) for n in n_rows]
+
+    def model_at(point: Point) -> Fit:
+        return Fit(machine.model_of([point], members, data, prior=prior, bias=settings.bias), task)
+
+    nothing = [None] * len(problems)
+    states = nothing if start is None else start.states(machine, task, solvers, problems, (n_rows, seed))
+    watchers = audience.begin(task, model_at)
+    plan = Plan(settings, task, terms, seed, states, watchers, audience.is_seen)
+    stop = settings.stop(seconds=data.seconds, is_hard=terms.is_hard)
+    with machine.threads_within(problems):
+        solutions = machine.solve(problems, solvers, stop, plan)
+    solutions = machine.finish(rows, problems, solutions, plan)
+    calibration = None
+    if settings.probability:
+        calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed)
+    model = machine.model_of(solutions, members, data, prior=prior, bias=settings.bias)
+    proof = Proof.of(solutions, merge_traces(losses_of_zero(problems), solutions), members)
+    state = machine.state_after(solutions, model, rows.n_rows, seed)
+    fitted = Fit(model, task, terms, proof, state, calibration, doubt=machine.doubt is not None)
+    audience.end(fitted)
+    return fitted
+
+
+def terms_of(rows: Any, task: Any, settings: Settings, data: Data) -> Terms:
+    """The terms of a fit of these rows."""
+    least = 1.0 if data.weights is None else float(data.weights[data.weights > 0.0].min())
+    return Terms.of(
+        settings.lam,
+        settings.C,
+        bias=settings.bias,
+        is_free=settings.is_free,
+        total=task.total,
+        largest_norm=math.sqrt(float(rows.squared_norms.max())),
+        least_cost=least * task.factors_range[0],
+    )
+
+
+class WarmStart:
+    """Where the last fit ended, if it was of the same task."""
+
+    def __init__(self, last: Fit):
+        self.last = last
+
+    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+        """The states of the last fit, as far as they suit these problems."""
+        last = self.last
+        if last.state is None or last.terms is None or last.task.name != task.name:
+            return [None] * len(problems)
+        states: list[Any] = machine.states(last.state, last.alphas, solvers, problems, plan)
+        return states
+
+
+class SharesStart:
+    """A share of every row's cost as its dual variable, for each problem."""
+
+    def __init__(self, shares: Any):
+        self.shares = shares
+
+    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+        """Every solver enters at its shares."""
+        _, seed = plan
+        each = zip(solvers, problems, self.shares, strict=True)
+        return [solver.enter(problem, share * problem.cost, seed) for solver, problem, share in each]

@@ -1,0 +1,237 @@
+"""Paths over lam on the training rows of folds, each lam scored on the rows held out. Folds are views, not copies.
+
+The dual variable of a row is much the same in every fold: its mean, as a share of the row's cost, is where the fit on
+all rows starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from pegasos import _core
+from pegasos.errors import PegasosError
+from pegasos.fitting.path import LabelledRows, Lams, in_threads
+from pegasos.fitting.result import Fit
+from pegasos.machines.base import Data
+from pegasos.machines.linear import Linear
+from pegasos.problem import Floats
+from pegasos.solvers.driver import Model as Point
+from pegasos.solvers.driver import Watcher
+from pegasos.solvers.path import follow
+from pegasos.tasks import OneVsRest, Scores
+
+Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]  # the rows to train on, and those held out
+Scorer = Callable[..., Any]
+
+_LEVELS = 255  # of a share: enough for a start
+
+
+class Shares:
+    """The mean over the folds of alpha_i / cost_i, for every lam, problem and row; whole numbers, in any order."""
+
+    def __init__(self, shape: tuple[int, int, int], n_folds: int):
+        self._sums = np.zeros(shape, np.min_scalar_type(_LEVELS * n_folds))
+        self._counts = np.zeros(shape[2], np.min_scalar_type(n_folds))
+        self._lock = Lock()
+
+    def count(self, members: npt.NDArray[np.intp]) -> None:
+        """These rows take part in a fold."""
+        with self._lock:
+            self._counts[members] += 1
+
+    def add(self, which: tuple[int, int], members: npt.NDArray[np.intp], alpha: Floats, cost: Floats) -> None:
+        """The dual point of a lam and a problem, by number."""
+        share = np.divide(alpha, cost, out=np.zeros(len(members)), where=cost > 0.0)
+        with self._lock:
+            self._sums[which][members] += np.rint(_LEVELS * share).astype(self._sums.dtype)
+
+    def of(self, lam: int) -> list[npt.NDArray[np.float64]]:
+        """The means for a lam, one array a problem; 0 for rows that no fold trained on."""
+        return [sums / (_LEVELS * np.maximum(self._counts, 1.0)) for sums in self._sums[lam]]
+
+
+class Judged(NamedTuple):
+    """The scores of one fold, and the largest relative gap of its problems, for every lam."""
+
+    scores: npt.NDArray[np.float64]
+    gaps: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LamSearch:
+    """The scores of every lam on all folds."""
+
+    lams: Lams
+    scores: npt.NDArray[np.float64]  # (n_folds, n_lams)
+    gaps: npt.NDArray[np.float64]  # (n_lams,), the largest of the folds
+    shares: Shares
+
+    @property
+    def standard_errors(self) -> npt.NDArray[np.float64]:
+        """Of the mean of the folds; NaN of a single fold."""
+        n_folds, n_lams = self.scores.shape
+        if n_folds == 1:
+            return np.full(n_lams, np.nan)
+        return np.asarray(self.scores.std(axis=0, ddof=1) / np.sqrt(n_folds))
+
+    def best(self, *, one_standard_error: bool) -> int:
+        """The number of the lam with the best mean, the largest of several; or of the largest within its error."""
+        mean = self.scores.mean(axis=0)
+        best = int(mean.argmax())
+        if not one_standard_error:
+            return best
+        if len(self.scores) == 1:
+            raise PegasosError("one_standard_error=True needs two folds at least, and there is one; give cv=5, say.")
+        return int(np.argmax(mean >= mean[best] - self.standard_errors[best]))
+
+    def as_table(self) -> dict[str, npt.NDArray[Any]]:
+        """In the way of scikit-learn's searches."""
+        mean = self.scores.mean(axis=0)
+        splits = {f"split{k}_test_score": scores for k, scores in enumerate(self.scores)}
+        return {
+            "param_lam": self.lams,
+            **splits,
+            "mean_test_score": mean,
+            "std_test_score": self.scores.std(axis=0),
+            "standard_error": self.standard_errors,
+            "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
+            "relative_gap": self.gaps,
+        }
+
+
+def search(
+    data: LabelledRows,
+    splits: Sequence[Split],
+    lams: Lams,
+    scoring: Any,
+    *,
+    estimator_of: Callable[[Fit], Any],
+    seed: int,
+) -> LamSearch:
+    """Follow the path on every fold, in threads; the result does not depend on their number.
+
+    ``estimator_of`` makes the estimator that a callable ``scoring`` gets.
+    """
+    n_jobs = data.settings.n_jobs
+    shares = Shares((len(lams), data.task.n_problems, data.rows.n_rows), len(splits))
+    of_rows = partial(_score_of_rows, scoring, estimator_of)
+    judge = of_rows if callable(scoring) else partial(_score_of_decisions, _named(scoring))
+    plan: dict[str, Any] = {"data": data, "lams": lams, "judge": judge, "shares": shares, "seed": seed}
+    tasks = [partial(_fold, split=split, number=k, **plan) for k, split in enumerate(splits)]
+    judged = in_threads(tasks, n_jobs)
+    return LamSearch(
+        lams, np.array([fold.scores for fold in judged]), np.max([fold.gaps for fold in judged], 0), shares
+    )
+
+
+def _named(scoring: str | None) -> Scorer:
+    try:
+        scorer: Scorer = get_scorer(scoring or "accuracy")
+    except ValueError as error:
+        near = get_close_matches(str(scoring), get_scorer_names(), 1)
+        hint = f"did you mean {near[0]!r}?" if near else "sklearn.metrics.get_scorer_names() lists them."
+        raise PegasosError(f"scoring={scoring!r} is not a metric of scikit-learn; {hint}") from error
+    return scorer
+
+
+def _fold(
+    watcher: Watcher,
+    *,
+    data: LabelledRows,
+    split: Split,
+    number: int,
+    lams: Lams,
+    judge: Any,
+    shares: Shares,
+    seed: int,
+) -> Judged:
+    members, held_out = split
+    train, test = data.part(members), data.part(_that_count(data, held_out))
+    _check_fold(train, test, number)
+    shares.count(members)
+    problems, solver, stop = train.problems(), train.solver(), train.settings.stop()
+    weights = np.empty((len(lams), len(problems), data.rows.n_features + 1))
+    gaps = np.zeros(len(lams))
+    for k, problem in enumerate(problems):
+        path = follow(problem, solver, lams.tolist(), stop, seed=seed, watcher=watcher)
+        for j, solution in enumerate(path):
+            weights[j, k] = solution.weights
+            gaps[j] = max(gaps[j], solution.certificate.relative_gap)
+            shares.add((j, k), members, solution.alpha, problem.cost)
+    return Judged(np.array([judge(test, of_lam) for of_lam in weights]), gaps)
+
+
+def _that_count(data: LabelledRows, members: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    return members if data.weights is None else members[data.weights[members] > 0.0]
+
+
+def _check_fold(train: LabelledRows, test: LabelledRows, number: int) -> None:
+    missing = np.flatnonzero(train.task.totals == 0.0)
+    if len(missing):
+        raise PegasosError(
+            f"no row of class {train.task.classes.tolist()[missing[0]]!r} is left to train on in fold {number}: give "
+            "more rows of it, fewer folds, or a cv that keeps the classes together."
+        )
+    if test.rows.n_rows == 0:
+        raise PegasosError(f"fold {number} holds out no row that counts; give fewer folds, or another cv.")
+
+
+class _Decided(ClassifierMixin, BaseEstimator):
+    """Takes the place of a model in front of a scorer: its decisions are known, so that no rows are needed."""
+
+    def __init__(self, task: OneVsRest, decisions: Scores):
+        self.classes_ = task.classes
+        self._task, self._decisions = task, decisions
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def decision_function(self, X: Any) -> Scores:
+        return self._decisions
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        return self._task.answer(self._decisions)
+
+
+def _score_of_decisions(scorer: Scorer, test: LabelledRows, weights: npt.NDArray[np.float64]) -> float:
+    """From the scores of the rows in place."""
+    scores = np.empty((test.rows.n_rows, len(weights)))
+    _core.scores(test.rows.native, weights, scores)
+    decided = _Decided(test.task, test.task.decisions(scores))
+    weighted = {} if test.weights is None else {"sample_weight": test.weights}
+    try:
+        # Instead of X, something of the same length.
+        found = scorer(decided, test.target, test.y, **weighted)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise PegasosError(f"scoring cannot be computed from the decisions of these rows: {error}") from error
+    return _number(found)
+
+
+def _score_of_rows(
+    scorer: Scorer, estimator_of: Callable[[Fit], Any], test: LabelledRows, weights: npt.NDArray[np.float64]
+) -> float:
+    """A function of the user may look at anything: it gets a model, and a copy of the rows."""
+    points = [Point(each, 0.0) for each in weights]
+    model = Linear().model_of(points, [], Data(None), prior=None, bias=test.settings.bias)
+    return _number(scorer(estimator_of(Fit(model, test.task)), test.rows.own_values, test.y))
+
+
+def _number(found: Any) -> float:
+    try:
+        score = float(found)
+    except (TypeError, ValueError) as error:
+        raise PegasosError(f"scoring must give one number, got {found!r}.") from error
+    if not np.isfinite(score):
+        raise PegasosError(f"scoring must give a finite number, got {score}; a fold may have only one class held out.")
+    return score

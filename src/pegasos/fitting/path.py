@@ -1,0 +1,134 @@
+"""What a path over lam and the choice of lam share: the data, read once; problems on views of its rows; threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from threading import Event
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.checks import check_positive
+from pegasos.errors import PegasosError
+from pegasos.fitting.fit import terms_of
+from pegasos.machines.base import Data
+from pegasos.machines.linear import Linear
+from pegasos.machines.settings import Settings
+from pegasos.machines.solving import threads_of, wait_for
+from pegasos.problem import Problem, Rows
+from pegasos.solvers.auto import Auto
+from pegasos.solvers.driver import Watcher
+from pegasos.solvers.path import NearbyAscent, largest_lam
+from pegasos.tasks import OneVsRest, Target, Weights
+
+Lams = npt.NDArray[np.float64]
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with their classes and weights, and the settings that turn them into problems."""
+
+    settings: Settings
+    task: OneVsRest
+    rows: Rows
+    y: npt.NDArray[Any]
+    target: Target
+    weights: Weights | None
+
+    @classmethod
+    def read(cls, task: OneVsRest, settings: Settings, data: Data) -> LabelledRows:
+        """Read everything once."""
+        known = task.learn(data.y, data.weights)
+        _, rows = Linear().read(data, settings, known)
+        return cls(settings, known, rows, data.y, known.target(data.y, data.weights), data.weights)
+
+    def part(self, members: npt.NDArray[np.intp]) -> LabelledRows:
+        """Some of the rows, in place."""
+        weights, target = None if self.weights is None else self.weights[members], self.target[members]
+        task = self.task.recounted(target, weights)
+        return LabelledRows(self.settings, task, self.rows.view(members), self.y[members], target, weights)
+
+    def problems(self) -> list[Problem]:
+        """One for each class against the rest, for two classes one; lam is that of the settings."""
+        return list(self.task.problems(self.rows, self.target, self.weights, self._terms))
+
+    def solver(self) -> Auto:
+        """The solver of a fit, with an ascent that knows that it starts near its end."""
+        own = Linear().solver_for(self.rows, self.rows.n_rows, self.settings, self.task, self._terms)
+        assert isinstance(own, Auto)
+        return replace(own, ascent=NearbyAscent(**vars(own.ascent)))
+
+    @property
+    def _terms(self) -> Any:
+        return terms_of(self.rows, self.task, self.settings, Data(None, weights=self.weights))
+
+
+def grid(problems: Sequence[Problem], n_lams: int, eps: float) -> Lams:
+    """Lams in equal ratios, from the largest at which more than the length of the weights changes, down to eps of it.
+
+    The loss is a mean over the rows, so the same lams suit all rows and a fold of them.
+    """
+    tops = [largest_lam(problem) for problem in problems]
+    if not np.isfinite(tops).all():
+        raise PegasosError("the numbers leave the range of the machine; scale the features to about 1.")
+    top = max(tops)
+    if not top > 0.0:
+        raise PegasosError(
+            "the weights are 0 for every lam, since the rows of the two sides cancel out: there is no path to follow. "
+            "Look at X and y, or give lams."
+        )
+    return np.geomspace(top, eps * top, n_lams) if n_lams > 1 else np.array([top])
+
+
+def check_grid(eps: Any, tol: Any) -> None:
+    """The smallest lam over the largest, and when to go on to the next."""
+    if tol is None:
+        raise PegasosError("tol must be a number: a path goes on to the next lam when a fit has reached it.")
+    check_positive("eps", eps)
+    if not eps < 1.0:
+        raise PegasosError(f"eps is the smallest lam over the largest and must be below 1, got {eps!r}.")
+
+
+def falling(lams: Any) -> Lams:
+    """The lams of the user, which may be sorted either way, the largest first."""
+    try:
+        given = np.asarray(lams, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise PegasosError(f"lams must be positive numbers, got {lams!r}.") from error
+    if given.ndim != 1 or len(given) == 0:
+        raise PegasosError(f"lams must be a list of at least one number, got {lams!r}.")
+    for lam in given:
+        check_positive("each of lams", float(lam))
+    order = -1 if len(given) > 1 and given[1] > given[0] else 1
+    found = given[::order].copy()
+    for above, below in pairwise(found):
+        if above == below:
+            raise PegasosError(f"lams must differ from one another, got {above:g} twice.")
+        if above < below:
+            raise PegasosError("lams must be sorted, since each fit begins where the last one ends: give sorted(lams).")
+    return found
+
+
+def in_threads(tasks: Sequence[Callable[[Watcher], Result]], n_jobs: int | None) -> list[Result]:
+    """The results of the tasks, in order. An interrupt or a failure stops the drivers of all of them."""
+    stopped = Event()
+    watcher = Watcher(interrupted=stopped.is_set)
+    with ThreadPoolExecutor(min(len(tasks), threads_of(n_jobs))) as pool:
+        futures: list[Future[Result]] = []
+        try:
+            for task in tasks:
+                futures.append(pool.submit(task, watcher))
+            wait_for(futures)
+        finally:
+            stopped.set()
+            for future in futures:
+                future.cancel()
+        failed = [future for future in futures if not future.cancelled() and future.exception() is not None]
+        # A task that was told to stop ends with an interrupt: what made it stop comes first.
+        failed.sort(key=lambda future: isinstance(future.exception(), KeyboardInterrupt))
+        return [future.result() for future in failed or futures]

@@ -1,0 +1,210 @@
+"""From a source of blocks to a `Fit` of a linear machine: one problem per class, all of them block by block."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from pegasos.data import BlockSource, open_source
+from pegasos.data.source import digest
+from pegasos.errors import PegasosError
+from pegasos.fitting.checkpoint import Begun, Checkpoint, check_path, stored_seed
+from pegasos.fitting.result import Fit, Proof
+from pegasos.fitting.source_labels import SourceLabels, read_labels
+from pegasos.fitting.watching import ReadingProgress, told
+from pegasos.machines.base import Data
+from pegasos.machines.linear import Linear
+from pegasos.machines.settings import Settings
+from pegasos.solution import Solution, Trace
+from pegasos.solvers.block_ascent import BlockAscent
+from pegasos.solvers.block_auto import BlockAuto
+from pegasos.solvers.block_checkpoint import BlockSolver
+from pegasos.solvers.block_pegasos import BlockPegasos
+from pegasos.solvers.driver import Stop, Watcher, run
+from pegasos.solvers.walk import review_of
+from pegasos.source_problem import SourceProblem
+from pegasos.tasks import Terms
+from pegasos.window import Window
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+@dataclass(frozen=True)
+class SourcePlan:
+    """How a source is trained on: bytes of memory, and where and how often the state is saved."""
+
+    memory: int
+    checkpoint: Any
+    checkpoint_seconds: float
+
+    @classmethod
+    def of(cls, memory: Any, checkpoint: Any, checkpoint_seconds: Any) -> SourcePlan:
+        """Check what the user asks for."""
+        if checkpoint is not None:
+            check_path(checkpoint, checkpoint_seconds)
+        return cls(bytes_of_memory(memory), checkpoint, checkpoint_seconds)
+
+
+def fit_source(task: Any, settings: Settings, source: Any, plan: SourcePlan, *, verbose: int) -> tuple[Fit, int]:
+    """The fit of all blocks of a source, and the number of its features."""
+    source = _opened(source)
+    labels = read_labels(source)
+    task = task.counted(labels.classes, labels.counts, labels.counts)
+    common: dict[str, Any] = {"bias": settings.bias, "is_free": False, "total": float(source.n_rows)}
+    terms = Terms.of(settings.lam, settings.C, **common, least_cost=task.factors_range[0])
+    positive = (1,) if task.n_classes == 2 else tuple(range(task.n_classes))
+    solver = _solver(settings, source, single=terms.suits_single(task.factors_range[1]))
+    seed = _seed(settings, plan)
+    room = _room(plan.memory, source, labels, solver, len(positive))
+    fits, sizes = labels.n_bytes <= room, labels.block_bytes
+    with Window(source, terms.bias, room, fits=fits, block_bytes=sizes) as window:
+        problem = SourceProblem(window, labels.codes, positive, task.factors, terms.lam, terms.total)
+        checkpoint = _checkpoint(settings, problem, plan, classes=labels.classes, seed=seed)
+        progress = ReadingProgress(verbose, window)
+        solution = _solve(settings, problem, solver, seed=seed, checkpoint=checkpoint, progress=progress)
+        solutions = _parts(problem, solution)
+    machine, members = Linear(), [slice(None)] * len(solutions)
+    model = machine.model_of(solutions, [*members], Data(None), prior=None, bias=settings.bias)
+    state = machine.state_after(solutions, model, int(source.n_rows), seed)
+    return Fit(model, task, terms, Proof.of(solutions, solution.trace, [*members]), state), int(source.n_features)
+
+
+def _solve(
+    settings: Settings,
+    problem: SourceProblem,
+    solver: BlockSolver,
+    *,
+    seed: int,
+    checkpoint: Checkpoint | None,
+    progress: ReadingProgress,
+) -> Solution:
+    """Run the driver, from the beginning or from the checkpoint, and save the state at intervals."""
+    begun = (checkpoint and checkpoint.resume(problem, solver)) or Begun(None, [], 0.0)
+
+    def on_review(row: Any) -> None:
+        progress.on_review(row)
+        if checkpoint is not None:
+            checkpoint.rows.append(row)
+
+    def on_chunk(state: Any) -> None:
+        progress.on_chunk()
+        if checkpoint is not None:
+            checkpoint.save_now_and_then(state)
+
+    n_done = 0 if begun.state is None else solver.visits(begun.state) // problem.rows.n_rows
+    solution = run(
+        problem,
+        solver,
+        Stop(settings.tol, max(0, settings.max_iter - n_done), settings.time_budget),
+        seed=seed,
+        state=begun.state,
+        watcher=Watcher(on_review=told(0, 1, on_review), on_chunk=on_chunk),
+        begun=perf_counter() - begun.seconds,
+    )
+    progress.end()
+    return replace(solution, trace=Trace(begun.rows + solution.trace.rows))
+
+
+def _checkpoint(
+    settings: Settings, problem: SourceProblem, plan: SourcePlan, *, classes: Any, seed: int
+) -> Checkpoint | None:
+    """The file, and what the numbers of a run depend on."""
+    if plan.checkpoint is None:
+        return None
+    source = problem.window.source
+    identity = {
+        "the fingerprint of the source": str(source.fingerprint),
+        "its size": [int(source.n_rows), int(source.n_features), int(source.n_blocks)],
+        # Where the blocks begin: the same rows in other blocks are visited in another order.
+        "the digest of the starts of its blocks": digest(np.asarray(source.starts, np.int64)),
+        "classes": [str(label) for label in classes.tolist()],
+        "lam": problem.lam,
+        "intercept_scaling": problem.window.bias,
+        "class_weight": None if problem.factors is None else problem.factors.tolist(),
+        "solver": settings.solver,
+        "average": settings.average,
+        "random_state": seed,
+    }
+    return Checkpoint(plan.checkpoint, plan.checkpoint_seconds, identity)
+
+
+def _parts(problem: SourceProblem, solution: Solution) -> list[Solution]:
+    """The solution of each problem: they advance together, and share steps and trace."""
+    n = problem.n_problems
+    # The zero vector, handed over where the numbers left the range of the machine, has no parts yet.
+    parts = solution.certificate.parts or review_of(problem, solution.weights, solution.alpha)[0].certificate.parts
+    return [
+        replace(
+            solution,
+            weights=solution.weights[k],
+            alpha=solution.alpha[k],
+            certificate=parts[k],
+            n_steps=solution.n_steps // n + (k < solution.n_steps % n),
+            state=None,
+        )
+        for k in range(n)
+    ]
+
+
+def _solver(settings: Settings, source: BlockSource, *, single: bool) -> BlockSolver:
+    narrow = single and source.dtype == np.float32 and not settings.is_exact
+    dtype = np.float32 if narrow else np.float64
+    if settings.solver == "pegasos":
+        average: Any = settings.average
+        return BlockPegasos(average)
+    return BlockAscent(dtype) if settings.solver == "dual" else BlockAuto.of_type(dtype, settings.tol)
+
+
+def _room(memory: int, source: BlockSource, labels: SourceLabels, solver: BlockSolver, n_problems: int) -> int:
+    """What the dual variables, the weights and the blocks on the way leave of the memory for blocks that stay."""
+    n_rows, width = n_problems * source.n_rows, n_problems * (source.n_features + 1)
+    if isinstance(solver, BlockPegasos):
+        a_row, n_blocks = 8 if solver.average is None else 24, 1 + Window.ahead
+    else:
+        ascent = solver if isinstance(solver, BlockAscent) else solver.ascent
+        a_row, n_blocks = np.dtype(ascent.dtype).itemsize + 4, 2 + Window.ahead
+    fixed = a_row * n_rows + labels.codes.nbytes + 32 * width
+    needed = fixed + n_blocks * labels.largest_block
+    if needed > memory:
+        raise PegasosError(
+            f"memory={memory} bytes is too little: the dual variables and the weights take {fixed} bytes, and "
+            f"{n_blocks} blocks of up to {labels.largest_block} bytes must fit beside them; give at least {needed}, or "
+            "smaller blocks."
+        )
+    return memory - needed
+
+
+def bytes_of_memory(memory: Any) -> int:
+    """A number of bytes, or a string such as "2G" or "500 MB"; a K is 1024."""
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?\s*", memory.upper())
+        memory = int(float(found[1]) * _UNITS[found[2]]) if found else memory
+    if not isinstance(memory, int | np.integer) or isinstance(memory, bool) or memory <= 0:
+        raise PegasosError(f"memory must be a number of bytes or a string such as '2G' or '500M', got {memory!r}.")
+    return int(memory)
+
+
+def _seed(settings: Settings, plan: SourcePlan) -> int:
+    """The seed of the checkpoint, where random_state leaves it open."""
+    if settings.random_state is None and plan.checkpoint is not None:
+        seed = stored_seed(plan.checkpoint)
+        if seed is not None:
+            return seed
+    return settings.draw_seed()
+
+
+def _opened(source: Any) -> BlockSource:
+    if isinstance(source, str | os.PathLike):
+        return open_source(source)
+    if not all(hasattr(source, name) for name in ("block", "starts", "n_features", "dtype", "fingerprint")):
+        raise PegasosError(
+            f"fit_source needs a path or a source of blocks, got {type(source).__name__}; for arrays in memory use "
+            "fit, or pegasos.data.ArraySource(X, y)."
+        )
+    opened: BlockSource = source
+    return opened

@@ -1,0 +1,71 @@
+"""How X and the sample weights of a user are read, whichever estimator or worker reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pegasos.errors import PegasosError
+from pegasos.problem import check_structure
+
+_LEAST_WEIGHT = 1e-300  # of the largest: below, losses would be subnormal numbers
+# Types that float32 holds exactly; everything else that is not a float becomes float64.
+_NARROW = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
+
+
+def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:
+    """How scikit-learn is to read X; refuses what it would refuse with the whole array in its message."""
+    if getattr(X, "ndim", 2) != 2:
+        raise PegasosError(
+            f"X must be a matrix of rows, got an array of shape {X.shape}. Reshape your data: "
+            "X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single row."
+        )
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise PegasosError(f"Complex data not supported: X has type {X.dtype}; use its real and imaginary parts.")
+    if sp.issparse(X) and X.format != "csr":  # CSR is inspected before its indices are used
+        check_structure(X)
+    # Values are checked by our own pass over the rows, together with their norms.
+    narrow = getattr(X, "dtype", None) in _NARROW
+    dtype: Any = np.float32 if narrow else [np.float64, np.float32]
+    return {
+        "accept_sparse": "csr" if sparse else False,
+        "accept_large_sparse": True,
+        "dtype": dtype,
+        "order": "C",
+        "ensure_all_finite": False,
+    }
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """Sample weights as float64, or None when all rows count the same."""
+    if sample_weight is None:
+        return None
+    if np.ma.isMaskedArray(sample_weight):
+        raise PegasosError("sample_weight is a masked array; fill it, with 0 for rows that are to be left out.")
+    try:
+        given = np.asarray(sample_weight)
+        if given.dtype.kind not in "biufO" or (given.dtype == object and any(isinstance(w, str) for w in given.flat)):
+            raise TypeError(f"got an array of type {given.dtype}")
+        weights = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise PegasosError(f"sample_weight must be numbers: {error}.") from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise PegasosError(f"sample_weight must have shape ({n_rows},), one weight per row, got {weights.shape}.")
+    if not np.isfinite(weights).all():
+        row = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise PegasosError(f"sample_weight contains NaN or infinity in row {row}; use 0 to leave the row out.")
+    if weights.min() < 0.0:
+        row = int(weights.argmin())
+        raise PegasosError(f"sample_weight must not be negative, got {weights[row]} for row {row}.")
+    with np.errstate(over="ignore"):
+        total, largest = float(weights.sum()), float(weights.max())
+    if total == np.inf or 0.0 < largest < _LEAST_WEIGHT:
+        raise PegasosError(
+            f"sample_weight must have a finite sum and a largest weight of at least {_LEAST_WEIGHT}, got weights up to "
+            f"{largest}; scale all of them by one factor."
+        )
+    return weights

@@ -1,0 +1,119 @@
+"""What `partial_fit` of the kernel machine carries from block to block: support vectors and their coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+
+from pegasos.certificate import certify, stretched
+from pegasos.errors import PegasosError
+from pegasos.gram import KernelRows
+from pegasos.machines.budget import keep_within
+from pegasos.machines.linear_stream import OUT_OF_RANGE, passed
+from pegasos.problem import Problem
+from pegasos.solution import Solution, Trace
+from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
+
+
+@dataclass(frozen=True)
+class KernelStream:
+    """What `partial_fit` carries from block to block."""
+
+    n_rows: int
+    seed: int
+    steps: list[int]
+    support: Any  # the rows that have a say
+    coefficients: npt.NDArray[np.float64]  # of the iterates, one row per problem
+    sums: npt.NDArray[np.float64] | None  # of the coefficients of the iterates, when averaging
+    averaged: int
+    traces: list[Trace]  # a row for each block; empty after a fit
+    states: list[KernelPegasosState | None] = field(default_factory=list)  # of a fit, for a warm start
+
+    @classmethod
+    def begin(cls, n_problems: int, seed: int, nothing: Any) -> KernelStream:
+        """Before the first block."""
+        traces = [Trace() for _ in range(n_problems)]
+        return cls(0, seed, [0] * n_problems, nothing, np.zeros((n_problems, 0)), None, 0, traces)
+
+    @property
+    def n_support(self) -> int:
+        """How many rows have a say."""
+        return int(self.coefficients.shape[1])
+
+    @property
+    def averages(self) -> npt.NDArray[np.float64]:
+        """The coefficients of the model: those of the last iterates, or of their mean when averaging."""
+        return self.coefficients if self.sums is None or not self.averaged else self.sums / self.averaged
+
+    def learn(
+        self, problems: list[Problem], solver: KernelPegasos, max_support: int | None, together: Any, begun: float
+    ) -> tuple[KernelStream, list[Solution]]:
+        """One pass over a block, for each problem; ``together`` is the support so far and the block behind it."""
+        rows, old = problems[0].rows, self.n_support
+        assert isinstance(rows, KernelRows)
+        block = np.arange(old, rows.n_rows)
+        averages = solver.pegasos.average is not None
+        n_blocks = len(self.traces[0])
+        # The tail average starts anew after blocks 1, 2, 4, 8, ...
+        restart = solver.pegasos.average == "tail" and (n_blocks & (n_blocks - 1)) == 0
+        states = []
+        for k, problem in enumerate(problems):
+            unit = problem.lam * problem.total
+            alpha = np.concatenate([self.coefficients[k] * unit, np.zeros(len(block))])
+            state = solver.enter(problem, alpha, block, step=self.steps[k], seed=self.seed + n_blocks)
+            state.tail_at = np.inf
+            if averages and self.sums is not None and not restart:
+                state.alpha_sum = np.concatenate([self.sums[k] * unit, np.zeros(len(block))])
+                state.averaged = self.averaged
+            solver.advance_to(problem, state, len(block))
+            states.append(state)
+        coefficients = np.stack([rows.coefficients(p, s.alpha) for p, s in zip(problems, states, strict=True)])
+        sums = None
+        if averages:
+            totals = [state.alpha_sum for state in states if state.alpha_sum is not None]
+            sums = np.stack([rows.coefficients(p, total) for p, total in zip(problems, totals, strict=True)])
+        if max_support is not None:
+            coefficients = keep_within(rows, coefficients, max_support)
+            sums = (
+                None
+                if sums is None
+                else keep_within(rows, np.where(np.any(coefficients, axis=0), sums, 0.0), max_support)
+            )
+        points = coefficients if sums is None else sums / states[0].averaged
+        solutions = [
+            _solution(problem, state, weights, trace, begun)
+            for problem, state, weights, trace in zip(problems, states, points, self.traces, strict=True)
+        ]
+        everyone = np.any(coefficients, axis=0) | (np.any(sums, axis=0) if sums is not None else False)
+        keep = np.flatnonzero(everyone)
+        after = replace(
+            self,
+            n_rows=self.n_rows + len(block),
+            steps=[state.step for state in states],
+            support=_safe_indexing(together, keep),
+            coefficients=coefficients[:, keep],
+            sums=None if sums is None else sums[:, keep],
+            averaged=states[0].averaged,
+            traces=[solution.trace for solution in solutions],
+            states=[],
+        )
+        return after, [of_block(solution, old) for solution in solutions]
+
+
+def _solution(
+    problem: Problem, state: KernelPegasosState, weights: npt.NDArray[np.float64], trace: Trace, begun: float
+) -> Solution:
+    alpha = stretched(problem, state.alpha)
+    certificate = certify(problem, weights, alpha)
+    if not certificate.is_finite:
+        raise PegasosError(OUT_OF_RANGE)
+    return passed(weights, alpha, certificate, trace, step=state.step, begun=begun)
+
+
+def of_block(solution: Solution, old: int) -> Solution:
+    """The part of a solution that concerns the rows of the block alone."""
+    return replace(solution, weights=solution.weights[old:], alpha=solution.alpha[old:])

@@ -1,0 +1,138 @@
+"""What `partial_fit` of a linear machine carries from block to block: one Pegasos state per problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.certificate import Certificate, certify, stretched
+from pegasos.errors import PegasosError
+from pegasos.problem import Floats, Problem
+from pegasos.solution import Solution, Status, Trace, TraceRow
+from pegasos.solvers.pegasos import Pegasos, PegasosState
+
+_CHUNK_STEPS = 20_000  # between which an interrupt is noticed
+OUT_OF_RANGE = "the numbers left the range of the machine in this block; scale the features to about 1."
+
+
+@dataclass(frozen=True)
+class LinearStream:
+    """How many rows came so far, and where Pegasos is in each problem."""
+
+    n_rows: int
+    weights: list[npt.NDArray[np.float64]]  # of each problem: what a new state starts from
+    steps: list[int]
+    states: list[PegasosState | None]  # None: not begun
+    seed: int
+    traces: list[Trace]  # a row for each block; empty after a fit
+    certificates: list[Certificate]  # of the last block that told each problem anything
+
+    @classmethod
+    def begin(cls, n_problems: int, weights_shape: tuple[int, ...], seed: int) -> LinearStream:
+        """Before the first block."""
+        return cls(
+            0,
+            [np.zeros(weights_shape) for _ in range(n_problems)],
+            [0] * n_problems,
+            [None] * n_problems,
+            seed,
+            [Trace() for _ in range(n_problems)],
+            [Certificate(0.0, 0.0, 0.0, 0.0, 0.0)] * n_problems,
+        )
+
+    @classmethod
+    def after(cls, solutions: Sequence[Solution], n_rows: int, seed: int) -> LinearStream:
+        """After a fit: its weights and step counts go on."""
+        return cls(
+            n_rows,
+            [solution.weights for solution in solutions],
+            [solution.n_steps for solution in solutions],
+            [solution.state if isinstance(solution.state, PegasosState) else None for solution in solutions],
+            seed,
+            [Trace() for _ in solutions],
+            [solution.certificate for solution in solutions],
+        )
+
+    def learn(
+        self,
+        problems: Sequence[Problem],
+        solvers: Sequence[Pegasos],
+        is_present: Sequence[bool],
+        *,
+        n_rows: int,
+        threads: int,
+    ) -> tuple[LinearStream, list[Solution]]:
+        """One pass over a block of so many rows, for each problem that they tell anything."""
+        n_blocks = len(self.traces[0])
+        # The tail average starts anew after blocks 1, 2, 4, 8, ...
+        restart = solvers[0].average == "tail" and n_blocks > 0 and (n_blocks & (n_blocks - 1)) == 0
+        begun = perf_counter()
+
+        def pass_of(k: int) -> Solution:
+            problem, solver, state = problems[k], solvers[k], self.states[k]
+            if not is_present[k]:
+                return self._unchanged(k, problem.rows.n_rows, begun)
+            if solver.goes_on(state):
+                state = solver.move_to(problem, state, restart_average=restart)
+            else:
+                state = solver.enter(problem, self.weights[k], step=self.steps[k], seed=self.seed)
+            return _pass(problem, solver, state, self.traces[k], begun)
+
+        n_threads = min(len(problems), threads)
+        if n_threads == 1:
+            solutions = [pass_of(k) for k in range(len(problems))]
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                solutions = list(pool.map(pass_of, range(len(problems))))
+        after = self.after(solutions, self.n_rows + n_rows, self.seed)
+        return replace(after, traces=[solution.trace for solution in solutions]), solutions
+
+    def _unchanged(self, k: int, n_rows: int, begun: float) -> Solution:
+        """The problem as it was, with the certificate that it had: no row of the block counts for it."""
+        point = self.weights[k], np.zeros(n_rows), self.certificates[k], self.traces[k]
+        return replace(passed(*point, step=self.steps[k], begun=begun, epochs=0.0), state=self.states[k])
+
+
+def passed(
+    weights: npt.NDArray[np.float64],
+    alpha: Floats,
+    certificate: Certificate,
+    trace: Trace,
+    *,
+    step: int,
+    begun: float,
+    epochs: float = 1.0,
+) -> Solution:
+    """The end of a pass: a row more of the trace, for the steps reached and the epochs that this block added."""
+    before = trace.rows[-1] if trace.rows else TraceRow(0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    seconds = before.seconds + perf_counter() - begun
+    row = TraceRow(step, before.epoch + epochs, seconds, certificate.primal, certificate.dual, certificate.gap)
+    return Solution(
+        weights=weights,
+        alpha=alpha,
+        status=Status.PASSED,
+        certificate=certificate,
+        trace=Trace([*trace.rows, row]),
+        n_epochs=len(trace) + 1,
+        n_steps=step,
+        state=None,
+    )
+
+
+def _pass(problem: Problem, solver: Pegasos, state: PegasosState, trace: Trace, begun: float) -> Solution:
+    """All steps of one pass, in chunks between which an interrupt is noticed."""
+    last = state.counters.step + -(-problem.rows.n_rows // solver.batch_size)
+    while (left := last - state.counters.step) > 0:
+        solver.step(problem, state, min(left, max(1, _CHUNK_STEPS // solver.batch_size)))
+    weights, alpha = solver.point(problem, state)
+    alpha = stretched(problem, alpha)
+    certificate = certify(problem, weights, alpha)
+    if not certificate.is_finite:
+        raise PegasosError(OUT_OF_RANGE)
+    point = weights, problem.within_bounds(alpha), certificate, trace
+    return replace(passed(*point, step=state.counters.step, begun=begun), state=state)

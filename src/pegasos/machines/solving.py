@@ -1,0 +1,131 @@
+"""Several binary problems that share rows, solved in parallel threads.
+
+Whole problems are what runs in parallel, each with its own state and generator, so the results are bit-equal for any
+number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from threading import Event
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from pegasos.problem import Problem
+from pegasos.solution import Solution, Status, Trace, TraceRow
+from pegasos.solvers.driver import Solver, Stop, Watcher, run
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """How many threads n_jobs means. A positive number holds wherever the fit runs, since bits may depend on it."""
+    return n_jobs if n_jobs is not None and n_jobs > 0 else int(effective_n_jobs(n_jobs))
+
+
+def solve_all(
+    problems: Sequence[Problem],
+    solvers: Sequence[Solver],
+    stop: Stop,
+    *,
+    seed: int,
+    n_jobs: int | None,
+    states: Sequence[Any],
+    watchers: Sequence[Watcher],
+    complete: Callable[[Problem, Solution], Solution] = lambda problem, solution: solution,
+) -> list[Solution]:
+    """One solution for each problem, in order; a time budget is shared fairly.
+
+    ``complete`` is called with each solution while its problem is at hand; a problem may be freed once it is solved.
+    """
+    n_threads = min(len(problems), threads_of(n_jobs))
+    begun = perf_counter()
+    deadline = None if stop.time_budget is None else begun + stop.time_budget
+
+    def solve(k: int) -> Solution:
+        mine = stop
+        if deadline is not None:
+            waiting = -(-(len(problems) - k) // n_threads)
+            mine = replace(stop, time_budget=max(0.0, deadline - perf_counter()) / waiting)
+        problem = problems[k]
+        solution = run(problem, solvers[k], mine, seed=seed, state=states[k], watcher=watchers[k], begun=begun)
+        return complete(problem, solution)
+
+    if n_threads == 1:
+        return [solve(k) for k in range(len(problems))]
+    return _in_threads(solve, len(problems), n_threads, watchers)
+
+
+def _in_threads(
+    solve: Callable[[int], Solution], n_problems: int, n_threads: int, watchers: Sequence[Watcher]
+) -> list[Solution]:
+    """An interrupt reaches only the main thread: it tells the others, and raises it if nothing was learnt."""
+    interrupted = Event()
+    for watcher in watchers:
+        watcher.interrupted = interrupted.is_set
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures: list[Future[Solution]] = []
+        try:
+            for k in range(n_problems):
+                futures.append(pool.submit(solve, k))
+            wait_for(futures)
+        except KeyboardInterrupt:
+            interrupted.set()
+            if len(futures) < n_problems or all(future.result().n_steps == 0 for future in futures):
+                raise
+        finally:
+            interrupted.set()  # one failed: the others need not go on
+        return [future.result() for future in futures]
+
+
+def wait_for(futures: Sequence[Future[Any]]) -> None:
+    """Until all have ended, or one has failed."""
+    # Short waits: a thread that waits without end may not notice an interrupt.
+    while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
+        if any(future.done() and future.exception() for future in futures):
+            return
+
+
+def worst_status(solutions: Sequence[Solution]) -> Status:
+    """The status that says most about what is missing."""
+    for status in reversed(Status):
+        if any(solution.status is status for solution in solutions):
+            return status
+    raise AssertionError("no solution")
+
+
+def merge_traces(losses: Sequence[float], solutions: Sequence[Solution]) -> Trace:
+    """The problems' traces on one clock: sums of the latest rows; at first the losses, those of the zero vector."""
+    if len(solutions) == 1:
+        return solutions[0].trace
+    events = [(row.seconds, k, row) for k, solution in enumerate(solutions) for row in solution.trace.rows]
+    latest = np.array([TraceRow(0, 0.0, 0.0, loss, 0.0, loss) for loss in losses])
+    merged = Trace(of_problems=tuple(solution.trace for solution in solutions))
+    for seconds, k, row in sorted(events, key=lambda event: event[:2]):
+        latest[k] = row
+        step, epochs, _, *numbers = latest.sum(axis=0).tolist()
+        merged.rows.append(TraceRow(int(step), epochs / len(latest), seconds, *numbers))
+    return merged
+
+
+def add_traces(solutions: Sequence[Solution]) -> Trace:
+    """The problems' traces row by row, for problems that advance together."""
+    if len(solutions) == 1:
+        return solutions[0].trace
+    parts = tuple(solution.trace for solution in solutions)
+    return Trace([_sum(rows) for rows in zip(*(part.rows for part in parts), strict=True)], of_problems=parts)
+
+
+def _sum(rows: Sequence[TraceRow]) -> TraceRow:
+    """Sums; the epoch is the mean, the clock the last."""
+    return TraceRow(
+        step=sum(row.step for row in rows),
+        epoch=sum(row.epoch for row in rows) / len(rows),
+        seconds=max(row.seconds for row in rows),
+        primal=sum(row.primal for row in rows),
+        dual=sum(row.dual for row in rows),
+        gap=sum(row.gap for row in rows),
+    )

@@ -1,0 +1,64 @@
+"""The numbers that turn rows and targets into problems: kept with a model, to certify it on the same problems."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pegasos import theory
+from pegasos.errors import PegasosError
+
+_SINGLE_RANGE = 1e-20, 1e20  # costs outside may leave the range of single precision on the way
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How strongly the weights are regularized, against what total, and what the intercept is."""
+
+    lam: float
+    bias: float  # value of the constant column that carries a regularized intercept; 0 for none
+    is_free: bool  # whether the intercept is not regularized
+    total: float  # the sum of the sample weights
+    C: float | None = None  # where C sets lam
+    largest_norm: float = 0.0
+    least_cost: float = 1.0  # above 0
+
+    @classmethod
+    def of(
+        cls,
+        lam: float | None,
+        C: float | None,
+        *,
+        bias: float,
+        is_free: bool,
+        total: float,
+        largest_norm: float = 0.0,
+        least_cost: float = 1.0,
+    ) -> Terms:
+        """The terms of rows of this total weight; C is converted to lam here and nowhere else."""
+        if C is None:
+            assert lam is not None, "the estimator has checked that there is a lam or a C"
+            found = float(lam)
+        else:
+            C = float(C)
+            found = theory.lam_of_c(C, total, largest_norm, least_cost)
+        if not 0.0 < found < math.inf:
+            raise PegasosError(f"C={C!r} makes lam = 1 / (C N) = {found}, which is not a positive number; change C.")
+        return cls(found, bias, is_free, total, C, largest_norm, least_cost)
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether no row may violate its margin."""
+        return math.inf == self.C
+
+    def suits_single(self, largest_factor: float) -> bool:
+        """Whether costs, and what they move the weights by, stay well within the range of single precision."""
+        least, most = _SINGLE_RANGE
+        return all(least < number < most for number in self._extremes(largest_factor))
+
+    def _extremes(self, largest_factor: float) -> tuple[float, float, float]:
+        return self.least_cost, self.total * largest_factor, self.lam * self.total
+
+    def lam_for(self, total: float) -> float:
+        """The lam of a part of the rows with this total weight."""
+        return self.lam if self.C is None else theory.lam_of_c(self.C, total, self.largest_norm, self.least_cost)
