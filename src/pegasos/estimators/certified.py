@@ -68,7 +68,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
             task = self._task(fitted.task.name)
             fitted = with_dual_point(self._machine(), task, self._settings(), fitted, data)
         certificate = recertify(self._machine(), fitted, data)
-        if fitted.origin is None and not hasattr(self, "_evidence"):
+        if self.fitted_.origin is None and not fitted.doubt and not hasattr(self, "_evidence"):
             parts = zip(certificate.parts, self.certificate_.parts, strict=True)
             if all(is_same(now, before) for now, before in parts):
                 self._evidence = Evidence(X, y, sample_weight)
