@@ -43,7 +43,7 @@ class TrainedClassifier(CertifiedClassifier):
         _checks.check_aim(self, self._origin)
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
-        audience = Onlookers(self, X, y, settings.max_iter, verbose=self.verbose)
+        audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
         self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
         self._warn_of_gap()
         return self

@@ -121,7 +121,7 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
         found, chosen = self._search(data, groups)
         lam = float(found.lams[chosen])
         settings = self._estimator(lam)._settings()
-        start, audience = SharesStart(found.shares.of(chosen)), Onlookers(self, X, y, settings.max_iter)
+        start, audience = SharesStart(found.shares.of(chosen)), Onlookers.of(self, X, y, settings.max_iter)
         self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
         self.lam_, self.lams_, self.scores_, self.cv_results_ = lam, found.lams, found.scores, found.as_table()
         self._warn_of_gap()

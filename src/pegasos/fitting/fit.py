@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
+from pegasos.fitting.watching import told
 from pegasos.machines.base import Data, Plan, known_of
 from pegasos.machines.settings import Settings
 from pegasos.machines.solving import merge_traces
@@ -30,14 +31,17 @@ class Audience(Protocol):
         """The fit is over."""
 
 
-class Nobody:
-    """Nobody looks on."""
+class Listeners:
+    """Nobody looks on, except for a listener of `fitting.watching`, if there is one."""
 
     is_seen = False
 
     def begin(self, task: Any, model_at: Callable[[Point], Fit]) -> list[Watcher]:
-        """One silent watcher per problem."""
-        return [Watcher() for _ in range(task.n_problems)]
+        """One watcher per problem, which hears of its certificates."""
+        watchers = [Watcher() for _ in range(task.n_problems)]
+        for k, watcher in enumerate(watchers):
+            watcher.on_review = told(k, len(watchers), watcher.on_review)
+        return watchers
 
     def end(self, fitted: Fit) -> None:
         """Nothing to do."""
@@ -70,7 +74,7 @@ def fit(
     start : where to start, by default at 0
     audience : who looks on
     """
-    audience = Nobody() if audience is None else audience
+    audience = Listeners() if audience is None else audience
     task = task.learn(data.y, data.weights)
     given, (machine, rows) = machine, machine.read(data, settings, task)
     terms = terms_of(rows, task, settings, data)

@@ -151,21 +151,25 @@ class Machine(Protocol):
     def state_after(self, solutions: list[Solution], model: Any, n_rows: int, seed: int) -> Any:
         """Return what a stream or a warm start goes on from after a fit."""
 
-    def for_stream(self, model: Any, data: Data) -> Any:
-        """Return the machine of a stream, from the model so far or from its first block."""
+    def streaming(self, model: Any, data: Data) -> Streaming:
+        """Return how this machine learns from a stream: from the model so far, or from its first block."""
+
+
+class Streaming(Protocol):
+    """How a machine learns from a stream, one block after the other."""
 
     def begin(self, data: Data, settings: Settings, task: Task) -> Any:
-        """Return a stream before its first block."""
+        """Return the state of a stream before its first block."""
 
-    def read_block(self, stream: Any, data: Data, settings: Settings) -> Any:
-        """Return the rows of a block of a stream."""
+    def read(self, stream: Any, data: Data, settings: Settings) -> Any:
+        """Return the rows of a block."""
 
     def learn(
         self, stream: Any, rows: Any, problems: Sequence[Any], data: Data, plan: Plan
     ) -> tuple[Any, list[Solution]]:
-        """Return the stream and the solutions after one pass over a block."""
+        """Return the state and the solutions after one pass over a block."""
 
-    def model_of_stream(self, stream: Any, prior: Any, bias: float) -> Any:
+    def model_of(self, stream: Any, prior: Any, bias: float) -> Any:
         """Return what predicts after a block."""
 
 
