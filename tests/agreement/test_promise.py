@@ -14,6 +14,8 @@ from sklearn.svm import SVC
 from pegasos import PegasosClassifier, lam_path
 from pegasos.data import ArraySource
 from pegasos.estimators.warnings import GapWarning
+from tests.agreement.interior_point import optimum_of
+from tests.reference.objective import PlainProblem
 
 
 def fitted(X, y, **parameters):
@@ -148,6 +150,29 @@ def test_support_vectors_are_those_of_libsvm(name, tol):
     assert set(model.support_) ^ set(exact.support_) <= set(doubtful)
     is_free = (model.alpha_ > 0.0) & (model.alpha_ < 1.0)
     assert is_free.sum() <= X.shape[1] + 1 + len(doubtful)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("solver", ["auto", "dual", "cutting_plane", "pegasos"])
+def test_support_vectors_are_those_that_the_certificate_settles(solver, name, tol):
+    X, y = TABLES[name]()
+    X, y = scale(X), np.where(np.isin(y, np.unique(y)[1:]), 1, -1)
+    n, max_iter = len(y), 30 if solver in ("cutting_plane", "pegasos") else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        model = PegasosClassifier(C=1.0, tol=tol, solver=solver, max_iter=max_iter, random_state=0).fit(X, y)
+    ones = np.column_stack([X, np.ones(n)])
+    exact = optimum_of(PlainProblem(ones, y, np.ones(n), np.zeros(n), 1.0 / n, n))
+    residual = 1.0 - y * (ones @ exact.weights)
+    # The weights at hand settle a row if theirs and the exact ones, at most a radius apart, are on one side of it.
+    reach = 1e-6 + 2.0 * model.certificate_.weight_radius * np.linalg.norm(ones, axis=1)
+    assert set(np.flatnonzero(residual > reach)) <= set(model.support_)
+    if solver != "pegasos":  # whose dual point counts every row that it ever violated
+        assert not set(np.flatnonzero(residual < -reach)) & set(model.support_)
+    if solver in ("auto", "dual"):
+        settled = np.abs(residual) > reach
+        np.testing.assert_array_equal(model.alpha_[settled], np.where(residual[settled] > 0.0, 1.0, 0.0))
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 4, 8, 16, 64])

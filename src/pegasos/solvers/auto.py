@@ -27,7 +27,7 @@ from pegasos.certificate import better_within_bounds, certify, certify_dual, dua
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.dual_ascent import Climbing, DualAscent, first_gap, is_now_and_then
-from pegasos.solvers.interior_point import InteriorPoint, InteriorState
+from pegasos.solvers.interior_point import INTERIOR_ITERATIONS, InteriorPoint, InteriorState
 from pegasos.solvers.newton import Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
@@ -42,10 +42,11 @@ _AT_BOUND = 1e-3  # of the cost: a smoothed dual variable this close to a bound 
 _USUAL_GAP = 1e-6  # the gap that the work to come is estimated for, whatever the tol
 _FACE_EPOCHS = 8  # epochs to go from which conjugate gradients are tried
 _FACE_PRICE = 100  # epochs that an interior point must be worth before they are
+_NEARLY_EXACT, _FUTILE = 1e-6, 512  # a relative gap this small that so many epochs do not lower is rounding
 _FACE_WORK = 3e7  # multiplications that one call may take
 _MOST_PRODUCTS = 300
 _FAR = 1.0  # from the margin, on the right side: such a row need not stay with an interior point
-_FEW_ROUNDS = 3  # after which an interior point takes all rows, where it can
+_PATIENCE = 0.5  # of the price of all rows: what rounds on some of them may cost
 _FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
 _CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
@@ -70,9 +71,10 @@ class AutoState:
     gaps: list[float] = field(default_factory=list)  # estimates at the epochs of this stretch of dual ascent
     fixed: Floats | None = None  # the dual point around an interior point's rows
     target: float = 0.0  # relative gap that the interior point goes for
-    rounds: int = 0  # in which an interior point took in further rows
+    spent: float = 0.0  # nanoseconds that interior points on some of the rows were expected to take so far
     faces: int = 0  # moves by conjugate gradients
-    best: Review | None = None  # since an interior point began, which leads through worse points than it began with
+    best: Review | None = None  # some solvers lead through worse points than they began with
+    best_visits: int = 0  # when that was found
     is_polishing: bool = False  # dual ascent has the last word: the weights must be those of the dual point
     is_exhausted: bool = False  # an interior point on all rows has ended
 
@@ -100,7 +102,7 @@ class Auto:
             self._enter_interior(problem, state, _all_rows(problem), *zero)
             return state
         if self._is_for_newton(problem, gap):
-            return AutoState(seed, newton=self._newton.start(problem))
+            return AutoState(seed, newton=Newton(self.ascent.dtype).start(problem))
         return AutoState(seed, dual=self.ascent.start(problem, seed))
 
     def _is_for_interior(self, problem: Problem, gap: float) -> bool:
@@ -194,10 +196,13 @@ class Auto:
         if state.newton is not None:
             return self._review_newton(problem, state, state.newton, tol)
         if state.interior is not None:
-            review = self._review_interior(problem, state, state.interior, tol)
-            if state.best is None or not state.best.is_better_than(review):
-                state.best = review
-            return state.best
+            return self._best(state, self._review_interior(problem, state, state.interior, tol))
+        if state.dual is not None and state.pegasos is None:
+            best = self._best(state, self._review_dual(problem, state, state.dual, tol))
+            epochs = (self.visits(state) - state.best_visits) / problem.rows.n_rows
+            if tol is not None and tol < best.certificate.relative_gap < _NEARLY_EXACT and epochs > _FUTILE:
+                state.is_exhausted = True
+            return best
         if state.dual is not None:
             return self._review_dual(problem, state, state.dual, tol)
         assert state.pegasos is not None
@@ -205,10 +210,16 @@ class Auto:
         state.gap = review.certificate.gap
         return review
 
+    def _best(self, state: AutoState, review: Review) -> Review:
+        """The better of this one and the best so far."""
+        if state.best is None or not state.best.is_better_than(review):
+            state.best, state.best_visits = review, self.visits(state)
+        return state.best
+
     def point(self, problem: Problem, state: AutoState) -> tuple[npt.NDArray[np.float64], Floats]:
         """The weights and the dual point of the solver at work."""
         if state.newton is not None:
-            return state.newton.weights, self._newton.alpha_of_all(problem, state.newton)
+            return state.newton.weights, self._newton_of(state.newton).alpha_of_all(problem, state.newton)
         if state.interior is not None:
             return state.interior.best_weights, self._whole(state, state.interior, state.interior.best_alpha)
         if state.dual is not None:
@@ -218,9 +229,9 @@ class Auto:
 
     # Newton's method
 
-    @property
-    def _newton(self) -> Newton:
-        return Newton(self.ascent.dtype)
+    @staticmethod
+    def _newton_of(newton: NewtonState) -> Newton:
+        return Newton(newton.residual.dtype)
 
     def _newton_goal(self, newton: NewtonState) -> float:
         """The gap at which Newton's method asks for a certificate: less after each one that failed."""
@@ -228,13 +239,18 @@ class Auto:
         return max(self.tol, _LEAST_NEWTON_GAP) * _NEWTON_MARGIN * 0.5**newton.reviews
 
     def _newton_step(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
-        self._newton.step(problem, newton, self._newton_goal(newton))
-        if newton.stalled:
+        solver = self._newton_of(newton)
+        solver.step(problem, newton, self._newton_goal(newton))
+        if newton.stalled and newton.is_lost and solver.dtype != np.float64:
+            # Single precision was not enough for these residuals; what it led to is not a place to go on from.
+            state.newton = Newton(np.float64).start(problem)
+            state.newton.visits = newton.visits
+        elif newton.stalled:
             self._leave_newton(problem, state, newton)
 
     def _leave_newton(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
         """To an interior point on the rows near the margin, or to dual ascent where that would be too much."""
-        self._newton.look_at_all(problem, newton)
+        self._newton_of(newton).look_at_all(problem, newton)
         state.visits_before = state.steps_before = newton.visits
         state.newton = None
         if newton.stalled:
@@ -247,7 +263,7 @@ class Auto:
 
     def _review_newton(self, problem: Problem, state: AutoState, newton: NewtonState, tol: float | None) -> Review:
         """Its weights, with its dual point moved to the bounds, or scaled to the best lower bound that it gives."""
-        self._newton.look_at_all(problem, newton)
+        self._newton_of(newton).look_at_all(problem, newton)
         newton.reviews += 1
         weights = newton.weights
         alpha = _at_bounds(problem, newton.alpha)
@@ -294,8 +310,10 @@ class Auto:
     ) -> None:
         """An interior point on all rows; where that is too much and few have a part in this point, on those first."""
         everyone = _all_rows(problem)
-        has_part = np.flatnonzero((alpha > _AT_BOUND * problem.cost) & (problem.cost > 0.0)).astype(np.uint32)
-        if 4 * len(has_part) > len(everyone) or self.interior.price(problem, len(everyone)) < _AFFORDABLE:
+        least = _AT_BOUND * np.minimum(problem.cost, alpha.max(initial=0.0))
+        has_part = np.flatnonzero((alpha > least) & (problem.cost > 0.0)).astype(np.uint32)
+        price = self.interior.price(problem, len(everyone))
+        if price < (np.inf if 4 * len(has_part) > len(everyone) else _AFFORDABLE):
             self._enter_interior(problem, state, everyone, weights, alpha)
         else:
             self._enter_interior(problem, state, has_part, weights, np.zeros(problem.alpha_shape))
@@ -311,6 +329,7 @@ class Auto:
         done = max(1, interior.counters.iterations - before)
         state.visits_before += done * n
         state.steps_before += done
+        state.spent += self.interior.price(problem, len(interior.chosen)) * done / INTERIOR_ITERATIONS
         return self._interior_is_ready(state, interior)
 
     @staticmethod
@@ -340,7 +359,7 @@ class Auto:
         if interior.stalled or state.target <= _FAR_BELOW * min(tol, _CHEAP_GAP):
             return best
         # A dual point that is good enough but not on its bounds is worth a few more iterations.
-        self._go_on_inside(problem, state, interior)
+        state.target *= 0.1
         return review
 
     def _on_bounds(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
@@ -376,11 +395,13 @@ class Auto:
         is_far = (interior.lower > _FAR) & (interior.alpha < _AT_BOUND * problem.cost[interior.chosen])
         alpha[interior.chosen[is_far]] = 0.0
         chosen = np.union1d(interior.chosen[~is_far], taken_in).astype(np.uint32)
-        state.rounds += 1
-        is_slow = state.rounds >= _FEW_ROUNDS and self.interior.price(problem, len(everyone)) < _AFFORDABLE
+        is_slow = state.spent > _PATIENCE * self.interior.price(problem, len(everyone))
         if is_slow or len(taken_in) == 0 or 2 * len(chosen) > len(everyone):
             chosen = everyone
-        self._enter_interior(problem, state, chosen, weights, alpha)
+        if self.interior.price(problem, len(chosen)) < np.inf:
+            self._enter_interior(problem, state, chosen, weights, alpha)
+        else:
+            self._polish(problem, state, alpha if state.best is None else state.best.alpha)
 
     def _polish(self, problem: Problem, state: AutoState, alpha: Floats) -> None:
         """Go on with dual ascent alone, for those who need the weights of the dual point itself."""

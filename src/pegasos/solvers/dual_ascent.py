@@ -20,6 +20,7 @@ from pegasos.problem import Floats, Objective, Problem, inner
 from pegasos.solvers.driver import Review
 
 _small = 1_000_000  # values: below, a certificate costs nothing worth saving
+_MOST_EPOCHS = 64  # between two certificates
 
 
 def first_gap(problem: Problem) -> float:
@@ -29,9 +30,15 @@ def first_gap(problem: Problem) -> float:
 
 
 def is_now_and_then(problem: Objective, epoch: int | None) -> bool:
-    """Whether a certificate is worth its price after so many whole epochs, whatever the gap: at powers of two."""
+    """Whether a certificate is worth its price after so many whole epochs, whatever the gap.
+
+    At powers of two, and later often enough for the rounding of weights that are updated step by step: a review computes
+    them anew.
+    """
     is_small = problem.rows.n_rows * problem.rows.n_features <= _small
-    return epoch is not None and (epoch & (epoch - 1)) == 0 and (epoch >= 16 or is_small)
+    if epoch is None or epoch < (1 if is_small else 16):
+        return False
+    return (epoch & (epoch - 1)) == 0 or epoch % _MOST_EPOCHS == 0
 
 
 class Climbing(Protocol):

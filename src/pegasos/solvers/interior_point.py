@@ -17,7 +17,7 @@ from pegasos.problem import Problem, Rows, inner
 
 Vector = npt.NDArray[np.float64]
 
-_ITERATIONS = 20  # of a usual solution
+INTERIOR_ITERATIONS = 20  # of a usual solution
 _NANOSECONDS = 0.06  # per multiplication of a dense matrix product
 _ROW_PASSES = 12  # over the rows, in an iteration
 _LONGEST_SIDE = 4096  # of a matrix: 128 MB, and a second for its factor
@@ -74,7 +74,7 @@ class InteriorPoint:
             once, products = 0.0, n_chosen * min(0.5 * side**2, 8.0 * stored**2)
         visits = n_chosen * (40.0 + _ROW_PASSES * (3.0 + 0.5 * stored))
         factor = side**3 / 6.0
-        return once + _ITERATIONS * (_NANOSECONDS * (products + factor) + visits)
+        return once + INTERIOR_ITERATIONS * (_NANOSECONDS * (products + factor) + visits)
 
     def enter(
         self,

@@ -62,6 +62,7 @@ class NewtonState:
     steps: int = 0
     reviews: int = 0  # certificates asked for
     stalled: bool = False
+    is_lost: bool = False  # stalled for want of a direction downhill, or of an end
     sample: Problem | None = field(default=None, repr=False)  # of the rows looked at
 
     def __getstate__(self) -> dict[str, Any]:
@@ -124,7 +125,7 @@ class Newton:
         slope = inner(gradient, move)
         state.steps += 1
         state.visits += rows.rows.n_rows
-        state.stalled = state.steps >= _most_steps or not slope < 0.0
+        state.stalled = state.is_lost = state.steps >= _most_steps or not slope < 0.0
         if state.stalled:
             return
         _core.residuals(rows.native, (state.weights + move).astype(self.dtype), state.other)
