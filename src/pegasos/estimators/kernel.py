@@ -12,12 +12,14 @@ from pegasos.estimators import layout
 from pegasos.estimators._training import TrainedClassifier
 from pegasos.estimators.inputs import check_weights
 from pegasos.estimators.items import as_collection, check_target
-from pegasos.estimators.parameters import SolverParameters
+from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.parameters import SolverParameters, documented_by
 from pegasos.machines.base import Data
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.kernel_choice import WORDS, KernelChoice
 
 
+@documented_by(PegasosClassifier)
 @dataclass(eq=False, repr=False)
 class KernelPegasosClassifier(TrainedClassifier, SolverParameters):
     """Kernel support vector machine that proves how good its solution is.

@@ -150,7 +150,7 @@ class Classes:
         labels = anything.unpack(stored, what, source)
         require(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2, what, "a list of labels")
         require(bool((labels[:-1] < labels[1:]).all()), what, "a sorted list of different labels")
-        source.settle(what, "n_classes", len(labels))
+        source.agree(what, "n_classes", len(labels))
         return np.asarray(labels)
 
 

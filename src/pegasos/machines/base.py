@@ -40,7 +40,7 @@ class Data:
         return perf_counter() - self.begun
 
 
-class Measured(NamedTuple):
+class BoundedScores(NamedTuple):
     """Scores with what bounds their distance from those of an exact solution."""
 
     scores: Scores
@@ -87,7 +87,7 @@ class Model(Protocol):
     def scores(self, data: Data, settled: Settled, threads: int) -> Scores:
         """Return the scores of all problems, one column each."""
 
-    def measured(self, data: Data, bias: float, settled: Settled) -> Measured:
+    def measured(self, data: Data, bias: float, settled: Settled) -> BoundedScores:
         """Return scores, and what bounds their distance from those of an exact solution."""
 
     def lengths(self, certificate: Certificate, bias: float) -> npt.NDArray[np.float64]:

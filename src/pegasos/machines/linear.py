@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from pegasos import _core
 from pegasos.certificate import Certificate, intercept_reach
-from pegasos.machines.base import Data, Measured, Plan, Settled
+from pegasos.machines.base import BoundedScores, Data, Plan, Settled
 from pegasos.machines.linear_stream import LinearStream
 from pegasos.machines.prior import LinearPrior
 from pegasos.machines.settings import Settings
@@ -66,12 +66,12 @@ class LinearModel:
         _core.scores(rows.native, weights, scores)
         return scores if rows.bias else scores + self.intercept  # without a column for it; a prior may have one
 
-    def measured(self, data: Data, bias: float, settled: Settled) -> Measured:
+    def measured(self, data: Data, bias: float, settled: Settled) -> BoundedScores:
         """Scores with the lengths of the rows, constant column included."""
         rows = Rows.of(data.X, bias)
         lengths = np.sqrt(np.square(self.coef).sum(axis=1) + np.square(self.intercept))
         rounding = np.finfo(np.float64).eps * (rows.n_features + 2) * lengths
-        return Measured(self.scores_of(rows), rows.lengths, rounding)
+        return BoundedScores(self.scores_of(rows), rows.lengths, rounding)
 
     def lengths(self, certificate: Certificate, bias: float) -> npt.NDArray[np.float64]:
         """|w| of each problem. A problem of several vectors has one, in the space of the joint feature map."""
