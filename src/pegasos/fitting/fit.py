@@ -50,7 +50,9 @@ class Listeners:
 class Start(Protocol):
     """Where a fit starts that does not start at 0."""
 
-    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+    def states(
+        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
+    ) -> list[Any]:
         """Return the state of each solver; None: start anew."""
 
 
@@ -89,8 +91,9 @@ def fit(
     def model_at(point: Point) -> Fit:
         return Fit(machine.model_of([point], members, data, prior=prior, bias=settings.bias), task)
 
+    whole: dict[str, Any] = {"n_rows": n_rows, "seed": seed}
     nothing = [None] * len(problems)
-    states = nothing if start is None else start.states(machine, task, solvers, problems, (n_rows, seed))
+    states = nothing if start is None else start.states(machine, task, solvers, problems, **whole)
     watchers = audience.begin(task, model_at)
     plan = Plan(settings, task, terms, seed, states, watchers, audience.is_seen)
     stop = settings.stop(seconds=data.seconds, is_hard=terms.is_hard)
@@ -128,12 +131,14 @@ class WarmStart:
     def __init__(self, last: Fit):
         self.last = last
 
-    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+    def states(
+        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
+    ) -> list[Any]:
         """The states of the last fit, as far as they suit these problems."""
         last = self.last
         if last.state is None or last.terms is None or last.task.name != task.name:
             return [None] * len(problems)
-        states: list[Any] = machine.states(last.state, last.alphas, solvers, problems, plan)
+        states: list[Any] = machine.states(last.state, last.alphas, solvers, problems, n_rows=n_rows, seed=seed)
         return states
 
 
@@ -143,8 +148,9 @@ class SharesStart:
     def __init__(self, shares: Any):
         self.shares = shares
 
-    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+    def states(
+        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
+    ) -> list[Any]:
         """Every solver enters at its shares."""
-        _, seed = plan
         each = zip(solvers, problems, self.shares, strict=True)
         return [solver.enter(problem, share * problem.cost, seed) for solver, problem, share in each]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pegasos.certificate import Certificate
 from pegasos.machines.settings import Settings
 from pegasos.problem import Floats
-from pegasos.solution import Solution, Trace
+from pegasos.solution import Solution
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Task, Weights
@@ -46,15 +46,6 @@ class BoundedScores(NamedTuple):
     scores: Scores
     lengths: npt.NDArray[np.float64]  # |x| of each row, with the constant column
     rounding: Any  # of each problem's scores, for a row of length 1
-
-
-class State(Protocol):
-    """What a stream or a warm start goes on from."""
-
-    n_rows: int
-    seed: int
-    steps: list[int]
-    traces: list[Trace]  # a row for each block; empty after a fit
 
 
 class Prior(Protocol):
@@ -118,7 +109,14 @@ class Machine(Protocol):
         """Return the solver of a problem about n of the rows."""
 
     def states(
-        self, stream: Any, alphas: list[Any], solvers: Sequence[Any], problems: Sequence[Any], plan: Any
+        self,
+        stream: Any,
+        alphas: list[Any],
+        solvers: Sequence[Any],
+        problems: Sequence[Any],
+        *,
+        n_rows: list[int],
+        seed: int,
     ) -> list[Any]:
         """Return where the last fit ended, as far as it suits these problems; None: start anew."""
 

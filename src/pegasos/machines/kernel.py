@@ -117,10 +117,16 @@ class Kernel:
         return Decomposition(settings.tol, settings.is_free)
 
     def states(
-        self, stream: KernelStream, alphas: list[Any], solvers: Sequence[Any], problems: Sequence[Any], plan: Any
+        self,
+        stream: KernelStream,
+        alphas: list[Any],
+        solvers: Sequence[Any],
+        problems: Sequence[Any],
+        *,
+        n_rows: list[int],
+        seed: int,
     ) -> list[Any]:
         """Where the last fit ended, if it had the same numbers of rows."""
-        n_rows, seed = plan
         if [len(alpha) for alpha in alphas] != n_rows:
             return [None] * len(problems)
         states = stream.states or [None] * len(problems)

@@ -146,10 +146,16 @@ class Linear:
         return FreeIntercept(solver, settings.tol) if settings.is_free else solver
 
     def states(
-        self, stream: LinearStream, alphas: list[Any], solvers: Sequence[Any], problems: Sequence[Any], plan: Any
+        self,
+        stream: LinearStream,
+        alphas: list[Any],
+        solvers: Sequence[Any],
+        problems: Sequence[Any],
+        *,
+        n_rows: list[int],
+        seed: int,
     ) -> list[Any]:
         """Where the last fit ended: Pegasos goes on from its weights, others from a dual point of as many rows."""
-        n_rows, seed = plan
         states: list[Any] = [None] * len(problems)
         if [w.shape for w in stream.weights] != [problems[0].weights_shape] * len(problems):
             return states
