@@ -100,6 +100,7 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
     holdout: float | None = field(default=None, kw_only=True)
     scoring: Any = field(default=None, kw_only=True)
     one_standard_error: bool = field(default=False, kw_only=True)
+    class_weight: Any = field(default=None, kw_only=True)
     max_iter: int | None = field(default=100_000, kw_only=True)
 
     @with_callbacks
@@ -154,6 +155,7 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
 
     def _check_parameters(self) -> None:
         self._check_common()
+        check.check_class_weight(self.class_weight)
         check_grid(self.eps, self.tol)
         check.check_flag("one_standard_error", self.one_standard_error)
         if isinstance(self.lams, numbers.Integral | str | None):

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV
-from pegasos.estimators.parameters import CommonParameters, SolverParameters
+from pegasos.estimators.parameters import ClassificationParameters, CommonParameters
 
 ESTIMATORS = [PegasosClassifier, KernelPegasosClassifier, PegasosClassifierCV]
 
@@ -39,8 +39,11 @@ def test_help_of_the_kernel_machine_has_the_text_of_the_linear_one():
 def test_parameters_are_declared_once(estimator):
     """An estimator may give a shared parameter another default, or make it positional; that is all."""
     own = set(vars(estimator).get("__annotations__", {}))
-    shared = set(CommonParameters.__dataclass_fields__) | set(SolverParameters.__dataclass_fields__)
-    assert own & shared <= {"lam", "max_iter"}
+    shared = set(ClassificationParameters.__dataclass_fields__)
+    if issubclass(estimator, ClassificationParameters):
+        assert own & shared <= {"lam", "max_iter"}
+    else:
+        assert own & set(CommonParameters.__dataclass_fields__) <= {"max_iter"}
     assert clone(estimator(tol=0.5)).tol == 0.5
 
 
