@@ -183,7 +183,7 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any) -> float:
         """The score of the predictions, by ``scoring``."""
         self._fitted(X)
-        scorer, _ = self._scorer()
+        scorer, _ = _scorer(self.scoring)
         return float(scorer(self.best_estimator_, X, y))
 
     @property
