@@ -32,8 +32,7 @@ def first_gap(problem: Problem) -> float:
 def is_now_and_then(problem: Objective, epoch: int | None) -> bool:
     """Whether a certificate is worth its price after so many whole epochs, whatever the gap.
 
-    At powers of two, and later often enough for the rounding of weights that are updated step by step: a review
-    computes them anew.
+    At powers of two, and then every 64 epochs: a review also removes what rounding has left in the weights.
     """
     is_small = problem.rows.n_rows * problem.rows.n_features <= _small
     if epoch is None or epoch < (1 if is_small else 16):

@@ -31,6 +31,7 @@ class Mapped(Auto):
         certificate, _ = certify_dual(problem, alpha)
         if tol is not None and found.certificate.relative_gap <= tol < certificate.relative_gap:
             self._polish(problem, state, alpha)  # the weights it had were better than those of its dual point
+            state.best = None
         return Review(certificate, _coefficients(problem, alpha), alpha)
 
     def point(self, problem: Problem, state: AutoState) -> tuple[npt.NDArray[np.float64], Floats]:
