@@ -163,7 +163,10 @@ class Kernel:
         assert self.kernel is not None
         coefficients = np.zeros((len(points), _num_samples(data.X)))
         for row, mine, point in zip(coefficients, members, points, strict=True):
-            np.add.at(row, numbers(mine, len(row)), point.weights)  # a problem may hold a row twice
+            if len(point.weights) > len(row):  # the problem holds rows twice
+                np.add.at(row, numbers(mine, len(row)), point.weights)
+            else:
+                row[mine] = point.weights
         model = KernelModel.of(self.kernel, coefficients, data.X, bias=bias, prior=prior)
         return replace(model, intercept=model.intercept + np.array([point.intercept for point in points]))
 
