@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
-from pegasos.estimators.certified import CertifiedClassifier
+from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
@@ -22,8 +22,8 @@ def _can_stream(model: Any) -> bool:
     return True
 
 
-class TrainedClassifier(CertifiedClassifier):
-    """A classifier that is a machine and a task: a subclass has the parameters, and says which machine they mean."""
+class TrainedModel(CertifiedModel):
+    """An estimator that is a machine and a task: a subclass has the parameters, and says what they mean."""
 
     @with_callbacks
     @keeps_on_failure
@@ -43,10 +43,18 @@ class TrainedClassifier(CertifiedClassifier):
         _checks.check_aim(self, self._origin)
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
-        audience = Onlookers(self, X, y, settings.max_iter, verbose=self.verbose)
+        audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
         self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
         self._warn_of_gap()
         return self
+
+    @property
+    def _origin(self) -> Any:
+        return self.fitted_.origin if hasattr(self, "fitted_") else None
+
+
+class TrainedClassifier(TrainedModel, CertifiedClassifier):
+    """A classifier that also learns from a stream, whose classes its first block must name."""
 
     @available_if(_can_stream)
     @keeps_on_failure
@@ -78,7 +86,3 @@ class TrainedClassifier(CertifiedClassifier):
             task.goes_on(classes)
         self._write(pass_over(self._machine(), task, settings, data, before))
         return self
-
-    @property
-    def _origin(self) -> Any:
-        return self.fitted_.origin if hasattr(self, "fitted_") else None
