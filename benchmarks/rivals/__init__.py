@@ -1,35 +1,14 @@
 """The solvers that are compared, one file for each library.
 
-Each file says first how lam, C, the intercept and the stopping rule were matched, and offers `SOLVERS`: objects with
-
-    name                                              the heading of its column
-    prepare(problem) -> data                          conversions the solver needs; not timed; None: it is left out
-    ladder(target) -> settings                        from loose to strict; the loosest good one counts
-    fit(data, lam, setting) -> (weights, intercept)   timed
-
-A ladder is kinder to a rival than life: nobody can know beforehand which tolerance reaches a target.
+Each file offers `SOLVERS`, which meet the protocol `Rival` of `pegasos.cli.rivals`; how lam, C, the intercept and the
+stopping rule were matched is said there, or in the file itself.
 """
 
-from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Protocol
 
-import numpy as np
+from pegasos.cli.rivals import Rival
 
-from benchmarks.problems import Problem
-
-
-class Solver(Protocol):
-    """What `benchmarks.measure` asks of a solver."""
-
-    name: str
-
-    def prepare(self, problem: Problem) -> Any: ...
-
-    def ladder(self, target: float) -> Sequence[float]: ...
-
-    def fit(self, data: Any, lam: float, setting: float) -> tuple[np.ndarray, float]: ...
-
+Solver = Rival
 
 _modules = {
     "pegasos_": "pegasos",

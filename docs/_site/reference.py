@@ -1,7 +1,7 @@
 """The reference: a page for each public module, written from its docstrings when the site is built.
 
-Public is what has an ``__all__`` directly below ``pegasos``, and what `beside` names. A module that is new has its page
-without being named anywhere.
+Public is what has an ``__all__`` directly below ``pegasos``, except for what `inside` names, and what `beside` names. A
+new module gets its page without being named anywhere.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import pegasos
 
 folder = Path(__file__).parents[1] / "api" / "modules"  # not kept
 beside = ("pegasos.theory",)
+# The parts that estimators are made of, for those who extend the library: `docs/architecture.md` describes them.
+inside = ("pegasos.distributed", "pegasos.fitting", "pegasos.machines", "pegasos.tasks")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def modules() -> list[ModuleType]:
     """All public modules, the package first."""
     public = [name for _, name, _ in pkgutil.iter_modules(pegasos.__path__) if not name.startswith("_")]
-    found = [importlib.import_module(f"pegasos.{name}") for name in public]
+    found = [importlib.import_module(f"pegasos.{name}") for name in public if f"pegasos.{name}" not in inside]
     return [pegasos, *(module for module in found if hasattr(module, "__all__") or module.__name__ in beside)]
 
 

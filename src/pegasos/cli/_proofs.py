@@ -28,7 +28,7 @@ _found = "a solution for these rows, found now"
 _tighter = 0.1  # than tol: what our own solution may add to the gap of the weights
 
 
-class Proof(NamedTuple):
+class ModelProof(NamedTuple):
     """A certificate, what it is measured by, and where its bound comes from."""
 
     certificate: Certificate
@@ -54,7 +54,7 @@ class Proof(NamedTuple):
         return f"{verdict}."
 
 
-def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> Proof:
+def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> ModelProof:
     """The proof for the rows, of the problem of the model's parameters where no others are given."""
     tol = next((tol for tol in (given.get("tol"), getattr(model, "tol", None)) if tol is not None), _default_tol)
     check_optional("tol", tol)
@@ -63,7 +63,7 @@ def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> 
         own = _own(model, X, y, aim)
         if own is not None and (own.relative_gap <= tol or not hasattr(model, "coef_")):
             source = "the model's own dual point" if hasattr(model, "alpha_") else _found
-            return Proof(own, tol, accuracy_of(model, X, y), source)
+            return ModelProof(own, tol, accuracy_of(model, X, y), source)
     judge = _judge(model, given | aim, tol)
     with shown_progress(judge, quiet=quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)  # a bound it is all the same
@@ -72,7 +72,7 @@ def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> 
     _adopt(judge, model)
     certificate = judge.certify(X, y)
     at_least = max(0.0, certificate.primal - best) / best if best > 0.0 else 0.0  # the optimum is below best
-    return Proof(certificate, tol, accuracy_of(judge, X, y), _found, at_least)
+    return ModelProof(certificate, tol, accuracy_of(judge, X, y), _found, at_least)
 
 
 def _aim(given: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from pegasos.cli._files import add_format_options, format_options, kinds, read_rows
 from pegasos.cli._results import label_text, print_json, print_table
-from pegasos.cli._rivals import Data, Rival, installed
+from pegasos.cli.rivals import RacedRows, Rival, installed
 from pegasos.errors import PegasosError
 
 _repeats = 3
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_options(parser)
 
 
-class Outcome(NamedTuple):
+class RaceResult(NamedTuple):
     """The loosest setting that was good enough, its best run; or the last setting that was tried."""
 
     name: str
@@ -54,20 +54,19 @@ def run(arguments: argparse.Namespace) -> None:
         if not 0.0 < getattr(arguments, name) < float("inf"):
             raise PegasosError(f"--{name} must be a positive number, got {getattr(arguments, name)}.")
     name, data = _data(arguments)
-    judge = _Judge(data, arguments.target)
-    rivals, missing = installed(arguments.target, arguments.n_jobs)
+    lam = arguments.lam
+    judge = _Judge(data, lam, arguments.target)
+    rivals, missing = installed(arguments.n_jobs)
     outcomes = []
     for rival in rivals:
         _tell(f"racing {rival.name} ...")
         outcomes.append(judge.race(rival, arguments.limit))
     _tell("")
     if arguments.json:
-        print_json(
-            {"data": name, "lam": data.lam, "target": arguments.target, "outcomes": [o._asdict() for o in outcomes]}
-        )
+        print_json({"data": name, "lam": lam, "target": arguments.target, "outcomes": [o._asdict() for o in outcomes]})
         return
     n_rows, n_features = data.X.shape
-    print(f"{name}: {n_rows} rows, {n_features} features, lam {data.lam:g}, to a gap of {arguments.target:g}")
+    print(f"{name}: {n_rows} rows, {n_features} features, lam {lam:g}, to a gap of {arguments.target:g}")
     ours = outcomes[0].seconds
     print_table(
         ("solver", "seconds", "times ours", "above the optimum", "reached"),
@@ -89,25 +88,25 @@ def _tell(text: str) -> None:
 class _Judge:
     """The objective of weights against a proved lower bound of the optimum."""
 
-    def __init__(self, data: Data, target: float) -> None:
+    def __init__(self, data: RacedRows, lam: float, target: float) -> None:
         from pegasos.estimators.linear import PegasosClassifier
 
-        self.data, self.target = data, target
-        self.model = PegasosClassifier(data.lam, tol=0.01 * target, max_iter=100_000, random_state=0)
+        self.data, self.lam, self.target = data, lam, target
+        self.model = PegasosClassifier(lam, tol=0.01 * target, max_iter=100_000, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.model.fit(data.X, data.sign)
+            self.model.fit(data.X, data.y)
 
     def above(self, weights: Any, intercept: float) -> float:
         """How far above the optimum these weights are at most, relatively."""
         self.model.coef_ = np.asarray(weights, np.float64).reshape(1, -1)
         self.model.intercept_ = np.array([intercept], np.float64)
-        return self.model.certify(self.data.X, self.data.sign).relative_gap
+        return self.model.certify(self.data.X, self.data.y).relative_gap
 
-    def race(self, rival: Rival, limit: float) -> Outcome:
+    def race(self, rival: Rival, limit: float) -> RaceResult:
         """Up the ladder until it is good enough, or too slow; then the good setting again."""
         prepared = rival.prepare(self.data)
-        for setting in rival.ladder:
+        for setting in rival.ladder(self.target):
             outcome = self._timed(rival, prepared, setting)
             if outcome.reached or outcome.seconds > limit:
                 break
@@ -116,24 +115,24 @@ class _Judge:
         again = [self._timed(rival, prepared, outcome.setting) for _ in range(_repeats - 1)]
         return min([outcome, *again], key=lambda one: (not one.reached, one.seconds))
 
-    def _timed(self, rival: Rival, prepared: Any, setting: float) -> Outcome:
+    def _timed(self, rival: Rival, prepared: Any, setting: float) -> RaceResult:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a loose setting has not converged is no news
             begun = perf_counter()
             try:
-                result = rival.fit(prepared, self.data, setting)
+                result = rival.fit(prepared, self.lam, setting)
             except PegasosError:  # what was given is wrong, and no race
                 raise
             except (ValueError, ArithmeticError, RuntimeError):  # it gave up
-                return Outcome(rival.name, False, perf_counter() - begun, float("inf"), setting)
+                return RaceResult(rival.name, False, perf_counter() - begun, float("inf"), setting)
             seconds = perf_counter() - begun
         above = self.above(*result)
-        return Outcome(rival.name, above <= self.target, seconds, above, setting)
+        return RaceResult(rival.name, above <= self.target, seconds, above, setting)
 
 
-def _data(arguments: argparse.Namespace) -> tuple[str, Data]:
+def _data(arguments: argparse.Namespace) -> tuple[str, RacedRows]:
     if arguments.data is None:
-        return "generated rows", _generated(arguments.lam)
+        return "generated rows", _generated()
     X, y = read_rows(arguments.data, format_options(arguments))
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
@@ -142,10 +141,10 @@ def _data(arguments: argparse.Namespace) -> tuple[str, Data]:
     if len(classes) > 2:
         name += f", class {label_text(classes[counts.argmax()])} against the rest"
     positive = classes[counts.argmax() if len(classes) > 2 else 1]
-    return name, Data(X, np.where(y == positive, 1.0, -1.0), arguments.lam)
+    return name, RacedRows(X, np.where(y == positive, 1.0, -1.0))
 
 
-def _generated(lam: float) -> Data:
+def _generated() -> RacedRows:
     """Sparse rows such as texts give: most features rare, the classes not quite separable."""
     import scipy.sparse as sp
 
@@ -156,4 +155,4 @@ def _generated(lam: float) -> Data:
     X = sp.csr_matrix((values, columns.ravel(), np.arange(0, values.size + 1, n_words)), (n_rows, n_features))
     X.sum_duplicates()
     scores = X @ generator.normal(size=n_features) + 0.3 * generator.normal(size=n_rows)
-    return Data(X, np.where(scores > 0.0, 1.0, -1.0), lam)
+    return RacedRows(X, np.where(scores > 0.0, 1.0, -1.0))

@@ -37,7 +37,7 @@ class Workers(Protocol):
     def compute(self, delayed: Sequence[Any]) -> list[Any]:
         """Return handles of the blocks, computed and kept where they are."""
 
-    def settle(self, blocks: Sequence[Any]) -> None:
+    def locate(self, blocks: Sequence[Any]) -> None:
         """Learn where the blocks are, once they are somewhere: work on a block is done there and nowhere else."""
 
     def place(self, value: Any, *, is_apart: bool) -> Any:
@@ -87,7 +87,7 @@ def patiently(workers: Workers, blocks: Sequence[Any], work: Callable[[], Any]) 
     """Do work on blocks when they are there; where that costs a worker, once more as soon as its blocks are back."""
     for _ in range(most_lost):
         try:
-            workers.settle(blocks)
+            workers.locate(blocks)
             return work()
         except WorkerLostError:
             continue
@@ -101,7 +101,7 @@ class InThisProcess:
         """The blocks."""
         return list(dask.compute(*delayed))
 
-    def settle(self, blocks: Sequence[Any]) -> None:
+    def locate(self, blocks: Sequence[Any]) -> None:
         """They are here."""
 
     def place(self, value: Any, *, is_apart: bool) -> Any:
@@ -134,7 +134,7 @@ class OnCluster:
         """Futures of the blocks. Dask chooses where, and again where a worker dies."""
         return list(self.client.compute(list(delayed)))
 
-    def settle(self, blocks: Sequence[Any]) -> None:
+    def locate(self, blocks: Sequence[Any]) -> None:
         """Wait for all blocks. What dask cannot make again is lost for good."""
         try:
             self._wait(blocks)

@@ -182,7 +182,7 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
         patiently(workers, coded, lambda: None)
         size, audience = (
             (whole.n_rows, whole.n_features),
-            Onlookers(local, X, y, settings.max_iter, verbose=self.verbose),
+            Onlookers.of(local, X, y, settings.max_iter, verbose=self.verbose),
         )
         partitions_of = partial(_partitions, workers, coded, size)
         plan: dict[str, Any] = {"local_epochs": self.local_epochs, "audience": audience}

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos.data.options import checked_count, default_block_bytes
-from pegasos.data.origin import Origin, reason
+from pegasos.data.origin import FileOrigin, reason
 from pegasos.data.source import Block, FileBlocks, Matrix, csr_of, even_starts, is_sound, rows_between
 from pegasos.errors import PegasosError
 
@@ -26,7 +26,7 @@ _unreadable = Exception
 class MappedSource(FileBlocks):
     """Blocks of a matrix that lies in a file; views of it where it has a type and an order that loops can read."""
 
-    def __init__(self, origin: Origin, X: Matrix, y: npt.NDArray[Any], block_bytes: int) -> None:
+    def __init__(self, origin: FileOrigin, X: Matrix, y: npt.NDArray[Any], block_bytes: int) -> None:
         if X.ndim != 2:
             raise PegasosError(f"{origin.name}: X must have two dimensions, got shape {X.shape}.")
         if y.shape != (X.shape[0],):
@@ -55,7 +55,7 @@ class MappedSource(FileBlocks):
         return Block(X, self._y[begin:end])
 
 
-def open_npy(origin: Origin, *, labels: Labels = None, block_bytes: int = default_block_bytes) -> MappedSource:
+def open_npy(origin: FileOrigin, *, labels: Labels = None, block_bytes: int = default_block_bytes) -> MappedSource:
     """X of one file, its labels of another; False: there are none."""
     if labels is None:
         raise PegasosError(f"{origin.name} holds X alone: give the file of the labels, labels='y.npy'.")
@@ -63,7 +63,7 @@ def open_npy(origin: Origin, *, labels: Labels = None, block_bytes: int = defaul
     return MappedSource(origin, X, _labels_of(X, labels), block_bytes)
 
 
-def open_npz(origin: Origin, *, labels: Labels = None, block_bytes: int = default_block_bytes) -> MappedSource:
+def open_npz(origin: FileOrigin, *, labels: Labels = None, block_bytes: int = default_block_bytes) -> MappedSource:
     """X and y of one file, or y of another; False: none but its own. X may be what scipy's save_npz writes."""
     members = _Members(origin)
     if "y" not in members.names and labels is None:
@@ -78,7 +78,7 @@ def _labels_of(X: Matrix, labels: Any) -> npt.NDArray[Any]:
     return np.full(X.shape[:1], np.nan) if labels is False else _load(Path(labels), str(labels))
 
 
-def _csr_matrix(origin: Origin, members: _Members) -> sp.csr_matrix:
+def _csr_matrix(origin: FileOrigin, members: _Members) -> sp.csr_matrix:
     if not set(_csr_parts) <= members.names:
         raise PegasosError(
             f"{origin.name} must hold X, or data, indices, indptr and shape; it holds {sorted(members.names)}."
@@ -106,7 +106,7 @@ def float_type(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
 class _Members:
     """The arrays of a .npz file: mapped where they are stored as they are, read where they are compressed."""
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: FileOrigin) -> None:
         self._origin = origin
         try:
             with zipfile.ZipFile(origin.path) as archive:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.data.arrays import float_type
-from pegasos.data.origin import Origin, reason
+from pegasos.data.origin import FileOrigin, reason
 from pegasos.data.source import Block
 from pegasos.data.tables import Label, TableSource, pyarrow
 from pegasos.errors import PegasosError
@@ -17,7 +17,7 @@ from pegasos.errors import PegasosError
 class ParquetSource(TableSource):
     """The row groups of a Parquet file."""
 
-    def __init__(self, origin: Origin, *, label: Label = None, features: Sequence[str] | None = None) -> None:
+    def __init__(self, origin: FileOrigin, *, label: Label = None, features: Sequence[str] | None = None) -> None:
         parquet = pyarrow("parquet", origin)
         try:
             file = parquet.ParquetFile(origin.path)
@@ -46,7 +46,7 @@ class ParquetSource(TableSource):
 class ArrowSource(TableSource):
     """The record batches of an Arrow (Feather) file, which is mapped into memory."""
 
-    def __init__(self, origin: Origin, *, label: Label = None, features: Sequence[str] | None = None) -> None:
+    def __init__(self, origin: FileOrigin, *, label: Label = None, features: Sequence[str] | None = None) -> None:
         with self._opened(origin) as file:
             super().__init__(origin, file.schema.names, label, features)
             self.dtype = _common_type(origin, file.schema, self.features)
@@ -61,7 +61,7 @@ class ArrowSource(TableSource):
             return self.block_of(pa.Table.from_batches([file.get_batch(self._batches[k])]), int(self.starts[k]))
 
     @staticmethod
-    def _opened(origin: Origin) -> Any:
+    def _opened(origin: FileOrigin) -> Any:
         ipc = pyarrow("ipc", origin)
         try:
             return ipc.open_file(pyarrow("", origin).memory_map(str(origin.path)))
@@ -69,7 +69,7 @@ class ArrowSource(TableSource):
             raise PegasosError(f"{origin.name} is no whole Arrow file: {reason(error)}.") from error
 
 
-def _common_type(origin: Origin, schema: Any, features: Sequence[str]) -> np.dtype[Any]:
+def _common_type(origin: FileOrigin, schema: Any, features: Sequence[str]) -> np.dtype[Any]:
     import pyarrow as pa
 
     found = np.dtype(np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.data.options import checked_float_type, default_block_bytes
-from pegasos.data.origin import Origin, reason
+from pegasos.data.origin import FileOrigin, reason
 from pegasos.data.source import Block
 from pegasos.data.tables import Label, TableSource, pyarrow
 from pegasos.data.text import LineFile
@@ -25,7 +25,7 @@ class CsvSource(TableSource):
 
     Parameters
     ----------
-    origin : Origin
+    origin : FileOrigin
     label, features
         As of `TableSource`.
     header : bool or 'auto'
@@ -38,7 +38,7 @@ class CsvSource(TableSource):
 
     def __init__(
         self,
-        origin: Origin,
+        origin: FileOrigin,
         *,
         label: Label = None,
         features: Sequence[str] | None = None,
@@ -60,7 +60,7 @@ class CsvSource(TableSource):
         self.dtype = checked_float_type(dtype)
         self._survey(size if has_header else 0)
 
-    def _first_line(self, origin: Origin) -> tuple[list[str], int]:
+    def _first_line(self, origin: FileOrigin) -> tuple[list[str], int]:
         """Its fields, and how many bytes it has."""
         with origin.path.open("rb") as file:
             line = file.readline()

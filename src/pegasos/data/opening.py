@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from pegasos.data import arrays, arrow, delimited
 from pegasos.data.cache import CacheSource, DamagedCacheError, magic, write_cache
-from pegasos.data.origin import Origin, stamp_of
+from pegasos.data.origin import FileOrigin, stamp_of
 from pegasos.data.source import Blocks, digest
 from pegasos.data.svmlight import SvmlightSource, read_svmlight
 from pegasos.data.text import as_plain, compression_of
@@ -89,7 +89,7 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
         raise PegasosError(
             f"{path} is a {compression} file, which has no blocks: make a cache of it, pegasos convert {path}."
         )
-    return _openers[kind](Origin(file.absolute(), str(path), stamp, _fingerprint(file, kind, options)), **options)
+    return _openers[kind](FileOrigin(file.absolute(), str(path), stamp, _fingerprint(file, kind, options)), **options)
 
 
 def read(
@@ -187,7 +187,7 @@ def convert(
     if not goal.parent.is_dir():
         raise PegasosError(f"{goal.parent} is no folder, so that {goal} cannot be written.")
     with as_plain(file, goal.parent) as plain:
-        origin = Origin(plain, str(path), stamp_of(plain), fingerprint)
+        origin = FileOrigin(plain, str(path), stamp_of(plain), fingerprint)
         write_cache(goal, _openers[kind](origin, **options), fingerprint)
     return CacheSource(goal)
 

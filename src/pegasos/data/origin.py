@@ -9,7 +9,7 @@ from pegasos.errors import PegasosError
 
 
 @dataclass(frozen=True)
-class Origin:
+class FileOrigin:
     """A file as it was when it was opened.
 
     Attributes

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos.data.options import checked_count
-from pegasos.data.origin import Origin
+from pegasos.data.origin import FileOrigin
 from pegasos.errors import PegasosError
 
 Matrix = Any  # a dense C-contiguous array, or a CSR matrix of scipy; float32 or float64
@@ -148,7 +148,7 @@ class Blocks(ABC):
 class FileBlocks(Blocks):
     """Blocks of a file."""
 
-    origin: Origin
+    origin: FileOrigin
 
     @property
     def fingerprint(self) -> str:

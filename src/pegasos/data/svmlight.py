@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from pegasos.data.faults import TextError
 from pegasos.data.options import checked_float_type, default_block_bytes
-from pegasos.data.origin import Origin, stamp_of
+from pegasos.data.origin import FileOrigin, stamp_of
 from pegasos.data.parsing import Parsed, Reading, Text, ZeroBased, known_base, parse
 from pegasos.data.source import Block, FileBlocks
 from pegasos.data.text import LineFile, compression_of, decompressed, place_of
@@ -83,7 +83,7 @@ class SvmlightSource(FileBlocks):
 
     Parameters
     ----------
-    origin : Origin
+    origin : FileOrigin
     n_features, dtype, zero_based, allow_nan
         As of `read_svmlight`.
     block_bytes : int
@@ -94,7 +94,7 @@ class SvmlightSource(FileBlocks):
 
     def __init__(
         self,
-        origin: Origin,
+        origin: FileOrigin,
         *,
         n_features: int | None = None,
         dtype: npt.DTypeLike = np.float32,

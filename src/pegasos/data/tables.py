@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.data.origin import Origin
+from pegasos.data.origin import FileOrigin
 from pegasos.data.source import Block, FileBlocks
 from pegasos.errors import PegasosError
 
@@ -22,7 +22,7 @@ class TableSource(FileBlocks):
 
     Parameters
     ----------
-    origin : Origin
+    origin : FileOrigin
     names : sequence of str
         The columns of the file.
     label : str, int or False
@@ -33,7 +33,7 @@ class TableSource(FileBlocks):
 
     is_sparse = False
 
-    def __init__(self, origin: Origin, names: Sequence[str], label: Label, features: Sequence[str] | None) -> None:
+    def __init__(self, origin: FileOrigin, names: Sequence[str], label: Label, features: Sequence[str] | None) -> None:
         self.origin = origin
         name, n_times = Counter(names).most_common(1)[0]
         if n_times > 1:
@@ -92,7 +92,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"the columns are {some}{', ...' if len(names) > 8 else ''}"
 
 
-def pyarrow(part: str, origin: Origin) -> Any:
+def pyarrow(part: str, origin: FileOrigin) -> Any:
     """A module of pyarrow, which comes with the extra `data`."""
     try:
         return import_module(f"pyarrow.{part}" if part else "pyarrow")

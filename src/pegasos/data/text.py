@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pegasos.data.options import checked_count
-from pegasos.data.origin import Origin, reason
+from pegasos.data.origin import FileOrigin, reason
 from pegasos.errors import PegasosError
 
 _chunk = 1 << 18
@@ -32,12 +32,12 @@ class LineFile:
 
     Parameters
     ----------
-    origin : Origin
+    origin : FileOrigin
     block_bytes : int
         About how many bytes a block has; a longer line makes a longer block.
     """
 
-    def __init__(self, origin: Origin, block_bytes: int) -> None:
+    def __init__(self, origin: FileOrigin, block_bytes: int) -> None:
         self.origin, self.block_bytes = origin, checked_count("block_bytes", block_bytes)
         self.size = origin.path.stat().st_size
 

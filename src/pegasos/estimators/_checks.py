@@ -42,24 +42,27 @@ def check_aim(model: Any, origin: Any) -> None:
         check_positive("lam", model.lam)
 
 
-def check_intercept(solver: str, multi_class: str, sampling: str, *, is_free: bool) -> None:
-    """What the solver and the problem of all classes at once do not support."""
-    if multi_class == "crammer_singer":
-        if solver == "cutting_plane":
-            raise PegasosError(
-                "solver='cutting_plane' does not support multi_class='crammer_singer', which has more than two signs; "
-                "use 'ovr' or 'ovo'."
-            )
-        if is_free:
-            raise PegasosError("multi_class='crammer_singer' needs a regularized intercept; use 'ovr' or 'ovo'.")
-        if sampling == "balanced":
-            raise PegasosError(
-                "sampling='balanced' draws two signs in turn, which 'crammer_singer' does not have; use 'ovr'."
-            )
+def check_intercept(solver: str, *, is_free: bool) -> None:
+    """What the published algorithm does not support."""
     if is_free and solver == "pegasos":
         raise PegasosError(
             "solver='pegasos' does not support an unregularized intercept: give regularize_intercept=True, raise "
             "intercept_scaling to regularize it less, or leave the solver to 'auto'."
+        )
+
+
+def check_joint(solver: str, sampling: str, *, is_free: bool) -> None:
+    """What the problem of all classes at once does not support."""
+    if solver == "cutting_plane":
+        raise PegasosError(
+            "solver='cutting_plane' does not support multi_class='crammer_singer', which has more than two signs; "
+            "use 'ovr' or 'ovo'."
+        )
+    if is_free:
+        raise PegasosError("multi_class='crammer_singer' needs a regularized intercept; use 'ovr' or 'ovo'.")
+    if sampling == "balanced":
+        raise PegasosError(
+            "sampling='balanced' draws two signs in turn, which 'crammer_singer' does not have; use 'ovr'."
         )
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._until import until_certified
-from pegasos.estimators.certified import CertifiedClassifier, Evidence
+from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
@@ -24,8 +24,8 @@ def _can_stream(model: Any) -> bool:
     return True
 
 
-class TrainedClassifier(CertifiedClassifier):
-    """A classifier that is a machine and a task: a subclass has the parameters, and says which machine they mean."""
+class TrainedModel(CertifiedModel):
+    """An estimator that is a machine and a task: a subclass has the parameters, and says what they mean."""
 
     @with_callbacks
     @keeps_on_failure
@@ -45,7 +45,7 @@ class TrainedClassifier(CertifiedClassifier):
         _checks.check_aim(self, self._origin)
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
-        audience = Onlookers(self, X, y, settings.max_iter, verbose=self.verbose)
+        audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
         self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
         if not self.fitted_.doubt:
             self._evidence = Evidence(X, y, sample_weight)
@@ -55,6 +55,14 @@ class TrainedClassifier(CertifiedClassifier):
         if not is_met:
             warn_caller(self.status_, GapWarning)
         return self
+
+    @property
+    def _origin(self) -> Any:
+        return self.fitted_.origin if hasattr(self, "fitted_") else None
+
+
+class TrainedClassifier(TrainedModel, CertifiedClassifier):
+    """A classifier that also learns from a stream, whose classes its first block must name."""
 
     @available_if(_can_stream)
     @keeps_on_failure
@@ -86,7 +94,3 @@ class TrainedClassifier(CertifiedClassifier):
             task.goes_on(classes)
         self._write(pass_over(self._machine(), task, settings, data, before))
         return self
-
-    @property
-    def _origin(self) -> Any:
-        return self.fitted_.origin if hasattr(self, "fitted_") else None

@@ -12,14 +12,16 @@ from pegasos.estimators import layout
 from pegasos.estimators._training import TrainedClassifier
 from pegasos.estimators.inputs import check_weights
 from pegasos.estimators.items import as_collection, check_target
-from pegasos.estimators.parameters import SolverParameters
+from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.parameters import ClassificationParameters, documented_by
 from pegasos.machines.base import Data
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.kernel_choice import WORDS, KernelChoice
 
 
+@documented_by(PegasosClassifier)
 @dataclass(eq=False, repr=False)
-class KernelPegasosClassifier(TrainedClassifier, SolverParameters):
+class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
     """Kernel support vector machine that proves how good its solution is.
 
     Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` over the weights w of the feature
@@ -147,7 +149,7 @@ class KernelPegasosClassifier(TrainedClassifier, SolverParameters):
         return tags
 
     def _check_parameters(self) -> None:
-        self._check_solver(("auto", "pegasos", "decomposition"))
+        self._check_classification(("auto", "pegasos", "decomposition"))
         if self.multi_class == "crammer_singer":
             raise PegasosError(
                 "multi_class='crammer_singer' is for linear machines (PegasosClassifier); with a kernel use 'ovr' or "

@@ -129,6 +129,15 @@ class StoredKernelStream:
     traces: list[Trace]
 
 
+class TaskName(Text):
+    """The name of a task that this version knows, whoever added it."""
+
+    def unpack(self, stored: Any, what: str, source: Reader) -> str:
+        """One of the tasks."""
+        require(stored in CLASSIFICATIONS, what, "a word that is known")
+        return str(stored)
+
+
 class Classes:
     """The labels: of any type, different, in order."""
 
@@ -141,7 +150,7 @@ class Classes:
         labels = anything.unpack(stored, what, source)
         require(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2, what, "a list of labels")
         require(bool((labels[:-1] < labels[1:]).all()), what, "a sorted list of different labels")
-        source.settle(what, "n_classes", len(labels))
+        source.agree(what, "n_classes", len(labels))
         return np.asarray(labels)
 
 
@@ -194,7 +203,7 @@ _terms = Record(
         "C": Optional(Number(0.0, is_finite=False)),
         "largest_norm": Number(0.0),
         "least_cost": Number(0.0, is_finite=False),
-        "multi_class": Text(tuple(CLASSIFICATIONS)),
+        "multi_class": TaskName(),
         "totals": _of_classes,
         "counts": _of_classes,
     },
@@ -277,7 +286,7 @@ def _linear_lengths(record: Any) -> dict[str, int]:
 
 
 # Models trained elsewhere have no terms and no certificate.
-_origin = Record(StoredOrigin, {"words": Text(), "multi_class": Text(tuple(CLASSIFICATIONS))})
+_origin = Record(StoredOrigin, {"words": Text(), "multi_class": TaskName()})
 _foreign_head: dict[str, Spec] = {"classes_": Classes(), "_origin": _origin}
 _of_foreign: dict[str, Spec] = {
     _features: Count(dimension=_features),

@@ -11,14 +11,14 @@ from sklearn.utils.validation import validate_data
 from pegasos.estimators import _checks, layout
 from pegasos.estimators._training import TrainedClassifier
 from pegasos.estimators.inputs import check_weights, how_to_read, keeps_on_failure, read_values
-from pegasos.estimators.parameters import DEFAULT_LAM, SolverParameters
+from pegasos.estimators.parameters import DEFAULT_LAM, ClassificationParameters
 from pegasos.fitting.source import SourcePlan, fit_source
 from pegasos.machines.base import Data
 from pegasos.machines.linear import Linear
 
 
 @dataclass(eq=False, repr=False)
-class PegasosClassifier(TrainedClassifier, SolverParameters):
+class PegasosClassifier(TrainedClassifier, ClassificationParameters):
     """Linear support vector machine that proves how good its solution is.
 
     Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))`` and stops when the result is
@@ -209,7 +209,7 @@ class PegasosClassifier(TrainedClassifier, SolverParameters):
         return tags
 
     def _check_parameters(self) -> None:
-        self._check_solver(("auto", "pegasos", "dual", "cutting_plane"))
+        self._check_classification(("auto", "pegasos", "dual", "cutting_plane"))
 
     def _machine(self) -> Linear:
         return Linear()

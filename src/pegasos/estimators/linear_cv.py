@@ -100,6 +100,7 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
     holdout: float | None = field(default=None, kw_only=True)
     scoring: Any = field(default=None, kw_only=True)
     one_standard_error: bool = field(default=False, kw_only=True)
+    class_weight: Any = field(default=None, kw_only=True)
     max_iter: int | None = field(default=100_000, kw_only=True)
 
     @with_callbacks
@@ -121,7 +122,7 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
         found, chosen = self._search(data, groups)
         lam = float(found.lams[chosen])
         settings = self._estimator(lam)._settings()
-        start, audience = SharesStart(found.shares.of(chosen)), Onlookers(self, X, y, settings.max_iter)
+        start, audience = SharesStart(found.shares.of(chosen)), Onlookers.of(self, X, y, settings.max_iter)
         self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
         self._evidence = Evidence(X, y, sample_weight)
         self.lam_, self.lams_, self.scores_, self.cv_results_ = lam, found.lams, found.scores, found.as_table()
@@ -155,6 +156,7 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
 
     def _check_parameters(self) -> None:
         self._check_common()
+        check.check_class_weight(self.class_weight)
         check_grid(self.eps, self.tol)
         check.check_flag("one_standard_error", self.one_standard_error)
         if isinstance(self.lams, numbers.Integral | str | None):

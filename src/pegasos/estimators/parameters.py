@@ -6,8 +6,10 @@ are keyword-only unless an estimator declares one of its own as positional.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
@@ -17,6 +19,28 @@ from pegasos.machines.settings import Settings
 from pegasos.tasks import CLASSIFICATIONS, OneVsRest
 
 DEFAULT_LAM = 1e-4
+Estimator = TypeVar("Estimator", bound=type)
+
+
+def documented_by(other: type) -> Callable[[Estimator], Estimator]:
+    """Decorate an estimator: entries of its docstring that only refer to another class get that class's text.
+
+    Editors show the reference, `help` and the site the whole text, which is written once.
+    """
+
+    def complete(estimator: Estimator) -> Estimator:
+        entry = r"^    ([\w, ]+)%s\n((?:        .*\n)*)"
+        known = {name: (kind, body) for name, kind, body in re.findall(entry % "( : .*)?", other.__doc__ or "", re.M)}
+
+        def full(found: re.Match[str]) -> str:
+            texts = ((name, *known[name]) for name in found[1].split(", "))
+            return "".join(f"    {name}{kind}\n{body}" for name, kind, body in texts)
+
+        reference = rf"^    ([\w, ]+)\n        As in `{other.__name__}`\.\n"
+        estimator.__doc__ = re.sub(reference, full, estimator.__doc__ or "", flags=re.M)
+        return estimator
+
+    return complete
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,7 +49,6 @@ class CommonParameters:
 
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
-    class_weight: Any = None
     tol: float | None = 1e-3
     max_iter: int | None = None
     n_jobs: int | None = None
@@ -34,7 +57,6 @@ class CommonParameters:
     def _check_common(self) -> None:
         check.check_flag("fit_intercept", self.fit_intercept)
         check.check_positive("intercept_scaling", self.intercept_scaling)
-        check.check_class_weight(self.class_weight)
         check.check_optional("tol", self.tol)
         if self.max_iter is not None:
             check.check_count("max_iter", self.max_iter)
@@ -43,7 +65,7 @@ class CommonParameters:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SolverParameters(CommonParameters):
-    """What the classifiers with a choice of solver and of task have."""
+    """What estimators with a choice of solver have, whatever their targets are."""
 
     lam: float = DEFAULT_LAM
     C: float | None = None
@@ -53,11 +75,9 @@ class SolverParameters(CommonParameters):
     projection: bool = False
     average: str | None = None
     regularize_intercept: bool = True
-    multi_class: str = "ovr"
     prior: Any = None
     time_budget: float | None = None
     certified_share: float | None = None
-    probability: bool = False
     warm_start: bool = False
     verbose: int = 0
 
@@ -70,12 +90,7 @@ class SolverParameters(CommonParameters):
         """What `partial_fit` does not support; None: nothing is in the way."""
         if self._is_free:
             return "a stream does not support an unregularized intercept; give regularize_intercept=True."
-        if self.probability:
-            return "a stream keeps no rows to fit probabilities on; give probability=False."
         return None
-
-    def _task(self, multi_class: str | None = None) -> OneVsRest:
-        return CLASSIFICATIONS[multi_class or self.multi_class](self.class_weight)
 
     def _settings(self) -> Settings:
         """What the parameters ask of a fit."""
@@ -91,7 +106,6 @@ class SolverParameters(CommonParameters):
             time_budget=self.time_budget,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
-            probability=bool(self.probability),
             batch_size=self.batch_size,
             sampling=self.sampling,
             projection=bool(self.projection),
@@ -109,12 +123,40 @@ class SolverParameters(CommonParameters):
             check.check_count("batch_size", self.batch_size)
         check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced"))
         check.check_word("average", self.average, (None, "uniform", "tail"))
-        check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
-        for name in ("projection", "regularize_intercept", "warm_start", "probability"):
+        for name in ("projection", "regularize_intercept", "warm_start"):
             check.check_flag(name, getattr(self, name))
-        _checks.check_intercept(self.solver, self.multi_class, self.sampling, is_free=self._is_free)
+        _checks.check_intercept(self.solver, is_free=self._is_free)
         check_prior(self.prior)
         check.check_optional("time_budget", self.time_budget)
         check.check_share("certified_share", self.certified_share)
         if self.certified_share is not None and self.tol is None:
             raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassificationParameters(SolverParameters):
+    """What the classifiers with a choice of solver and of task have."""
+
+    multi_class: str = "ovr"
+    class_weight: Any = None
+    probability: bool = False
+
+    def _why_not_a_stream(self) -> str | None:
+        if self.probability:
+            return "a stream keeps no rows to fit probabilities on; give probability=False."
+        return super()._why_not_a_stream()
+
+    def _task(self, multi_class: str | None = None) -> OneVsRest:
+        return CLASSIFICATIONS[multi_class or self.multi_class](self.class_weight)
+
+    def _settings(self) -> Settings:
+        """What the parameters ask of a fit."""
+        return replace(super()._settings(), probability=bool(self.probability))
+
+    def _check_classification(self, solvers: tuple[str, ...]) -> None:
+        check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
+        check.check_flag("probability", self.probability)
+        check.check_class_weight(self.class_weight)
+        if self.multi_class == "crammer_singer":
+            _checks.check_joint(self.solver, self.sampling, is_free=self._is_free)
+        self._check_solver(solvers)

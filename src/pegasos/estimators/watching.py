@@ -31,6 +31,12 @@ class Onlookers:
         self.tasks: list[Any] = []
         self.is_seen = bool(getattr(estimator, "_skl_callbacks", None))
 
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: Any, max_iter: int, *, verbose: int = 0) -> Onlookers | None:
+        """Those of an estimator; None where it has no callbacks and prints nothing."""
+        found = cls(estimator, X, y, max_iter, verbose=verbose)
+        return found if found.is_seen or verbose else None
+
     def begin(self, task: Any, model_at: Callable[[Model], Any]) -> list[Watcher]:
         """What the driver of each problem calls."""
         n, noun = task.n_problems, task.noun

@@ -11,7 +11,7 @@ import numpy as np
 
 from pegasos.distributed import Whole
 from pegasos.errors import PegasosError
-from pegasos.fitting.fit import Audience
+from pegasos.fitting.fit import Audience, Listeners
 from pegasos.fitting.result import Fit, Proof
 from pegasos.machines.base import Data
 from pegasos.machines.linear import Linear
@@ -45,9 +45,10 @@ def fit_partitions(
     whole: Whole,
     *,
     local_epochs: int,
-    audience: Audience,
+    audience: Audience | None,
 ) -> Fit:
     """The fit of all partitions; ``partitions_of`` gives those of each problem, and their dual points stay there."""
+    audience = Listeners() if audience is None else audience
     n, loss = task.n_problems, _loss_of_zero(task, terms)
     problems: Any = [PartitionedProblem(partitions_of(k), terms.lam, terms.total, loss) for k in range(n)]
     suits = not settings.is_exact and whole.largest_square < _LONGEST_IN_SINGLE

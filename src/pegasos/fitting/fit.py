@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
+from pegasos.fitting.watching import told
 from pegasos.machines.base import Data, Plan, known_of
 from pegasos.machines.settings import Settings
 from pegasos.machines.solving import merge_traces
@@ -30,14 +31,17 @@ class Audience(Protocol):
         """The fit is over."""
 
 
-class Nobody:
-    """Nobody looks on."""
+class Listeners:
+    """Nobody looks on, except for a listener of `fitting.watching`, if there is one."""
 
     is_seen = False
 
     def begin(self, task: Any, model_at: Callable[[Point], Fit]) -> list[Watcher]:
-        """One silent watcher per problem."""
-        return [Watcher() for _ in range(task.n_problems)]
+        """One watcher per problem, which hears of its certificates."""
+        watchers = [Watcher() for _ in range(task.n_problems)]
+        for k, watcher in enumerate(watchers):
+            watcher.on_review = told(k, len(watchers), watcher.on_review)
+        return watchers
 
     def end(self, fitted: Fit) -> None:
         """Nothing to do."""
@@ -46,7 +50,9 @@ class Nobody:
 class Start(Protocol):
     """Where a fit starts that does not start at 0."""
 
-    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+    def states(
+        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
+    ) -> list[Any]:
         """Return the state of each solver; None: start anew."""
 
 
@@ -70,7 +76,7 @@ def fit(
     start : where to start, by default at 0
     audience : who looks on
     """
-    audience = Nobody() if audience is None else audience
+    audience = Listeners() if audience is None else audience
     task = task.learn(data.y, data.weights)
     given, (machine, rows) = machine, machine.read(data, settings, task)
     terms = terms_of(rows, task, settings, data)
@@ -85,8 +91,9 @@ def fit(
     def model_at(point: Point) -> Fit:
         return Fit(machine.model_of([point], members, data, prior=prior, bias=settings.bias), task)
 
+    whole: dict[str, Any] = {"n_rows": n_rows, "seed": seed}
     nothing = [None] * len(problems)
-    states = nothing if start is None else start.states(machine, task, solvers, problems, (n_rows, seed))
+    states = nothing if start is None else start.states(machine, task, solvers, problems, **whole)
     watchers = audience.begin(task, model_at)
     plan = Plan(settings, task, terms, seed, states, watchers, audience.is_seen)
     stop = settings.stop(seconds=data.seconds, is_hard=terms.is_hard)
@@ -124,12 +131,14 @@ class WarmStart:
     def __init__(self, last: Fit):
         self.last = last
 
-    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+    def states(
+        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
+    ) -> list[Any]:
         """The states of the last fit, as far as they suit these problems."""
         last = self.last
         if last.state is None or last.terms is None or last.task.name != task.name:
             return [None] * len(problems)
-        states: list[Any] = machine.states(last.state, last.alphas, solvers, problems, plan)
+        states: list[Any] = machine.states(last.state, last.alphas, solvers, problems, n_rows=n_rows, seed=seed)
         return states
 
 
@@ -139,8 +148,9 @@ class SharesStart:
     def __init__(self, shares: Any):
         self.shares = shares
 
-    def states(self, machine: Any, task: Any, solvers: Any, problems: Any, plan: Any) -> list[Any]:
+    def states(
+        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
+    ) -> list[Any]:
         """Every solver enters at its shares."""
-        _, seed = plan
         each = zip(solvers, problems, self.shares, strict=True)
         return [solver.enter(problem, share * problem.cost, seed) for solver, problem, share in each]

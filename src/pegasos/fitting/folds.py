@@ -79,7 +79,7 @@ class LamSearch:
 
     @property
     def standard_errors(self) -> npt.NDArray[np.float64]:
-        """Of the mean of the folds; NaN of a single fold."""
+        """The standard error of the mean over the folds; NaN for a single fold."""
         n_folds, n_lams = self.scores.shape
         if n_folds == 1:
             return np.full(n_lams, np.nan)

@@ -94,7 +94,7 @@ class Fit:
         The certificate, why the fit ended, and the dual point; None for a model that was trained elsewhere.
     state : what a stream or a warm start goes on from
     calibration : Calibration or None
-        Of the probabilities.
+        What turns scores into probabilities, where they were fitted.
     doubt : str or None
         Why the certificate proves nothing, for a kernel that is not positive semi-definite.
     origin : Origin or None

@@ -17,21 +17,21 @@ def pass_over(machine: Any, task: Any, settings: Settings, data: Data, before: F
 
     ``task`` is that of the stream so far: its totals decide what "balanced" means, and how much a row weighs.
     """
-    machine = machine.for_stream(None if before is None else before.model, data)
+    streaming = machine.streaming(None if before is None else before.model, data)
     followed = task.follow(data.y, data.weights)
     prior = machine.read_prior(settings, task, data) if before is None else _unchanged_prior(before, settings)
-    stream = machine.begin(data, settings, task) if before is None else before.state
-    rows = machine.read_block(stream, data, settings)
+    stream = streaming.begin(data, settings, task) if before is None else before.state
+    rows = streaming.read(stream, data, settings)
     if data.weights is not None and not data.weights.any():
-        return before or Fit(machine.model_of_stream(stream, prior, settings.bias), followed, state=stream)
+        return before or Fit(streaming.model_of(stream, prior, settings.bias), followed, state=stream)
     total = rows.n_rows * (followed.total / (stream.n_rows + rows.n_rows))
     terms = Terms.of(settings.lam, None, bias=settings.bias, is_free=False, total=total)
     target = followed.target(data.y, data.weights)
     members = followed.members(target)
     problems = followed.problems(rows, target, data.weights, terms, known_of(prior, data, rows))
     plan = Plan(settings, followed, terms, stream.seed, (), ())
-    stream, solutions = machine.learn(stream, rows, problems, data, plan)
-    model = machine.model_of_stream(stream, prior, settings.bias)
+    stream, solutions = streaming.learn(stream, rows, problems, data, plan)
+    model = streaming.model_of(stream, prior, settings.bias)
     proof = Proof.of(solutions, add_traces(solutions), members)
     return Fit(model, followed, terms, proof, stream)
 

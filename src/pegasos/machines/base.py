@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pegasos.certificate import Certificate
 from pegasos.machines.settings import Settings
 from pegasos.problem import Floats
-from pegasos.solution import Solution, Trace
+from pegasos.solution import Solution
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Task, Weights
@@ -40,22 +40,13 @@ class Data:
         return perf_counter() - self.begun
 
 
-class Measured(NamedTuple):
+class BoundedScores(NamedTuple):
     """Scores with what bounds their distance from those of an exact solution."""
 
     scores: Scores
     lengths: npt.NDArray[np.float64]  # |x| of each row, with the constant column
     rounding: Any  # of each problem's scores, for a row of length 1
     rows: Any  # as they were read: `Rows`, or items of a kernel
-
-
-class State(Protocol):
-    """What a stream or a warm start goes on from."""
-
-    n_rows: int
-    seed: int
-    steps: list[int]
-    traces: list[Trace]  # a row for each block; empty after a fit
 
 
 class Prior(Protocol):
@@ -88,7 +79,7 @@ class Model(Protocol):
     def scores(self, data: Data, settled: Settled, threads: int) -> Scores:
         """Return the scores of all problems, one column each."""
 
-    def measured(self, data: Data, bias: float, settled: Settled) -> Measured:
+    def measured(self, data: Data, bias: float, settled: Settled) -> BoundedScores:
         """Return scores, and what bounds their distance from those of an exact solution."""
 
     def lengths(self, certificate: Certificate, bias: float) -> npt.NDArray[np.float64]:
@@ -119,7 +110,14 @@ class Machine(Protocol):
         """Return the solver of a problem about n of the rows."""
 
     def states(
-        self, stream: Any, alphas: list[Any], solvers: Sequence[Any], problems: Sequence[Any], plan: Any
+        self,
+        stream: Any,
+        alphas: list[Any],
+        solvers: Sequence[Any],
+        problems: Sequence[Any],
+        *,
+        n_rows: list[int],
+        seed: int,
     ) -> list[Any]:
         """Return where the last fit ended, as far as it suits these problems; None: start anew."""
 
@@ -152,21 +150,25 @@ class Machine(Protocol):
     def state_after(self, solutions: list[Solution], model: Any, n_rows: int, seed: int) -> Any:
         """Return what a stream or a warm start goes on from after a fit."""
 
-    def for_stream(self, model: Any, data: Data) -> Any:
-        """Return the machine of a stream, from the model so far or from its first block."""
+    def streaming(self, model: Any, data: Data) -> Streaming:
+        """Return how this machine learns from a stream: from the model so far, or from its first block."""
+
+
+class Streaming(Protocol):
+    """How a machine learns from a stream, one block after the other."""
 
     def begin(self, data: Data, settings: Settings, task: Task) -> Any:
-        """Return a stream before its first block."""
+        """Return the state of a stream before its first block."""
 
-    def read_block(self, stream: Any, data: Data, settings: Settings) -> Any:
-        """Return the rows of a block of a stream."""
+    def read(self, stream: Any, data: Data, settings: Settings) -> Any:
+        """Return the rows of a block."""
 
     def learn(
         self, stream: Any, rows: Any, problems: Sequence[Any], data: Data, plan: Plan
     ) -> tuple[Any, list[Solution]]:
-        """Return the stream and the solutions after one pass over a block."""
+        """Return the state and the solutions after one pass over a block."""
 
-    def model_of_stream(self, stream: Any, prior: Any, bias: float) -> Any:
+    def model_of(self, stream: Any, prior: Any, bias: float) -> Any:
         """Return what predicts after a block."""
 
 

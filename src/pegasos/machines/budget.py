@@ -1,4 +1,4 @@
-"""A budget on support vectors: the least important ones go, and leave their weight to the one most like them.
+"""A budget of support vectors: the least important ones are dropped, and the nearest remaining ones take their weight.
 
 Wang, Crammer, Vucetic: Breaking the curse of kernelization: budgeted stochastic gradient descent for large-scale SVM
 training. JMLR 13, 2012: removal, with the projection on the nearest of those that stay.
@@ -21,7 +21,7 @@ _FINISHED = (Status.CERTIFIED, Status.COMPLETED, Status.ROUNDING)
 
 
 def keep_within(rows: KernelRows, coefficients: npt.NDArray[np.float64], max_support: int) -> npt.NDArray[np.float64]:
-    """Coefficients (one row a problem) with at most so many columns that are not 0."""
+    """Coefficients, one row per problem, with at most ``max_support`` columns that are not 0."""
     support = np.flatnonzero(np.any(coefficients, axis=0))
     if len(support) <= max_support:
         return coefficients
@@ -39,7 +39,7 @@ def keep_within(rows: KernelRows, coefficients: npt.NDArray[np.float64], max_sup
 
 
 def reduced(problems: Sequence[Problem], solutions: list[Solution], max_support: int | None) -> list[Solution]:
-    """Solutions within the budget, certified anew when that changed them."""
+    """Solutions within the budget, certified again where that changed them."""
     rows = problems[0].rows
     if max_support is None or not isinstance(rows, KernelRows):
         return solutions

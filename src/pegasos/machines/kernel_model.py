@@ -15,7 +15,7 @@ from pegasos.errors import PegasosError
 from pegasos.gram import KernelRows, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items, unit_of
-from pegasos.machines.base import Data, Measured, Settled
+from pegasos.machines.base import BoundedScores, Data, Settled
 from pegasos.machines.kernel_choice import is_matrix, joined
 from pegasos.machines.prior import ScoredPrior
 from pegasos.problem import Floats, Problem
@@ -121,7 +121,7 @@ class KernelModel:
                 scores[begin : begin + len(part)] += block[: len(part), mine] @ coefficients[mine]
         return scores
 
-    def measured(self, data: Data, bias: float, settled: Settled) -> Measured:
+    def measured(self, data: Data, bias: float, settled: Settled) -> BoundedScores:
         """Scores with the lengths of the items in feature space, constant column included."""
         if self.is_precomputed:
             raise PegasosError("certified needs k(x, x) of new rows, which a precomputed matrix does not hold.")
@@ -133,12 +133,12 @@ class KernelModel:
         if self.prior is not None:
             scores += self.prior.scores(data.given)
         if not len(self.support):
-            return Measured(scores, lengths, 0.0, items)
+            return BoundedScores(scores, lengths, 0.0, items)
         support = self.kernel.read(self.support_vectors)
         error = _value_error(self.kernel, (items, support), np.float64)
         error += (len(self.support) + 8.0) * unit_of(np.float64)
         reach = np.sqrt(self.kernel.evaluate_diagonal(support) + bias**2)
-        return Measured(scores, lengths, error * (np.abs(self.dual_coef) @ reach), items)
+        return BoundedScores(scores, lengths, error * (np.abs(self.dual_coef) @ reach), items)
 
     def _lengths_alone(self, items: Items) -> npt.NDArray[np.float64]:
         """|x| without the constant column."""

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from pegasos import _core
 from pegasos.certificate import Certificate, intercept_reach
-from pegasos.machines.base import Data, Measured, Plan, Settled
+from pegasos.machines.base import BoundedScores, Data, Plan, Settled
 from pegasos.machines.linear_stream import LinearStream
 from pegasos.machines.prior import LinearPrior
 from pegasos.machines.settings import Settings
@@ -66,12 +66,12 @@ class LinearModel:
         _core.scores(rows.native, weights, scores)
         return scores if rows.bias else scores + self.intercept  # without a column for it; a prior may have one
 
-    def measured(self, data: Data, bias: float, settled: Settled) -> Measured:
+    def measured(self, data: Data, bias: float, settled: Settled) -> BoundedScores:
         """Scores with the lengths of the rows, constant column included."""
         rows = Rows.of(data.X, bias)
         lengths = np.sqrt(np.square(self.coef).sum(axis=1) + np.square(self.intercept))
         rounding = np.finfo(np.float64).eps * (rows.n_features + 2) * lengths
-        return Measured(self.scores_of(rows), rows.lengths, rounding, rows)
+        return BoundedScores(self.scores_of(rows), rows.lengths, rounding, rows)
 
     def lengths(self, certificate: Certificate, bias: float) -> npt.NDArray[np.float64]:
         """|w| of each problem. A problem of several vectors has one, in the space of the joint feature map."""
@@ -134,25 +134,28 @@ class Linear:
         narrow = rows.dtype == np.float32 and suits and not settings.is_fine
         dtype, is_joint = np.float32 if narrow else np.float64, task.n_vectors > 1
         if settings.solver == "pegasos":  # which adds up more and smaller steps than single precision can
-            return self._pegasos(settings.pegasos(n, np.float64, task.noun), is_joint=is_joint)
+            return _pegasos_for(settings.pegasos(n, np.float64, task.noun), is_joint=is_joint)
         ascent = JointAscent(dtype) if is_joint else SplitAscent(dtype)
         if settings.solver == "dual":
             solver: Any = ascent
         elif settings.solver == "cutting_plane":
             solver = CuttingPlane()
         else:
-            pegasos = self._pegasos(settings.pegasos(n, dtype, task.noun), is_joint=is_joint)
+            pegasos = _pegasos_for(settings.pegasos(n, dtype, task.noun), is_joint=is_joint)
             solver = (JointAuto if is_joint else Auto)(pegasos, ascent, settings.tol)
         return FreeIntercept(solver, settings.tol) if settings.is_free else solver
 
-    def _pegasos(self, pegasos: Pegasos, *, is_joint: bool) -> Pegasos:
-        return JointPegasos(**vars(pegasos)) if is_joint else pegasos
-
     def states(
-        self, stream: LinearStream, alphas: list[Any], solvers: Sequence[Any], problems: Sequence[Any], plan: Any
+        self,
+        stream: LinearStream,
+        alphas: list[Any],
+        solvers: Sequence[Any],
+        problems: Sequence[Any],
+        *,
+        n_rows: list[int],
+        seed: int,
     ) -> list[Any]:
         """Where the last fit ended: Pegasos goes on from its weights, others from a dual point of as many rows."""
-        n_rows, seed = plan
         states: list[Any] = [None] * len(problems)
         if [w.shape for w in stream.weights] != [problems[0].weights_shape] * len(problems):
             return states
@@ -224,9 +227,20 @@ class Linear:
         """What a stream or a warm start goes on from after a fit."""
         return LinearStream.after(solutions, n_rows, seed)
 
-    def for_stream(self, model: LinearModel | None, data: Data) -> Linear:
-        """The same machine for every block."""
-        return self
+    def streaming(self, model: LinearModel | None, data: Data) -> LinearStreaming:
+        """How this machine learns from a stream."""
+        return LinearStreaming(self)
+
+
+def _pegasos_for(pegasos: Pegasos, *, is_joint: bool) -> Pegasos:
+    return JointPegasos(**vars(pegasos)) if is_joint else pegasos
+
+
+@dataclass(frozen=True)
+class LinearStreaming:
+    """A linear machine that learns from a stream: Pegasos goes on from block to block."""
+
+    machine: Linear
 
     def begin(self, data: Data, settings: Settings, task: Task) -> LinearStream:
         """A stream before its first block."""
@@ -234,27 +248,27 @@ class Linear:
         shape = (n_features + 1,) if task.n_vectors == 1 else (task.n_vectors, n_features + 1)
         return LinearStream.begin(task.n_problems, shape, settings.draw_seed())
 
-    def read_block(self, stream: LinearStream, data: Data, settings: Settings) -> Rows:
-        """The rows of a block of a stream."""
+    def read(self, stream: LinearStream, data: Data, settings: Settings) -> Rows:
+        """The rows of a block."""
         return Rows.of(data.X, settings.bias)
 
     def learn(
         self, stream: LinearStream, rows: Rows, problems: Sequence[Problem], data: Data, plan: Plan
     ) -> tuple[LinearStream, list[Solution]]:
         """One pass of Pegasos over a block."""
-        task, is_joint = plan.task, plan.task.n_vectors > 1
+        task, settings = plan.task, plan.settings
         target = task.target(data.y, data.weights)
         solvers = [
-            self._pegasos(plan.settings.pegasos(n, np.float64, at_most_all=True), is_joint=is_joint)
+            _pegasos_for(settings.pegasos(n, np.float64, at_most_all=True), is_joint=task.n_vectors > 1)
             for n in sizes(task.members(target), rows.n_rows)
         ]
         present = task.is_present(target, data.weights)
-        return stream.learn(problems, solvers, present, n_rows=rows.n_rows, threads=plan.settings.threads)
+        return stream.learn(problems, solvers, present, n_rows=rows.n_rows, threads=settings.threads)
 
-    def model_of_stream(self, stream: LinearStream, prior: LinearPrior | None, bias: float) -> LinearModel:
+    def model_of(self, stream: LinearStream, prior: LinearPrior | None, bias: float) -> LinearModel:
         """What predicts after a block."""
         points = [Point(weights, 0.0) for weights in stream.weights]
-        return self.model_of(points, [], Data(None), prior=prior, bias=bias)
+        return self.machine.model_of(points, [], Data(None), prior=prior, bias=bias)
 
 
 def part_of(data: Data, members: npt.NDArray[np.intp], X: Any) -> Data:

@@ -110,7 +110,7 @@ class Fitted:
         record = SimpleNamespace(**parameters)
         _unpack(record, self.head, stored, source)
         for name, length in self.lengths(record).items():
-            source.settle(name, name, length)
+            source.agree(name, name, length)
         rest = self.rest(record)
         strange = sorted(stored.keys() - self.head.keys() - rest.keys())
         if strange:

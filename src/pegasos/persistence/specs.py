@@ -76,7 +76,7 @@ class Reader:
         self._bytes_left -= n_bytes
         require(self._bytes_left >= 0, what, "made of as much as the file holds")
 
-    def settle(self, what: str, dimension: Dimension, length: int) -> None:
+    def agree(self, what: str, dimension: Dimension, length: int) -> None:
         """Settle a length, or compare it with what it must be."""
         if dimension is None:
             return
@@ -158,7 +158,7 @@ class Count:
         """Within its range."""
         require(isinstance(stored, int) and not isinstance(stored, bool), what, "a whole number")
         require(self.least <= stored <= self.most, what, f"between {self.least} and {self.most}")
-        source.settle(what, self.dimension, stored)
+        source.agree(what, self.dimension, stored)
         return int(stored)
 
 
@@ -208,7 +208,7 @@ class Array:
         array = source.array(stored, what)
         require(array.dtype in self.dtypes and array.ndim == len(self.dimensions), what, "an array of its type")
         for dimension, length in zip(self.dimensions, array.shape, strict=True):
-            source.settle(what, dimension, length)
+            source.agree(what, dimension, length)
         if array.dtype.kind == "f" and self.is_finite:
             require(bool(np.isfinite(array).all()), what, "finite")
         if self.below is not None and array.size:
@@ -230,7 +230,7 @@ class Names:
     def unpack(self, stored: Any, what: str, source: Reader) -> npt.NDArray[Any]:
         """All texts."""
         require(isinstance(stored, list) and all(isinstance(name, str) for name in stored), what, "a list of names")
-        source.settle(what, self.dimension, len(stored))
+        source.agree(what, self.dimension, len(stored))
         return np.array(stored, dtype=object)
 
 
@@ -285,7 +285,7 @@ class Many:
     def unpack(self, stored: Any, what: str, source: Reader) -> Any:
         """Each."""
         require(isinstance(stored, list), what, "a list")
-        source.settle(what, self.dimension, len(stored))
+        source.agree(what, self.dimension, len(stored))
         return self.kind(self.spec.unpack(each, f"{what}_{number}", source) for number, each in enumerate(stored))
 
 

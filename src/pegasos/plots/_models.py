@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.errors import PegasosError
+from pegasos.tasks import OneVsRest
 
 
 def opened(estimator: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -62,12 +62,10 @@ def trace_of(model: Any, name: str = "the model") -> Any:
 def problem_names(model: Any, n_problems: int) -> list[str]:
     """What each problem of a model is about, in words."""
     classes = [str(name) for name in model.classes_]
-    pairs = list(combinations(classes, 2))
     fitted = getattr(model, "fitted_", None)
-    noun = "class" if fitted is None else fitted.task.noun  # three classes make three of either
-    if n_problems == len(classes) and noun != "pair":
-        return [f"{name} against the rest" for name in classes]
-    return [f"{b} against {a}" for a, b in pairs] if n_problems == len(pairs) else ["all classes at once"]
+    task = OneVsRest.of(classes) if fitted is None else fitted.task  # dask's model, and online learners
+    names: list[str] = task.problem_names(classes)
+    return names
 
 
 def codes_of(labels: Any, classes: npt.NDArray[Any], n_rows: int) -> npt.NDArray[np.intp]:

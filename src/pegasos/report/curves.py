@@ -13,7 +13,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Curve:
+class ScoreCurve:
     """Points of a curve, and the area below it."""
 
     x: Numbers
@@ -25,8 +25,8 @@ class Curve:
 class Curves:
     """What thresholds on a score do: the receiver operating characteristic, and precision against recall."""
 
-    roc: Curve
-    precision_recall: Curve
+    roc: ScoreCurve
+    precision_recall: ScoreCurve
 
 
 def curves_of(is_positive: npt.NDArray[np.bool_], scores: Numbers) -> Curves | None:
@@ -44,7 +44,7 @@ def curves_of(is_positive: npt.NDArray[np.bool_], scores: Numbers) -> Curves | N
     precision = np.append(hits[0] / alarms[0], hits / alarms)
     area = float(np.sum(np.diff(false_rate) * (recall[1:] + recall[:-1]))) / 2.0
     average = float(np.sum(np.diff(recall) * precision[1:]))
-    return Curves(Curve(*thinned(false_rate, recall), area), Curve(*thinned(recall, precision), average))
+    return Curves(ScoreCurve(*thinned(false_rate, recall), area), ScoreCurve(*thinned(recall, precision), average))
 
 
 def thinned(x: Numbers, y: Numbers, n: int = most_points) -> tuple[Numbers, Numbers]:

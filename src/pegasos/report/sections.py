@@ -223,10 +223,5 @@ def model_card(subject: Subject, outcome: Outcome) -> str:
 
 def _formula(subject: Subject) -> str:
     kernel = "" if subject.is_linear else f", kernel {shortened(str(subject.model.kernel_), 80)}"
-    kind = {
-        "binary": "two classes",
-        "ovr": "each class against the rest",
-        "ovo": "each pair of classes",
-        "crammer_singer": "all classes at once",
-    }[subject.multi_class]
+    kind = "two classes" if subject.multi_class == "binary" else subject.model.fitted_.task.words
     return f"a support vector machine, {kind}{kernel}"

@@ -16,7 +16,6 @@ from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators.certified import CertifiedClassifier
 from pegasos.report.markup import count
-from pegasos.tasks import pairs_of
 from pegasos.tasks.labels import encode_known
 
 _longest_name = 80  # characters of a feature or a class
@@ -93,12 +92,8 @@ class Subject:
 
     def problem_name(self, k: int) -> str:
         """What the k-th binary problem tells apart."""
-        if self.multi_class == "ovo":
-            first, second = pairs_of(self.n_classes)[k]
-            return f"{self.class_name(second)} against {self.class_name(first)}"
-        if self.multi_class == "binary":
-            return f"{self.class_name(1)} against {self.class_name(0)}"
-        return f"{self.class_name(k)} against the rest" if self.multi_class == "ovr" else "all classes at once"
+        names: list[str] = self.model.fitted_.task.problem_names([self.class_name(c) for c in range(self.n_classes)])
+        return names[k]
 
     def feature_name(self, column: int) -> str:
         """A feature as it is written."""

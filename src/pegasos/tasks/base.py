@@ -38,6 +38,7 @@ class Task(Protocol):
 
     name: ClassVar[str]  # as the parameter of the estimators spells it
     noun: ClassVar[str]  # what one of its problems is called
+    words: ClassVar[str]  # what its problems are about
 
     @property
     def n_problems(self) -> int:

@@ -26,6 +26,7 @@ class CrammerSinger(OneVsRest):
 
     name = "crammer_singer"
     noun = "problem"
+    words = "all classes at once"
 
     @property
     def n_problems(self) -> int:
@@ -36,6 +37,10 @@ class CrammerSinger(OneVsRest):
     def n_vectors(self) -> int:
         """One per class; for two classes their difference."""
         return 1 if self.n_classes == 2 else self.n_classes
+
+    def problem_names(self, names: Sequence[str]) -> list[str]:
+        """The one problem."""
+        return super().problem_names(names) if self.n_classes == 2 else [self.words]
 
     def problems(
         self, rows: Any, target: Target, weights: Weights | None, terms: Terms, known: Known = NOTHING_KNOWN

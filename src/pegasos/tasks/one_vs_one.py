@@ -86,11 +86,16 @@ class OneVsOne(OneVsRest):
 
     name = "ovo"
     noun = "pair"
+    words = "each pair of classes"
 
     @property
     def n_problems(self) -> int:
         """One per pair."""
         return self.n_classes * (self.n_classes - 1) // 2
+
+    def problem_names(self, names: Sequence[str]) -> list[str]:
+        """The second class of each pair against the first."""
+        return [f"{names[j]} against {names[i]}" for i, j in pairs_of(self.n_classes)]
 
     def lam_and_total(self, pair: Sequence[int], n_rows: int, terms: Terms) -> tuple[float, float]:
         """The lam and the total of so many rows of a pair of classes, as if these were the only ones."""

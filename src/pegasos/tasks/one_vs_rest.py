@@ -47,6 +47,7 @@ class Classification:
 
     name: ClassVar[str]
     noun: ClassVar[str]
+    words: ClassVar[str]
 
     @classmethod
     def of(cls, classes: Any) -> Self:
@@ -158,6 +159,7 @@ class OneVsRest(Classification):
 
     name = "ovr"
     noun = "class"
+    words = "each class against the rest"
 
     @property
     def n_problems(self) -> int:
@@ -172,6 +174,12 @@ class OneVsRest(Classification):
     def rows_per_problem(self, n_rows: int) -> int:
         """All of them."""
         return n_rows
+
+    def problem_names(self, names: Sequence[str]) -> list[str]:
+        """What each problem tells apart, where the classes have these names."""
+        if self.n_classes == 2:
+            return [f"{names[1]} against {names[0]}"]
+        return [f"{name} against the rest" for name in names]
 
     def members(self, target: Target) -> list[Members]:
         """All rows, for each problem."""

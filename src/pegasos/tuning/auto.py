@@ -149,7 +149,7 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         load_optuna()  # before the clock begins: it takes a while, once a process
         clock = Clock(self.time_budget, perf_counter())
-        scorer, metric = self._scorer()
+        scorer, metric = _scorer(self.scoring)
         kind = kind_of(X) if self.items is None else self.items
         rows, labels = self._read(X, y, kind)
         classes = find_classes(labels, None)
@@ -183,7 +183,7 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any) -> float:
         """The score of the predictions, by ``scoring``."""
         self._fitted(X)
-        scorer, _ = self._scorer()
+        scorer, _ = _scorer(self.scoring)
         return float(scorer(self.best_estimator_, X, y))
 
     @property
@@ -210,19 +210,6 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.items is not None:
             check.check_word("items", self.items, kinds)
         check.check_jobs(self.n_jobs)
-
-    def _scorer(self) -> tuple[Any, str]:
-        """The scorer and its name."""
-        if callable(self.scoring):
-            return self.scoring, getattr(self.scoring, "__name__", "score")
-        name = "accuracy" if self.scoring is None else self.scoring
-        try:
-            return get_scorer(name), name
-        except (ValueError, TypeError) as error:
-            raise PegasosError(
-                f"scoring must be a name that sklearn.metrics.get_scorer_names() lists, or a function of a model, X "
-                f"and y, got {self.scoring!r}."
-            ) from error
 
     def _read(self, X: Any, y: Any, kind: str) -> tuple[Any, npt.NDArray[Any]]:
         """X and y as the search reads them."""
@@ -309,6 +296,20 @@ class AutoPegasos(Saved, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if hasattr(self, "n_features_in_"):
             validate_data(self, X, reset=False, **how_to_read(X), skip_check_array=True)
         return self.best_estimator_
+
+
+def _scorer(scoring: Any) -> tuple[Any, str]:
+    """The scorer and its name."""
+    if callable(scoring):
+        return scoring, getattr(scoring, "__name__", "score")
+    name = "accuracy" if scoring is None else scoring
+    try:
+        return get_scorer(name), name
+    except (ValueError, TypeError) as error:
+        raise PegasosError(
+            f"scoring must be a name that sklearn.metrics.get_scorer_names() lists, or a function of a model, X and y, "
+            f"got {scoring!r}."
+        ) from error
 
 
 def _perfect(metric: str, scoring: Any) -> float:

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from pegasos.cli import main
-from pegasos.cli._rivals import Data, installed
 from pegasos.cli.bench import _generated
+from pegasos.cli.rivals import RacedRows, installed
 
 
 @pytest.fixture(autouse=True)
@@ -23,18 +23,19 @@ X = RNG.normal(size=(200, 5)).astype(np.float32)
 SIGN = np.where(X[:, 0] + 0.5 * RNG.normal(size=200) > 0.2, 1.0, -1.0)
 
 
-def objective(data, weights, intercept):
+def objective(data, lam, weights, intercept):
     """By numpy alone."""
-    losses = np.maximum(0.0, 1.0 - data.sign * (data.X @ weights + intercept))
-    return data.lam / 2 * (weights @ weights + intercept**2) + losses.mean()
+    losses = np.maximum(0.0, 1.0 - data.y * (data.X @ weights + intercept))
+    return lam / 2 * (weights @ weights + intercept**2) + losses.mean()
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
 def test_all_rivals_solve_the_same_problem(make):
-    data = Data(make(X), SIGN, 0.01)
+    data, lam = RacedRows(make(X), SIGN), 0.01
     found = {}
-    for rival in installed(1e-6, None)[0]:
-        found[rival.name] = objective(data, *rival.fit(rival.prepare(data), data, rival.ladder[-1]))
+    for rival in installed(None)[0]:
+        setting = rival.ladder(1e-6)[-1]
+        found[rival.name] = objective(data, lam, *rival.fit(rival.prepare(data), lam, setting))
     assert len(found) >= 3
     assert all(value == pytest.approx(found["pegasos"], rel=1e-2) for value in found.values())
     assert found["LinearSVC"] == pytest.approx(found["pegasos"], rel=1e-4)
@@ -61,9 +62,9 @@ def test_of_several_classes_the_largest_is_against_the_rest(tmp_path, capsys):
 
 
 def test_generated_rows_are_sparse_and_of_both_classes():
-    data = _generated(1e-4)
+    data = _generated()
     assert sp.issparse(data.X)
-    assert 0.3 < np.mean(data.sign > 0) < 0.7
+    assert 0.3 < np.mean(data.y > 0) < 0.7
 
 
 @pytest.mark.parametrize(

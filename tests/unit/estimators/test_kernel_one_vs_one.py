@@ -8,6 +8,7 @@ from pegasos import KernelPegasosClassifier, PegasosError
 from pegasos.estimators.assembly import plan_of
 from pegasos.gram import KernelRows
 from pegasos.kernels import RBF, Spectrum, WeisfeilerLehman
+from pegasos.machines.kernel_solving import jobs_for
 from pegasos.tasks import pairs_of
 
 X, Y = make_blobs(150, 4, centers=4, cluster_std=5.0, random_state=1)
@@ -87,14 +88,14 @@ def test_threads_keep_to_the_cache_together():
     rows = KernelRows.of(RBF(0.5), RBF(0.5).read(X), 1.0, cache_bytes=1.0, double=True)
     largest = max(np.isin(Y, pair).sum() for pair in pairs_of(4)) ** 2 * 8
     model = KernelPegasosClassifier(multi_class="ovo", n_jobs=3)
-    machine, _, settings = plan_of(model)
+    _, _, settings = plan_of(model)
     task = model.fit(X, Y).fitted_.task
     problems = task.problems(rows, Y, None, model.fitted_.terms)
     assert len(task.members(Y)) == len(problems)
     rows.table = rows.table[:0]  # not all columns fit
     for cache, expected in ((0.5, 1), (2.5, 2), (100.0, 3)):
         rows.cache_bytes = cache * largest
-        assert machine._jobs(problems, settings) == expected
+        assert jobs_for(problems, settings) == expected
 
 
 def test_a_small_cache_gives_the_same_machine():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from pegasos import KernelPegasosClassifier
 from pegasos.certificate import best_intercepts, intercept_reach
-from pegasos.machines import Kernel
 from pegasos.machines import small_pairs as module
 from pegasos.machines.small_pairs import SmallPairs
 from pegasos.tasks import pairs_of
@@ -26,7 +25,7 @@ def fitted(**settings):
 
 def one_by_one(monkeypatch, **settings):
     with monkeypatch.context() as patch:
-        patch.setattr(Kernel, "_are_small", lambda *_: False)
+        patch.setattr("pegasos.machines.kernel_solving._are_small", lambda *_: False)
         return fitted(**settings)
 
 
@@ -73,7 +72,8 @@ def small_pairs(monkeypatch, **settings):
     """The columns that a fit makes of its pairs."""
     seen = []
     monkeypatch.setattr(
-        "pegasos.machines.kernel.solve_together", lambda small, *_: seen.append(small) or [None] * len(small.sizes)
+        "pegasos.machines.kernel_solving.solve_together",
+        lambda small, *_: seen.append(small) or [None] * len(small.sizes),
     )
     fitted(**settings)
     return seen[0]

@@ -1,0 +1,155 @@
+"""How the problems of a kernel machine are solved: which together, in how many threads, and in which precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pegasos.gram import KernelRows, is_quick
+from pegasos.kernels import Precomputed
+from pegasos.kernels.vector import VectorKernel
+from pegasos.machines.base import Plan
+from pegasos.machines.budget import reduced
+from pegasos.machines.linear import with_reach
+from pegasos.machines.precision import certified_again, proved_in_double, with_double_rows
+from pegasos.machines.settings import Settings
+from pegasos.machines.small_pairs import SmallPairs, most_rows, solve_together
+from pegasos.machines.solving import solve_all
+from pegasos.problem import Problem
+from pegasos.solution import Solution
+from pegasos.solvers.decomposition import Decomposition
+from pegasos.solvers.driver import Solver, Stop, Watcher
+from pegasos.solvers.kernel_pegasos import KernelPegasosState
+from pegasos.tasks.one_vs_one import Pairs
+
+_ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved one after the other: starting threads would take longer
+_LEAST_EPOCHS = 100  # that pairs which are solved together must be allowed
+
+
+def solve_kernel(
+    problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan, cache_bytes: float
+) -> list[Solution]:
+    """Small pairs are solved together; those that are not certified so, and all others, by the driver."""
+
+    def complete(problem: Problem, solution: Solution) -> Solution:
+        solution = with_reach(problem, solution, plan.terms)
+        return _complete_pair(problem, solution, plan, cache_bytes) if isinstance(problems, Pairs) else solution
+
+    run: dict[str, Any] = {"seed": plan.seed, "complete": complete}
+    if not isinstance(problems, Pairs) or not _are_small(problems, stop, plan):
+        jobs = jobs_for(problems, plan.settings)
+        return solve_all(problems, solvers, stop, n_jobs=jobs, states=plan.states, watchers=plan.watchers, **run)
+    rows = problems.rows
+    assert isinstance(rows, KernelRows)
+    assert stop.tol is not None
+    rows.load(np.arange(rows.n_rows))
+    found = solve_together(SmallPairs(problems, rows, plan.terms.is_free), stop.tol, plan.settings.threads)
+    solutions = []
+    for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
+        if solution is not None:
+            watcher.on_review(solution.trace.rows[0])
+            solutions.append(solution)
+        else:
+            one: dict[str, Any] = {"n_jobs": 1, "states": [None], "watchers": [watcher]}
+            solutions += solve_all([problems[k]], [solvers[k]], stop, **one, **run)
+    return solutions
+
+
+def _are_small(pairs: Pairs, stop: Stop, plan: Plan) -> bool:
+    """Whether these are pairs of few rows in double, to be solved to a gap, unobserved and from the beginning."""
+    rows = pairs.rows
+    assert isinstance(rows, KernelRows)
+    is_plain = stop.tol is not None and stop.time_budget is None and not stop.is_hard
+    is_small = rows.holds_all and rows.n_rows <= most_rows and rows.dtype == np.float64
+    is_new = not plan.is_seen and all(state is None for state in plan.states)
+    return is_plain and is_small and is_new and plan.settings.solver != "pegasos" and stop.max_iter >= _LEAST_EPOCHS
+
+
+def jobs_for(problems: Sequence[Problem], settings: Settings) -> int | None:
+    """Threads for the problems: several may share a table only while nobody writes to it."""
+    if isinstance(problems, Pairs):
+        return _jobs_of_pairs(problems, settings)
+    rows = problems[0].rows
+    assert isinstance(rows, KernelRows)
+    if len(problems) == 1:
+        return settings.n_jobs
+    if not rows.holds_all or not isinstance(rows.kernel, VectorKernel) or settings.time_budget is not None:
+        return 1
+    rows.load(np.arange(rows.n_rows))
+    return settings.n_jobs
+
+
+def _jobs_of_pairs(pairs: Pairs, settings: Settings) -> int:
+    """As many as have room for their tables; one where starting threads takes longer than solving the pairs."""
+    rows = pairs.rows
+    assert isinstance(rows, KernelRows)
+    # Where a kernel value is computed faster than it is fetched, each pair computes its own.
+    if rows.holds_all and not is_quick(rows.items) and settings.time_budget is None:
+        rows.load(np.arange(rows.n_rows))
+    if not isinstance(rows.kernel, VectorKernel | Precomputed):
+        return 1
+    largest = max(len(mine) for mine in pairs.members)
+    if rows.holds_all and largest < _ROWS_PER_THREAD:
+        return 1
+    return max(1, min(settings.threads, int(rows.cache_bytes // (largest**2 * rows.dtype.itemsize))))
+
+
+def _complete_pair(problem: Problem, solution: Solution, plan: Plan, cache_bytes: float) -> Solution:
+    """A pair is completed, in double where it must be, before its rows and their table are freed."""
+    if not isinstance(solution.state, KernelPegasosState):  # which may hold on to the table
+        solution = replace(solution, state=None)
+    solution, is_open = proved_in_double(problem, solution, plan.settings.tol, is_free=plan.terms.is_free)
+    if is_open:
+        solution = replace(_in_double([problem], [solution], [0], plan, cache_bytes)[1][0], state=None)
+    return solution
+
+
+def finish_kernel(
+    problems: Sequence[Problem], solutions: list[Solution], plan: Plan, *, cache_bytes: float, max_support: int | None
+) -> list[Solution]:
+    """The solutions with certificates in double, and within the budget of support vectors."""
+    if isinstance(problems, Pairs):
+        return solutions
+    settings = plan.settings
+    found = [
+        proved_in_double(problem, solution, settings.tol, is_free=plan.terms.is_free)
+        for problem, solution in zip(problems, solutions, strict=True)
+    ]
+    solutions = [solution for solution, _ in found]
+    doubtful = [k for k, (_, is_open) in enumerate(found) if is_open]
+    if doubtful:
+        problems, solutions = _in_double(problems, solutions, doubtful, plan, cache_bytes)
+    elif max_support is not None:
+        problems = with_double_rows(problems, cache_bytes)
+    return reduced(problems, solutions, max_support)
+
+
+def _in_double(
+    problems: Sequence[Problem], solutions: list[Solution], doubtful: list[int], plan: Plan, cache_bytes: float
+) -> tuple[list[Problem], list[Solution]]:
+    """Go on with kernel values in double: single precision cannot prove the gap of these problems."""
+    problems, settings = with_double_rows(problems, cache_bytes), plan.settings
+    solutions = solutions.copy()
+    if settings.solver == "pegasos":  # the published algorithm and nothing else: only the certificate is renewed
+        for k in doubtful:
+            solutions[k] = certified_again(problems[k], solutions[k], settings.tol)
+        return problems, solutions
+    mine = [problems[k] for k in doubtful]
+    solver = Decomposition(settings.tol, settings.is_free)
+    spent = max((row.seconds for solution in solutions for row in solution.trace.rows), default=0.0)
+    found = solve_all(
+        mine,
+        [solver] * len(mine),
+        settings.stop(seconds=spent, is_hard=plan.terms.is_hard),
+        seed=0,
+        n_jobs=jobs_for(mine, settings),
+        states=[solver.enter(problems[k], solutions[k].alpha, 0) for k in doubtful],
+        watchers=[Watcher() for _ in mine],
+        complete=lambda problem, solution: with_reach(problem, solution, plan.terms),
+    )
+    for k, solution in zip(doubtful, found, strict=True):
+        solutions[k] = solutions[k].followed_by(solution)
+    return problems, solutions

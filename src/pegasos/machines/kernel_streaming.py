@@ -1,0 +1,76 @@
+"""How a kernel machine learns from a stream: the support vectors so far in front of every block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from pegasos.gram import KernelRows
+from pegasos.kernels import Kernel
+from pegasos.kernels.base import Items
+from pegasos.machines.base import Data, Plan
+from pegasos.machines.kernel_choice import joined
+from pegasos.machines.kernel_model import KernelModel, behind_support
+from pegasos.machines.kernel_stream import KernelStream
+from pegasos.machines.prior import ScoredPrior
+from pegasos.machines.settings import Settings
+from pegasos.problem import Problem
+from pegasos.solution import Solution
+from pegasos.solvers.kernel_pegasos import KernelPegasos
+from pegasos.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class ExtendedRows:
+    """A block of a stream: kernel rows that begin with the support vectors, and the extent of the block itself."""
+
+    rows: KernelRows
+    together: Any
+    n_support: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the block."""
+        return self.rows.n_rows - self.n_support
+
+    @property
+    def n_features(self) -> int:
+        """One coefficient per row."""
+        return self.n_rows
+
+
+@dataclass(frozen=True)
+class KernelStreaming:
+    """The kernel of a stream, which its first block decides, and the budget of support vectors."""
+
+    kernel: Kernel
+    max_support: int | None
+    rows_of: Callable[[Kernel, Items, float], KernelRows]
+
+    def begin(self, data: Data, settings: Settings, task: Task) -> KernelStream:
+        """A stream before its first block."""
+        return KernelStream.begin(task.n_problems, settings.draw_seed(), _safe_indexing(data.X, np.arange(0)))
+
+    def read(self, stream: KernelStream, data: Data, settings: Settings) -> ExtendedRows:
+        """The rows of a block, behind the support vectors so far."""
+        together = joined(stream.support, data.X) if stream.n_support else data.X
+        rows = self.rows_of(self.kernel, self.kernel.read(together), settings.bias)
+        return ExtendedRows(rows, together, stream.n_support)
+
+    def learn(
+        self, stream: KernelStream, rows: ExtendedRows, problems: Sequence[Problem], data: Data, plan: Plan
+    ) -> tuple[KernelStream, list[Solution]]:
+        """One pass of kernel Pegasos over a block."""
+        behind = [behind_support(problem, rows.rows, rows.n_support) for problem in problems]
+        solver = KernelPegasos(plan.settings.pegasos(rows.n_rows, np.float64, at_most_all=True))
+        return stream.learn(behind, solver, self.max_support, rows.together, data.begun)
+
+    def model_of(self, stream: KernelStream, prior: ScoredPrior | None, bias: float) -> KernelModel:
+        """What predicts after a block."""
+        coefficients, support = stream.averages, np.arange(stream.n_support)
+        vectors = support, stream.support, coefficients, bias**2 * coefficients.sum(axis=1)
+        return KernelModel(self.kernel, *vectors, n_training=0, prior=prior, indexed=False)
