@@ -12,7 +12,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
 .PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-promise bench-scale bench-tuning \
+.PHONY: help demo test test-slow sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -39,6 +39,7 @@ help:
 	@echo "make bench-online         rows a second of the online learners"
 	@echo "make bench-path           a path over lam against its fits one by one, and against a grid search"
 	@echo "make bench-promise        how many fits end with their proof, over data sets, lam, tol, type and units"
+	@echo "make bench-certified      shares of certified predictions, their price, and a count of violations"
 	@echo "make bench-scale          reading files, and what else concerns data that is large"
 	@echo "make bench-tuning         AutoPegasos against a grid, Optuna and halving; needs PEGASOS_DATA"
 	@echo "make experiments          all experiments, and the pages in docs/experiments; needs PEGASOS_DATA"
@@ -180,6 +181,9 @@ bench-path: $(VENV)/.bench
 
 bench-promise: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.promise
+
+bench-certified: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.certified
 
 bench-scale: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.run

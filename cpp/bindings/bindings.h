@@ -82,6 +82,7 @@ void bind_objective(nb::module_& m);
 void bind_crammer_singer(nb::module_& m);
 void bind_interior_point(nb::module_& m);
 void bind_newton(nb::module_& m);
+void bind_region(nb::module_& m);
 void bind_cutting_plane(nb::module_& m);
 void bind_sequences(nb::module_& m);
 void bind_graphs(nb::module_& m);

@@ -61,6 +61,7 @@ NB_MODULE(_core, m) {
   pegasos::bind_crammer_singer(m);
   pegasos::bind_interior_point(m);
   pegasos::bind_newton(m);
+  pegasos::bind_region(m);
   pegasos::bind_cutting_plane(m);
   pegasos::bind_sequences(m);
   pegasos::bind_graphs(m);

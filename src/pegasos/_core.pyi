@@ -365,6 +365,19 @@ def curvature(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,),
     Adds the second derivatives of the sum of smoothed losses, lower triangle.
     """
 
+def weighted_gram(rows: Rows, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Adds the lower triangle of the sum of scale_i x_i x_i', with the constant column; rows with a scale of 0 or less are left out.
+    """
+
+def weighted_sum(rows: Rows, coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Adds the sum of coefficient_i x_i, with the constant column."""
+
+def squared_reaches(rows: Rows, factor: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], blocks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Writes |L^-1 z_i|^2 for the lower triangular factor L, where z_i has blocks_k x_i in its block k.
+    """
+
 def cut(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], violated: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], normal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float]:
     """
     Writes the plane that touches the sum of the losses at these weights, and which rows are violated; returns its constant and the sum.

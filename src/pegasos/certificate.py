@@ -219,6 +219,11 @@ def certify_around(
         return certificate_of(problem, losses, own, problem.square(own.weights), apart)
 
 
+def sums_for_any_intercept(problem: Problem, even: npt.NDArray[np.float64]) -> DualSums:
+    """The sums of a balanced dual point, as a bound for every intercept that may be optimal."""
+    return _for_any_intercept(problem, problem.dual_sums(even), even)
+
+
 def _for_any_intercept(problem: Problem, own: DualSums, even: npt.NDArray[np.float64]) -> DualSums:
     """The sums of a dual point that is balanced but for rounding, as a bound for every intercept that may be optimal.
 

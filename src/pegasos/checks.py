@@ -34,6 +34,12 @@ def check_count(name: str, value: Any) -> None:
         raise PegasosError(f"{name} must be below 2**63, got {shown(value)}.")
 
 
+def check_share(name: str, value: Any) -> None:
+    """None, or a number above 0 and at most 1."""
+    if value is not None and (not is_number(value) or not 0.0 < float(value) <= 1.0):
+        raise PegasosError(f"{name} must be None or a number above 0 and at most 1, got {shown(value)}.")
+
+
 def check_word(name: str, value: Any, words: Collection[str | None]) -> None:
     """One of the words."""
     if not (value is None or isinstance(value, str)) or value not in words:

@@ -123,7 +123,7 @@ class JointProblem:
         of_prior = (
             2.0 * unit * (4.0 * self.rows.scores_depth * self.carried.length * longest + 8.0 * self.carried.constant)
         )
-        of_sum = unit * (sum_depth(n) + self.n_classes + 4.0) * (1.0 + 2.0 * self._largest_offset)
+        of_sum = unit * (sum_depth(n) + self.n_classes + 4.0) * (1.0 + 2.0 * self.largest_offset)
         gain = Gain(value, spent * (of_prior + of_sum) + n * smallest, off)
         return DualSums(weights, *lowered(gain, length_of(weights), mu), off)
 
@@ -133,7 +133,7 @@ class JointProblem:
         A margin is the difference of two scores, each summed up one value after the other.
         """
         total, least = _core.joint_losses(self.native, self.laid_out(weights))
-        sizes = self._reach, self._cost_sum, 2.0 * self._largest_offset
+        sizes = self._reach, self._cost_sum, 2.0 * self.largest_offset
         mu, depth = self.lam * self.total, 8.0 * self.rows.scores_depth
         primal = Primal(depth, length_of(weights), *sizes, self.carried, self.rows.n_rows, mu)
         bound, square = primal.bound(total), self.square(weights)
@@ -149,7 +149,8 @@ class JointProblem:
         return sum_of(self.cost)
 
     @cached_property
-    def _largest_offset(self) -> float:
+    def largest_offset(self) -> float:
+        """The largest |offset_ir|."""
         return largest_of(self.offset)
 
     def square(self, weights: npt.NDArray[np.float64]) -> float:

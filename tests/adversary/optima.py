@@ -109,8 +109,10 @@ def hunt(random: np.random.Generator) -> dict[str, int]:
     asked = np.vstack([X, random.normal(size=(40, X.shape[1])) * np.abs(X).max(axis=0)])
     sure = model.certified(asked)
     predicted = model.predict(asked)
-    for row, is_sure, label in zip(asked, sure, predicted, strict=True):
+    bounds = zip(*model.score_interval(asked), strict=True)
+    for row, is_sure, label, (low, high) in zip(asked, sure, predicted, bounds, strict=True):
+        score = dot([*(exactly(value) for value in row), bias], exact)
+        assert low <= score <= high, f"an exact solution has the score {float(score)!r}, said {low!r} to {high!r}"
         if is_sure:
-            score = dot([*(exactly(value) for value in row), bias], exact)
             assert (score > 0) == (label == model.classes_[1]), f"a certified row has the score {float(score)!r}"
     return {"exact optima": 1, "certified rows": int(sure.sum()), "rows asked": len(asked)}

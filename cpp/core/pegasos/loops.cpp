@@ -12,6 +12,7 @@
 #include "newton.inl"
 #include "objective.inl"
 #include "online.inl"
+#include "region.inl"
 #include "sequence_kernels.inl"
 
 #define PEGASOS_TEXT(name) #name
@@ -39,6 +40,11 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   bend,
                   gram_room,
                   curvature,
+                  gram_step,
+                  weighted_gram,
+                  weighted_sum,
+                  reach_room,
+                  squared_reaches,
                   cut,
                   outer,
                   interior_advance,

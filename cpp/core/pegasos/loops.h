@@ -13,6 +13,7 @@
 #include "objective.h"
 #include "online.h"
 #include "problem.h"
+#include "region.h"
 #include "sequence_kernels.h"
 
 namespace pegasos {
@@ -40,6 +41,11 @@ struct Loops {
   Index (*gram_room)(Index side);
   void (*curvature)(const Problem&, const Buffer& residual, double softness, Index every, double* matrix, double* room,
                     Index begin, Index end);
+  Index gram_step;
+  void (*weighted_gram)(const Rows&, const double* scale, double* matrix, double* room, Index from, Index to);
+  void (*weighted_sum)(const Rows&, const double* coefficients, double* out);
+  Index (*reach_room)(Index side);
+  void (*squared_reaches)(const Rows&, const Pattern&, double* out, double* room, Index begin, Index end);
   Plane (*cut)(const Problem&, const double* weights, std::uint8_t* violated, double* normal, Index begin, Index end);
   void (*outer)(const Problem&, const Chosen&, double* matrix, double* room, Index begin, Index end);
   void (*interior_advance)(const Problem&, const Chosen&, const InteriorState&, const Parallel&, Index n_iterations,

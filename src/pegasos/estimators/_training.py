@@ -7,10 +7,12 @@ from typing import Any, Self
 import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
-from pegasos.errors import PegasosError
+from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
-from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel
+from pegasos.estimators._until import until_certified
+from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
 from pegasos.estimators.inputs import keeps_on_failure
+from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
 
@@ -45,7 +47,13 @@ class TrainedModel(CertifiedModel):
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
         self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
-        self._warn_of_gap()
+        if not self.fitted_.doubt:
+            self._evidence = Evidence(X, y, sample_weight)
+        is_met = self.fitted_.is_satisfied
+        if self.certified_share is not None and hasattr(self, "_evidence"):
+            is_met &= until_certified(self, data.begun)
+        if not is_met:
+            warn_caller(self.status_, GapWarning)
         return self
 
     @property

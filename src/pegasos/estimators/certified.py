@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,25 @@ from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._attributes import attributes_of
-from pegasos.estimators.warnings import GapWarning
+from pegasos.estimators.warnings import ChangedRowsWarning, GapWarning
 from pegasos.estimators.watching import CallbackSupportMixin
 from pegasos.fitting.certify import recertify, with_dual_point
 from pegasos.fitting.probability import agreeing
+from pegasos.fitting.regions import find_regions, is_same
 from pegasos.fitting.result import Fit
+from pegasos.fitting.settled import Regions
 from pegasos.machines.base import Data
 from pegasos.machines.solving import threads_of
 from pegasos.persistence import Saved
 from pegasos.tasks import winners
+
+
+class Evidence(NamedTuple):
+    """What was given to a fit: references, never copies; left out of every pickle and model file."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
 
 
 class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
@@ -33,6 +43,9 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
     fitted_: Fit
     certificate_: Certificate
     status_: str
+    _evidence: Evidence
+    _regions: Regions | None
+    _certified_share: float
 
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Recompute the certificate from the training data and the stored dual point, trusting no solver.
@@ -54,18 +67,91 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
             _checks.check_aim(self, fitted.origin)
             task = self._task(fitted.task.name)
             fitted = with_dual_point(self._machine(), task, self._settings(), fitted, data)
-        return recertify(self._machine(), fitted, data)
+        certificate = recertify(self._machine(), fitted, data)
+        if self.fitted_.origin is None and not fitted.doubt and not hasattr(self, "_evidence"):
+            parts = zip(certificate.parts, self.certificate_.parts, strict=True)
+            if all(is_same(now, before) for now, before in parts):
+                self._evidence = Evidence(X, y, sample_weight)
+        return certificate
 
-    def certified(self, X: Any) -> npt.NDArray[np.bool_]:
+    def certified(self, X: Any, *, region: str = "ellipsoid") -> npt.NDArray[np.bool_]:
         """For each row: whether every exact solution of the training problem predicts the same.
 
-        An exact solution's weights lie within ``weight_radius`` of ours, so its score of a row x lies within
-        ``|x| weight_radius``.
+        A statement about the training problem, not about the truth of the answer. An exact solution's weights lie in an
+        ellipsoid that follows from the primal and the dual point of the fit; it is computed at the first call, from the
+        arrays given to ``fit``, to which the model keeps a reference. A model without them (loaded, or trained on a
+        stream) uses the ball of radius ``certificate_.weight_radius``, which certifies fewer rows, until ``certify`` is
+        called with the rows of the fit.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+        region : {"ellipsoid", "ball"}, default="ellipsoid"
+            "ball" uses ``weight_radius`` alone: at the price of a prediction, without the rows of the fit.
         """
+        self._check_certified()
+        check.check_word("region", region, ("ellipsoid", "ball"))
+        return self._current.settled(self._read_new(X), self._regions_now() if region == "ellipsoid" else None)
+
+    def score_interval(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Lower and upper bounds of the scores that any exact solution of the training problem gives to rows.
+
+        They follow from the same ellipsoid as `certified`.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+
+        Returns
+        -------
+        lower, upper : arrays of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            With ``multi_class="ovo"`` of shape (n_rows, n_pairs): the scores of the pairs, not the votes.
+        """
+        self._check_certified()
+        found = self._current.intervals(self._read_new(X), self._regions_now())
+        is_single = found.scores.shape[1] == 1
+        return (found.lower[:, 0], found.upper[:, 0]) if is_single else (found.lower, found.upper)
+
+    @property
+    def certified_share_(self) -> float:
+        """The share of the rows of the fit, by sample weight, whose prediction is `certified`; computed when asked."""
+        self._check_certified()
+        if not hasattr(self, "_certified_share"):
+            if not hasattr(self, "_evidence"):
+                raise AttributeError(
+                    "certified_share_ needs the rows of the fit, which this model does not have; call certify(X, y) "
+                    "with them first, or use certified(X).mean()."
+                )
+            sure, weights = self.certified(self._evidence.X), self._evidence.sample_weight
+            self._certified_share = float(np.average(sure, weights=None if np.ndim(weights) == 0 else weights))
+        return self._certified_share
+
+    def _check_certified(self) -> None:
         check_is_fitted(self, "fitted_")
         if self.fitted_.origin is None:
             check_is_fitted(self, "certificate_")
-        return self._current.settled(self._read_new(X))
+
+    def _regions_now(self) -> Regions | None:
+        """The regions of the fit; None where there is only the ball: without its rows, or with edited weights."""
+        if self._current.model is not self.fitted_.model:
+            return None
+        if not hasattr(self, "_regions") and hasattr(self, "_evidence"):
+            evidence = self._evidence
+            data = self._read(evidence.X, evidence.y, evidence.sample_weight, reset=False)
+            self._regions = find_regions(self._machine(), self.fitted_, data)
+            if self._regions is None:
+                warn_caller(
+                    "X was changed after fit: the objectives of its rows are not those of certificate_. Predictions "
+                    "are certified by the ball of certificate_ alone, which settles fewer; fit again, and leave X as "
+                    "it is.",
+                    ChangedRowsWarning,
+                )
+        return getattr(self, "_regions", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the rows of the fit."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_evidence"}
 
     @property
     def solved_lam_(self) -> Any:
@@ -127,7 +213,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
     def _write(self, fitted: Fit) -> None:
         """Every fitted attribute, in one place; those of an earlier fit go."""
         if hasattr(self, "fitted_"):
-            for name in attributes_of(self.fitted_):
+            for name in (*attributes_of(self.fitted_), "_evidence", "_regions", "_certified_share"):
                 self.__dict__.pop(name, None)
         self.__dict__.update(attributes_of(fitted))
 
@@ -203,18 +289,55 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
         check_is_fitted(self, "classes_")
         fitted = self._current
         scores = self._scores(X, fitted)
-        y = np.asarray(y)
-        if y.shape != (len(scores),):
-            raise PegasosError(f"y must name the class of each of the {len(scores)} rows, got shape {y.shape}.")
-        try:
-            target = fitted.task.target(y, None)
-        except TypeError as error:
-            raise PegasosError(f"y must hold classes such as {self.classes_[0]!r}: {error}.") from error
+        target = self._target(y, len(scores))
         check.check_flag("geometric", geometric)
         margins: npt.NDArray[np.float64] = fitted.task.margins(
             scores, target, fitted.model.products() if geometric else None
         )
         return margins
+
+    def certified_support(self, X: Any, y: Any) -> npt.NDArray[np.int8]:
+        """For rows of the fit: whether they are support vectors of every exact solution, or of none.
+
+        Parameters
+        ----------
+        X : rows of the fit, any of them
+        y : array of shape (n_rows,)
+            Their classes.
+
+        Returns
+        -------
+        array of int8, of shape (n_rows,) for two classes, else (n_rows, n_problems)
+            1: a support vector of every exact solution, its dual variable at the upper bound. -1: a support vector of
+            none. 0: not proved either way.
+        """
+        self._check_certified()
+        task = self.fitted_.task
+        if task.n_vectors > 1:
+            raise PegasosError(
+                "certified_support is about problems of two signs, and multi_class='crammer_singer' has one problem of "
+                "all classes; use 'ovr' or 'ovo'."
+            )
+        found = self._current.intervals(self._read_new(X), self._regions_now())
+        target = self._target(y, len(found.scores))
+        signs = np.column_stack(task.signs(target))
+        if task.factors is not None:
+            signs = signs * (task.factors[target] > 0.0)[:, None]  # what costs nothing supports nothing
+        nearest = np.where(signs > 0, found.lower, -found.upper)  # the least margin of any exact solution
+        farthest = np.where(signs > 0, found.upper, -found.lower)
+        # A row that has no part in a problem is a support vector of none of its solutions.
+        status = np.where(farthest < 1.0, 1, np.where(nearest > 1.0, -1, 0)) * (signs != 0) - (signs == 0)
+        return np.asarray(status[:, 0] if status.shape[1] == 1 else status, np.int8)
+
+    def _target(self, y: Any, n_rows: int) -> Any:
+        """The numbers of the classes of so many rows."""
+        y = np.asarray(y)
+        if y.shape != (n_rows,):
+            raise PegasosError(f"y must name the class of each of the {n_rows} rows, got shape {y.shape}.")
+        try:
+            return self.fitted_.task.target(y, None)
+        except TypeError as error:
+            raise PegasosError(f"y must hold classes such as {self.classes_[0]!r}: {error}.") from error
 
     def _scores(self, X: Any, fitted: Fit) -> npt.NDArray[np.float64]:
         return fitted.scores(self._read_new(X), threads_of(self.n_jobs))

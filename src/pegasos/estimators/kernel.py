@@ -63,6 +63,11 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
         Epochs at most: for Pegasos as many visits as there are rows, for decomposition as many coordinate steps.
     time_budget : float, optional
         Seconds at most, to within one block of kernel columns.
+    certified_share : float, optional
+        Go on after ``tol`` is reached until this share of the training rows, by sample weight, has a certified
+        prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
+        takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
+        predictions matter and the objective does not.
     cache_size : float, default=1000
         Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 512 more.
     max_support : int, optional

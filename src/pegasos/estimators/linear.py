@@ -77,6 +77,11 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
     time_budget : float, optional
         Seconds at most. Kept to within one chunk of work, about 0.05 s, or one step of Newton's method: a few passes
         over the rows.
+    certified_share : float, optional
+        Go on after ``tol`` is reached until this share of the training rows, by sample weight, has a certified
+        prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
+        takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
+        predictions matter and the objective does not.
     probability : bool, default=False
         Whether to fit `predict_proba` as well: Platt's method on scores of five folds (fewer where a class has fewer
         rows), so that a fit takes six times as long. Each fit has an equal share of ``time_budget``.

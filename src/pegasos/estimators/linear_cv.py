@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from pegasos import checks as check
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import layout
-from pegasos.estimators.certified import CertifiedClassifier
+from pegasos.estimators.certified import CertifiedClassifier, Evidence
 from pegasos.estimators.inputs import check_room_for_weights, keeps_on_failure, read_values
 from pegasos.estimators.linear import PegasosClassifier, read_rows
 from pegasos.estimators.parameters import DEFAULT_LAM, CommonParameters
@@ -124,6 +124,7 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
         settings = self._estimator(lam)._settings()
         start, audience = SharesStart(found.shares.of(chosen)), Onlookers.of(self, X, y, settings.max_iter)
         self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
+        self._evidence = Evidence(X, y, sample_weight)
         self.lam_, self.lams_, self.scores_, self.cv_results_ = lam, found.lams, found.scores, found.as_table()
         self._warn_of_gap()
         return self

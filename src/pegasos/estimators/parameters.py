@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pegasos import checks as check
+from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
 from pegasos.machines.prior import check_prior
 from pegasos.machines.settings import Settings
@@ -76,6 +77,7 @@ class SolverParameters(CommonParameters):
     regularize_intercept: bool = True
     prior: Any = None
     time_budget: float | None = None
+    certified_share: float | None = None
     warm_start: bool = False
     verbose: int = 0
 
@@ -126,6 +128,9 @@ class SolverParameters(CommonParameters):
         _checks.check_intercept(self.solver, is_free=self._is_free)
         check_prior(self.prior)
         check.check_optional("time_budget", self.time_budget)
+        check.check_share("certified_share", self.certified_share)
+        if self.certified_share is not None and self.tol is None:
+            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

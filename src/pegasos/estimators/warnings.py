@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pegasos.errors import PriorWarning
 
-__all__ = ["GapWarning", "PriorWarning"]
+__all__ = ["ChangedRowsWarning", "GapWarning", "PriorWarning"]
 
 
 class GapWarning(ConvergenceWarning):
@@ -14,3 +14,7 @@ class GapWarning(ConvergenceWarning):
 
     A filter for scikit-learn's ``ConvergenceWarning`` applies to it too.
     """
+
+
+class ChangedRowsWarning(UserWarning):
+    """The rows of a fit were changed after it, so that nothing more can be proved from them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,22 @@ def recertify(machine: Any, fitted: Fit, data: Data) -> Certificate:
     """The certificate of the weights at hand; the rows must be those of the fit, in the same order.
 
     A problem that these rows tell nothing, in the last block of a stream, keeps the certificate it had.
+    """
+    assert fitted.terms is not None
+    assert fitted.proof is not None
+    is_free, before = fitted.terms.is_free, fitted.proof.certificate.parts
+    return combine(
+        [
+            before[k] if point is None else _certified(point, intercept, is_free=is_free)
+            for k, (point, intercept) in enumerate(points_again(machine, fitted, data))
+        ]
+    )
+
+
+def points_again(machine: Any, fitted: Fit, data: Data) -> Iterator[tuple[Any, float]]:
+    """Each problem with its weights and its dual point, None where these rows tell it nothing; and its intercept.
+
+    The rows must be those of the fit, in the same order.
     """
     task, terms, proof = fitted.task, fitted.terms, fitted.proof
     assert terms is not None
@@ -36,13 +53,11 @@ def recertify(machine: Any, fitted: Fit, data: Data) -> Certificate:
     known = known_of(fitted.model.prior, data, rows)
     problems = task.problems(rows, target, data.weights, terms, known)
     points = machine.points(fitted.model, problems, members, alphas, data=data, terms=terms)
-    each = zip(points, task.is_present(target, data.weights), proof.certificate.parts, proof.intercepts, strict=True)
     with machine.threads_within(problems):
-        parts = [
-            _certified(point, intercept, is_free=terms.is_free) if is_here else before
-            for point, is_here, before, intercept in each
-        ]
-    return combine(parts)
+        for point, is_here, intercept in zip(
+            points, task.is_present(target, data.weights), proof.intercepts, strict=True
+        ):
+            yield point if is_here else None, float(intercept)
 
 
 def _certified(point: Any, intercept: float, *, is_free: bool) -> Certificate:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from pegasos.certificate import Certificate, combine
 from pegasos.errors import PegasosError
+from pegasos.fitting.settled import Asked, Intervals, Regions, intervals, settled
 from pegasos.machines.base import Data, Model
 from pegasos.machines.solving import worst_status
 from pegasos.solution import Solution, Status, Trace
@@ -175,17 +176,28 @@ class Fit:
         """The scores of all problems, one column each."""
         return self.model.scores(data, self.task.settled, threads)
 
-    def settled(self, data: Data) -> npt.NDArray[np.bool_]:
-        """For each row: whether no exact solution of the training problem has another answer."""
+    def settled(self, data: Data, regions: Regions | None = None) -> npt.NDArray[np.bool_]:
+        """For each row: whether no exact solution of the training problem has another answer.
+
+        Without regions, by the ball of the certificate.
+        """
+        return settled(self.task, self.asked(data), regions)
+
+    def intervals(self, data: Data, regions: Regions | None = None) -> Intervals:
+        """Bounds of the scores of every exact solution."""
+        return intervals(self.asked(data), regions)
+
+    def asked(self, data: Data) -> Asked:
+        """Rows with their scores, and how far the ball of the certificate lets these move."""
         if self.origin is not None:
             raise PegasosError(f"the model was read from {self.origin} and has no certificate of its own; fit one.")
         assert self.proof is not None
         assert self.terms is not None
-        scores, lengths, rounding = self.model.measured(data, self.terms.bias, self.task.settled)
+        scores, lengths, rounding, rows = self.model.measured(data, self.terms.bias, self.task.settled)
         radii = np.array([part.weight_radius for part in self.proof.certificate.parts])
         reach = lengths[:, None] * (radii * _SLACK + rounding) + _SLACK * self.proof.intercept_reach
-        settled: npt.NDArray[np.bool_] = self.task.settled(scores, reach)
-        return settled
+        off = lengths[:, None] * np.broadcast_to(rounding, scores.shape[1])
+        return Asked(rows, scores, np.broadcast_to(reach, scores.shape), off)
 
 
 def _support(solutions: Sequence[Solution], members: list[Members], *, is_shared: bool) -> npt.NDArray[np.intp]:

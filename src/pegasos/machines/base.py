@@ -46,6 +46,7 @@ class BoundedScores(NamedTuple):
     scores: Scores
     lengths: npt.NDArray[np.float64]  # |x| of each row, with the constant column
     rounding: Any  # of each problem's scores, for a row of length 1
+    rows: Any  # as they were read: `Rows`, or items of a kernel
 
 
 class Prior(Protocol):

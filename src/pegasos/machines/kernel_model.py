@@ -133,12 +133,12 @@ class KernelModel:
         if self.prior is not None:
             scores += self.prior.scores(data.given)
         if not len(self.support):
-            return BoundedScores(scores, lengths, 0.0)
+            return BoundedScores(scores, lengths, 0.0, items)
         support = self.kernel.read(self.support_vectors)
         error = _value_error(self.kernel, (items, support), np.float64)
         error += (len(self.support) + 8.0) * unit_of(np.float64)
         reach = np.sqrt(self.kernel.evaluate_diagonal(support) + bias**2)
-        return BoundedScores(scores, lengths, error * (np.abs(self.dual_coef) @ reach))
+        return BoundedScores(scores, lengths, error * (np.abs(self.dual_coef) @ reach), items)
 
     def _lengths_alone(self, items: Items) -> npt.NDArray[np.float64]:
         """|x| without the constant column."""

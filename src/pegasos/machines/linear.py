@@ -71,7 +71,7 @@ class LinearModel:
         rows = Rows.of(data.X, bias)
         lengths = np.sqrt(np.square(self.coef).sum(axis=1) + np.square(self.intercept))
         rounding = np.finfo(np.float64).eps * (rows.n_features + 2) * lengths
-        return BoundedScores(self.scores_of(rows), rows.lengths, rounding)
+        return BoundedScores(self.scores_of(rows), rows.lengths, rounding, rows)
 
     def lengths(self, certificate: Certificate, bias: float) -> npt.NDArray[np.float64]:
         """|w| of each problem. A problem of several vectors has one, in the space of the joint feature map."""

@@ -5,6 +5,7 @@ last step is shown, of a search its best estimator. Text and axes have the colou
 """
 
 from pegasos.plots.boundary import BoundaryDisplay
+from pegasos.plots.certified import CertifiedShareDisplay
 from pegasos.plots.convergence import ConvergenceDisplay
 from pegasos.plots.kernel_matrix import KernelMatrixDisplay
 from pegasos.plots.lam_path import LamPathDisplay
@@ -16,6 +17,7 @@ from pegasos.plots.weights import WeightsDisplay
 
 __all__ = [
     "BoundaryDisplay",
+    "CertifiedShareDisplay",
     "ConvergenceDisplay",
     "KernelMatrixDisplay",
     "LamPathDisplay",

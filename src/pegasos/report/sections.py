@@ -10,6 +10,7 @@ from pegasos.certificate import Certificate
 from pegasos.report import charts, words
 from pegasos.report.charts import Chart
 from pegasos.report.curves import wilson
+from pegasos.report.doubt import least_certain
 from pegasos.report.features import strongest, support
 from pegasos.report.markup import (
     card,
@@ -82,7 +83,7 @@ def proof(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
             wide=True,
         )
     numbers = card("In numbers", _numbers(subject, outcome), _parts(subject))
-    return section("proof", "The proof", grid(picture, numbers, _settled(outcome)))
+    return section("proof", "The proof", grid(picture, numbers, _settled(subject, outcome)))
 
 
 def _numbers(subject: Subject, outcome: Outcome) -> str:
@@ -121,7 +122,7 @@ def _parts(subject: Subject) -> str:
     )
 
 
-def _settled(outcome: Outcome) -> str:
+def _settled(subject: Subject, outcome: Outcome) -> str:
     """Which predictions an exact solution shares."""
     if outcome.is_sure is None:
         return card("Settled predictions", paragraph("Cannot be said of a model whose kernel is a given matrix."))
@@ -137,6 +138,20 @@ def _settled(outcome: Outcome) -> str:
             "predicts the same class. A smaller tol settles more."
         ),
         table("Rows by whether their prediction is settled", ["", "settled", "open"], rows, classes="numbers"),
+        _least_certain(subject, outcome),
+    )
+
+
+def _least_certain(subject: Subject, outcome: Outcome) -> str:
+    """The rows that an exact solution could most easily decide otherwise."""
+    doubts = least_certain(subject, outcome)
+    if not doubts:
+        return ""
+    rows = [(str(d.row), subject.class_name(d.predicted), number(d.least), number(d.most)) for d in doubts]
+    heads = ["row", "predicted", "least lead", "largest lead"]
+    return details(
+        f"The {len(rows)} least certain rows: the lead of their class in any exact solution",
+        table("The least certain rows", heads, rows, classes="numbers"),
     )
 
 

@@ -77,11 +77,13 @@ def shown(model):
 def assert_same_model(model, loaded, X, y):
     assert type(loaded) is type(model)
     assert shown(loaded) == shown(model)
-    for method in ("predict", "decision_function", "certified", "predict_proba"):
+    for method in ("predict", "decision_function", "predict_proba"):
         if hasattr(model, method):
             assert same(getattr(loaded, method)(X), getattr(model, method)(X)), method
     if hasattr(model, "certify"):
+        assert same(loaded.certified(X, region="ball"), model.certified(X, region="ball"))
         assert loaded.certify(X, y) == model.certify(X, y)
+        assert same(loaded.certified(X), model.certified(X))  # the rows of the fit are known again
         assert loaded.certificate_ == model.certificate_
         assert loaded.trace_ == model.trace_
         assert same(loaded.margin(X, y), model.margin(X, y))

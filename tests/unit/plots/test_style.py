@@ -16,6 +16,7 @@ Y = X[:, 0] + 0.3 * X[:, 1] > 0.2
 MODEL = PegasosClassifier(lam=1e-2, random_state=0).fit(X, Y)
 DISPLAYS = {
     "BoundaryDisplay": lambda: plots.BoundaryDisplay.from_estimator(MODEL, X, Y, resolution=10),
+    "CertifiedShareDisplay": lambda: plots.CertifiedShareDisplay.from_estimator(MODEL, X, Y, tols=(0.1, 1e-3)),
     "ConvergenceDisplay": lambda: plots.ConvergenceDisplay.from_estimator(MODEL),
     "KernelMatrixDisplay": lambda: plots.KernelMatrixDisplay.from_kernel("rbf", X, Y),
     "LamPathDisplay": lambda: plots.LamPathDisplay.from_path(lam_path(X, Y, n_lams=3, random_state=0)),

@@ -353,3 +353,23 @@ def test_the_bound_is_told_from_the_objective_in_words(model, cancer):
     primal, dual = map(float, found.groups())
     assert primal == pytest.approx(model.certificate_.primal, rel=1e-6)
     assert dual == pytest.approx(model.certificate_.dual, rel=1e-6)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_least_certain_rows_are_those_whose_lead_may_fall_lowest(several):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:500] / 16.0, y[:500] if several else y[:500] % 2
+    model = PegasosClassifier(lam=1e-3, tol=0.1, random_state=0).fit(X, y)
+    html = report.make(model, X, y).html
+    table = html[html.index("The least certain rows") :]
+    rows = [int(found) for found in re.findall(r'<tr><th scope="row">(\d+)</th>', table)[:10]]
+    lower, upper = model.score_interval(X)
+    if several:
+        n, winner = np.arange(500), model.decision_function(X).argmax(axis=1)
+        least, rivals = lower[n, winner], upper.copy()
+        rivals[n, winner] = -np.inf
+        least = least - rivals.max(axis=1)
+    else:
+        least = np.where(model.decision_function(X) > 0.0, lower, -upper)
+    assert not model.certified(X)[rows].any()
+    np.testing.assert_allclose(np.sort(least)[:10], least[rows], rtol=1e-9)

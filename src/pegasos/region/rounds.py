@@ -1,0 +1,136 @@
+"""Pinned rows and the ellipsoid narrow each other, round after round; the result of every round is valid.
+
+If a pinned row is known to have low <= r_i(w*) <= high, its slack is at least curvature_i r_i(w*)^2, and so
+
+    lam |w* - middle|^2 + (1/N) sum_i curvature_i r_i(w*)^2 <= gap:
+
+an ellipsoid, which bounds every r_i(w*) in turn.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.region.bounds import Ball, Slacks
+from pegasos.rounding import unit
+
+Vector = npt.NDArray[np.float64]
+
+_MOST_ROUNDS = 8
+_WORTH = 0.07  # the narrowing of an average row, as a logarithm, that makes another round worth its price
+_WIDER = 1.0 + 1e-9
+
+
+class NotDefiniteError(Exception):
+    """Raised where a matrix has no factor: the kernel is not positive semi-definite, or double has no such numbers."""
+
+
+class Quadratic(NamedTuple):
+    """What a space says of lam |w - middle|^2 + sum_i scale_i r_i(w)^2 at its computed minimum, the centre.
+
+    Attributes
+    ----------
+    residuals, errors : arrays
+        r_i(centre), and how far each may be off.
+    least : float
+        At most the value at the centre.
+    slope : float
+        At least half the length of the gradient there.
+    """
+
+    residuals: Vector
+    errors: Vector
+    least: float
+    slope: float
+
+
+Region_co = TypeVar("Region_co", covariant=True)
+
+
+class Space(Protocol[Region_co]):
+    """The pinned rows in coordinates of some kind."""
+
+    @property
+    def lengths(self) -> Vector:
+        """At least the length of each pinned row."""
+
+    @property
+    def room(self) -> float:
+        """The largest sum of scale_i |z_i|^2 whose rounding leaves the regularization intact."""
+
+    def start(self) -> tuple[Vector, Vector]:
+        """Return the residuals at the middle, and how far each may be off."""
+
+    def minimize(self, scale: Vector) -> Quadratic:
+        """Find the centre for these scales."""
+
+    def squared_reaches(self) -> Vector:
+        """Return at least z_i' M^-1 z_i, with M the matrix of the last quadratic."""
+
+    def region(self, level: float) -> Region_co:
+        """Return the ellipsoid (w - centre)' M (w - centre) <= level."""
+
+
+def curvatures(slacks: Slacks, low: Vector, high: Vector) -> Vector:
+    """The largest number such that curvature r^2 is at most the slack everywhere between low and high."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above = np.where(high > 0.0, slacks.above / high, np.inf)
+        below = np.where(low < 0.0, slacks.below / -low, np.inf)
+    found = np.minimum(above, below) * (1.0 - 4.0 * unit)
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def capped(scale: Vector, lengths: Vector, room: float) -> Vector:
+    """Scales that add up to at most the room, in squares of lengths: a smaller one is valid, too."""
+    squares = scale * np.square(lengths)
+    if not float(np.sum(squares)) > room:
+        return scale
+    share = room / len(scale)
+    return np.where(squares > share, scale * (share / np.maximum(squares, share)), scale)
+
+
+def first_bounds(ball: Ball, slacks: Slacks, space: Space[Region_co]) -> tuple[Vector, Vector]:
+    """What the ball, and each slack alone, say of the residuals of the exact solution."""
+    residuals, errors = space.start()
+    reach = ball.radius * space.lengths + errors
+    most = ball.total * ball.gap * _WIDER
+    with np.errstate(divide="ignore"):
+        return np.maximum(residuals - reach, -most / slacks.below), np.minimum(residuals + reach, most / slacks.above)
+
+
+class Narrowed(NamedTuple, Generic[Region_co]):
+    """An ellipsoid, the bounds of the residuals that it implies, and the quadratic that it belongs to."""
+
+    region: Region_co
+    low: Vector
+    high: Vector
+    scale: Vector
+    residuals: Vector  # at the centre
+
+
+def narrowed(ball: Ball, slacks: Slacks, space: Space[Region_co], low: Vector, high: Vector) -> Narrowed[Region_co]:
+    """Rounds, as many as are worth their price."""
+    for k in range(_MOST_ROUNDS):
+        scale = capped(curvatures(slacks, low, high) / ball.total, space.lengths, space.room)
+        found = space.minimize(scale)
+        level = _level(ball, found)
+        reach = np.sqrt(level * space.squared_reaches()) * _WIDER + found.errors
+        new_low, new_high = np.maximum(low, found.residuals - reach), np.minimum(high, found.residuals + reach)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gains = np.log((high - low) / (new_high - new_low))
+        low, high = new_low, new_high
+        gain = float(np.mean(gains[np.isfinite(gains)])) if np.isfinite(gains).any() else 0.0
+        if k + 1 == _MOST_ROUNDS or not gain > _WORTH:
+            break
+    return Narrowed(space.region(level), low, high, scale, found.residuals)
+
+
+def _level(ball: Ball, found: Quadratic) -> float:
+    """With half the gradient h at the centre, v = w* - centre has v'Mv + 2 h'v <= gap - least; M >= lam I."""
+    of_slope = found.slope / math.sqrt(ball.lam)
+    level = math.sqrt(max(ball.gap - found.least, 0.0) + of_slope**2) + of_slope
+    return level**2 * _WIDER + 16.0 * unit * ball.gap
