@@ -82,9 +82,10 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
         prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
         takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
         predictions matter and the objective does not.
-    probability : bool, default=False
-        Whether to fit `predict_proba` as well: Platt's method on scores of five folds (fewer where a class has fewer
-        rows), so that a fit takes six times as long. Each fit has an equal share of ``time_budget``.
+    probability : bool, "sigmoid" or "isotonic", default=False
+        Whether to fit `predict_proba` as well, on scores of five folds (fewer where a class has fewer rows), so that a
+        fit takes six times as long: by Platt's sigmoid (True or "sigmoid"), or by isotonic regression, which needs
+        some thousand rows. Each fit has an equal share of ``time_budget``.
     warm_start : bool, default=False
         Start the next fit where the last one ended: with the same number of rows from its dual point, otherwise (for
         ``solver="pegasos"``) from its weights and step count.
