@@ -172,8 +172,8 @@ def page(results: dict[str, Any]) -> str:
         f"{pages.table(header, lines)}\n"
         f"Our probabilities are {verdict}.\n\n"
         "Some rows occur more than once. Here all copies of a row share a fold; there they are spread over several, so "
-        "that a model\nhas seen some of the rows it scores, and since random splits of the data do the same, that helps "
-        f"in this table. Copies:\n{copies}.\n\n"
+        "that a model\nhas seen some of the rows it scores. Random splits of the data do the same, so that helps in "
+        f"this table. Copies:\n{copies}.\n\n"
         "`make experiments-probabilities` makes this page; the numbers are in\n"
         "[probabilities.json](probabilities.json).\n"
     )

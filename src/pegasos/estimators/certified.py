@@ -265,9 +265,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
         if fitted.calibration is None:
             raise PegasosError("the model was fitted without probabilities; fit it with probability=True.")
         scores, task = self._scores(X, fitted), fitted.task
-        found: npt.NDArray[np.float64] = task.probabilities(
-            fitted.calibration.of_problems(task.against_others(scores))
-        )
+        found: npt.NDArray[np.float64] = task.probabilities(fitted.calibration.of_problems(task.against_others(scores)))
         return found
 
     @available_if(_has_probabilities)

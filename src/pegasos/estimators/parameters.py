@@ -163,9 +163,7 @@ class ClassificationParameters(SolverParameters):
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
         check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
         if not (isinstance(self.probability, bool | np.bool_) or self.probability in ("sigmoid", "isotonic")):
-            raise PegasosError(
-                f"probability must be False, True, 'sigmoid' or 'isotonic', got {self.probability!r}."
-            )
+            raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {self.probability!r}.")
         check.check_class_weight(self.class_weight)
         if self.multi_class == "crammer_singer":
             _checks.check_joint(self.solver, self.sampling, is_free=self._is_free)

@@ -96,13 +96,13 @@ def cross_fitted(
         found = fit(machine, task, settings.of_fold(seed, share), machine.part(data, train))
         scores[test] = found.scores(machine.part(data, test, train), settings.threads)
     is_isotonic = settings.probability == "isotonic"
-    found: list[Any] = []
+    curves: list[Any] = []
     against = task.against_others(scores)
     for score, sign in zip(against.T, task.signs(codes), strict=True):
         chosen = (codes >= 0) & (sign != 0) & (fold_of < n_scored)
         fitted = _fit_isotonic if is_isotonic else _fit_sigmoid
-        found.append(fitted(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
-    return Isotonic(tuple(found)) if is_isotonic else Calibration(*np.transpose(found))
+        curves.append(fitted(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
+    return Isotonic(tuple(curves)) if is_isotonic else Calibration(*np.transpose(curves))
 
 
 def _folds(rows: RowsLike, codes: npt.NDArray[np.intp], n_folds: int, seed: int) -> npt.NDArray[np.intp]:
