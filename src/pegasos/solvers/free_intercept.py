@@ -1,6 +1,6 @@
 """An intercept that is not regularised: the textbook SVM, by the proximal point method.
 
-    P(w, b) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i + b))
+    P(w, b) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_i (<w, x_i> + offset_i + b))
 
 Its dual is that of the regularised problem, with sum_i alpha_i sign_i = 0. Around a centre c,
 
@@ -163,7 +163,7 @@ def _secant_step(last: tuple[float, float] | None, here: tuple[float, float], ow
 
 def _step(problem: Problem, alpha: Floats) -> float:
     """What the constant column adds to the centre."""
-    total = inner(problem.sign.astype(np.float64), np.clip(alpha, 0.0, problem.cost))
+    total = inner(problem.sign.astype(np.float64), np.clip(alpha, 0.0, problem.bound))
     return total * problem.rows.bias**2 / (problem.lam * problem.total)
 
 
