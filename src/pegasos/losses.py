@@ -58,6 +58,12 @@ class Loss:
         return np.multiply(cost, self.cap, where=cost > 0.0, out=np.zeros_like(cost))
 
     @property
+    def words(self) -> str:
+        """What the loss is called: its names, where the table has it."""
+        names = [name for name in LOSSES if LOSSES[name](self.ridge) == self and name not in _OF_CAP]
+        return f"loss={names[0]!r}" if names else f"a loss with cap={self.cap:g} and ridge={self.ridge:g}"
+
+    @property
     def is_hinge(self) -> bool:
         """Whether this is max(0, r)."""
         return self.cap == 1.0 and self.ridge == 0.0
@@ -76,6 +82,11 @@ LOSSES: dict[str, Callable[[float], Loss]] = {
     "quantile": lambda _: HINGE,  # costs tau and 1 - tau for the two signs
     "huber": lambda delta: Loss(delta, 1.0),  # r^2 / 2 up to r = delta, a line beyond
 }
+
+
+_OF_CAP = ("huber",)  # whose parameter is the cap, not the ridge
+CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "huber_hinge")
+REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber")
 
 
 def loss_of(name: str, parameter: float = 1.0) -> Loss:

@@ -131,6 +131,16 @@ class SourceProblem:
             np.clip(alpha[:, mine], 0.0, self.loss.bound_of(cost), out=alpha[:, mine], casting="same_kind")
         return alpha
 
+    def gain_of(self, alpha: Floats, block: int) -> float:
+        """What the dual variables of a block add to the dual of their problem without |w|^2, times total."""
+        gain = float(alpha.sum(dtype=np.float64))
+        if self.loss.ridge == 0.0:
+            return gain
+        cost = self.cost[self.span(block)]
+        counts = alpha > 0.0
+        a = alpha[counts].astype(np.float64)
+        return gain - 0.5 * self.loss.ridge * inner(a, a / cost[counts])
+
     def sums(self, weights: npt.NDArray[np.float64], alpha: Floats) -> list[Sums]:
         """One pass over all rows: what these weights cost, and what this dual point proves."""
         parts: list[list[Losses]] = [[] for _ in self.positive]

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from pegasos.certificate import balanced, best_intercept, certify_around, certify_free
 from pegasos.problem import Floats, Problem, inner
-from pegasos.solvers.driver import ExhaustedError, Review, Solver
+from pegasos.solvers.driver import Choosy, ExhaustedError, Review, Solver
 
 _first_tol = 0.1  # the relative gap of the first stage
 _tighter = 0.2  # how much smaller it is in the next
@@ -62,6 +62,10 @@ class FreeIntercept:
     ascent: Ascent
     tol: float | None = 1e-3
     _has_weights: ClassVar[bool] = True  # whether the weights of a stage are those of the model
+
+    def refuses(self, problem: Problem) -> str | None:
+        """What the solver of the stages cannot take."""
+        return self.ascent.refuses(problem) if isinstance(self.ascent, Choosy) else None
 
     def start(self, problem: Problem, seed: int) -> FreeState:
         """The zero dual point, and the intercept that is best for it."""
