@@ -77,6 +77,8 @@ class StoredTerms:
     multi_class: str
     totals: npt.NDArray[np.float64]
     counts: npt.NDArray[np.float64]
+    cap: float = 1.0
+    ridge: float = 0.0
 
     @classmethod
     def of(cls, terms: Terms, task: Classification) -> StoredTerms:
@@ -189,6 +191,7 @@ def _check_terms(terms: StoredTerms, lengths: Mapping[str, int]) -> None:
     weights = [each for each in (terms.totals, terms.counts, terms.factors) if each is not None]
     require(all(bool((each >= 0.0).all()) for each in weights), "the weight of a class", "at least 0")
     require(bool(terms.totals.any()), "the weight of all classes", "above 0")
+    require(terms.ridge > 0.0 or terms.cap < np.inf, "the ridge of a loss without a cap", "above 0")
 
 
 _terms = Record(
@@ -206,7 +209,10 @@ _terms = Record(
         "multi_class": TaskName(),
         "totals": _of_classes,
         "counts": _of_classes,
+        "cap": Number(_above_0, is_finite=False),
+        "ridge": Number(0.0),
     },
+    added=frozenset({"cap", "ridge"}),
     check=_check_terms,
 )
 _calibration = Record(Calibration, {"slopes": Array("float64", "n_scores"), "shifts": Array("float64", "n_scores")})

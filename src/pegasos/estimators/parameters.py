@@ -16,6 +16,7 @@ import numpy as np
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
+from pegasos.losses import loss_of
 from pegasos.machines.prior import check_prior
 from pegasos.machines.settings import Settings
 from pegasos.tasks import CLASSIFICATIONS, OneVsRest
@@ -139,6 +140,8 @@ class SolverParameters(CommonParameters):
 class ClassificationParameters(SolverParameters):
     """What the classifiers with a choice of solver and of task have."""
 
+    loss: str = "hinge"
+    smoothing: float = 0.5
     multi_class: str = "ovr"
     class_weight: Any = None
     probability: bool | str = False
@@ -158,13 +161,14 @@ class ClassificationParameters(SolverParameters):
 
     def _settings(self) -> Settings:
         """What the parameters ask of a fit."""
-        return replace(super()._settings(), probability=self._curve)
+        return replace(super()._settings(), probability=self._curve, loss=loss_of(self.loss, self.smoothing))
 
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
         check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
         if not (isinstance(self.probability, bool | np.bool_) or self.probability in ("sigmoid", "isotonic")):
             raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {self.probability!r}.")
         check.check_class_weight(self.class_weight)
+        _checks.check_loss(self.loss, self.smoothing, self.C)
         if self.multi_class == "crammer_singer":
-            _checks.check_joint(self.solver, self.sampling, is_free=self._is_free)
+            _checks.check_joint(self.solver, self.sampling, self.loss, is_free=self._is_free)
         self._check_solver(solvers)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from pegasos.errors import PegasosError
+from pegasos.losses import HINGE, Loss
 from pegasos.machines.solving import threads_of
 from pegasos.solvers.driver import Stop
 from pegasos.solvers.pegasos import Pegasos
@@ -38,6 +39,7 @@ class Settings:
     sampling: str = "shuffle"
     projection: bool = False
     average: str | None = None
+    loss: Loss = HINGE
 
     @property
     def threads(self) -> int:

@@ -198,7 +198,7 @@ class OneVsRest(Classification):
         offsets = [constant(0.0, rows.n_rows)] * n if known.offsets is None else known.offsets
         priors = [nothing] * n if known.carried is None else known.carried
         return [
-            Problem(rows, sign, cost, offset, terms.lam, terms.total, prior)
+            Problem(rows, sign, cost, offset, terms.lam, terms.total, prior, terms.cap, terms.ridge)
             for sign, offset, prior in zip(self.signs(target), offsets, priors, strict=True)
         ]
 
