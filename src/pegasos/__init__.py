@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.kernel import KernelPegasosClassifier
     from pegasos.estimators.linear import PegasosClassifier
     from pegasos.estimators.linear_cv import PegasosClassifierCV
+    from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
     from pegasos.estimators.warnings import GapWarning, PriorWarning
     from pegasos.persistence import load
     from pegasos.plots.lam_path import LamPathDisplay
@@ -20,11 +21,13 @@ __all__ = [
     "Certificate",
     "GapWarning",
     "KernelPegasosClassifier",
+    "KernelPegasosRegressor",
     "LamPath",
     "LamPathDisplay",
     "PegasosClassifier",
     "PegasosClassifierCV",
     "PegasosError",
+    "PegasosRegressor",
     "PriorWarning",
     "lam_path",
     "load",
@@ -37,11 +40,13 @@ _homes = {
     "Certificate": "certificate",
     "GapWarning": "estimators.warnings",
     "KernelPegasosClassifier": "estimators.kernel",
+    "KernelPegasosRegressor": "estimators.regression",
     "LamPath": "tuning.path",
     "LamPathDisplay": "plots.lam_path",
     "PegasosClassifier": "estimators.linear",
     "PegasosClassifierCV": "estimators.linear_cv",
     "PegasosError": "errors",
+    "PegasosRegressor": "estimators.regression",
     "PriorWarning": "estimators.warnings",
     "lam_path": "tuning.path",
     "load": "persistence",

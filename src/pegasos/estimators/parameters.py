@@ -77,7 +77,6 @@ class SolverParameters(CommonParameters):
     regularize_intercept: bool = True
     prior: Any = None
     time_budget: float | None = None
-    certified_share: float | None = None
     warm_start: bool = False
     verbose: int = 0
 
@@ -128,9 +127,6 @@ class SolverParameters(CommonParameters):
         _checks.check_intercept(self.solver, is_free=self._is_free)
         check_prior(self.prior)
         check.check_optional("time_budget", self.time_budget)
-        check.check_share("certified_share", self.certified_share)
-        if self.certified_share is not None and self.tol is None:
-            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -139,6 +135,7 @@ class ClassificationParameters(SolverParameters):
 
     multi_class: str = "ovr"
     class_weight: Any = None
+    certified_share: float | None = None
     probability: bool = False
 
     def _why_not_a_stream(self) -> str | None:
@@ -160,3 +157,6 @@ class ClassificationParameters(SolverParameters):
         if self.multi_class == "crammer_singer":
             _checks.check_joint(self.solver, self.sampling, is_free=self._is_free)
         self._check_solver(solvers)
+        check.check_share("certified_share", self.certified_share)
+        if self.certified_share is not None and self.tol is None:
+            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")
