@@ -69,6 +69,7 @@ class SolverParameters(CommonParameters):
 
     lam: float = DEFAULT_LAM
     C: float | None = None
+    nu: float | None = None
     solver: str = "auto"
     batch_size: int | str = 1
     sampling: str = "shuffle"
@@ -87,6 +88,8 @@ class SolverParameters(CommonParameters):
 
     def _why_not_a_stream(self) -> str | None:
         """What `partial_fit` does not support; None: nothing is in the way."""
+        if self.nu is not None:
+            return "a stream does not know the share nu of all its rows; give lam instead of nu."
         if self._is_free:
             return "a stream does not support an unregularized intercept; give regularize_intercept=True."
         return None
@@ -109,6 +112,7 @@ class SolverParameters(CommonParameters):
             sampling=self.sampling,
             projection=bool(self.projection),
             average=self.average,
+            nu=self.nu,
         )
 
     def _check_solver(self, solvers: tuple[str, ...]) -> None:
@@ -118,6 +122,7 @@ class SolverParameters(CommonParameters):
         if self.C is not None:
             _checks.check_soft_margin(self.C, self.lam, self.prior, DEFAULT_LAM)
         check.check_word("solver", self.solver, solvers)
+        _checks.check_nu(self)
         if self.batch_size != "all":
             check.check_count("batch_size", self.batch_size)
         check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced"))
@@ -155,7 +160,7 @@ class ClassificationParameters(SolverParameters):
         check.check_flag("probability", self.probability)
         check.check_class_weight(self.class_weight)
         if self.multi_class == "crammer_singer":
-            _checks.check_joint(self.solver, self.sampling, is_free=self._is_free)
+            _checks.check_joint(self.solver, self.sampling, self.nu, is_free=self._is_free)
         self._check_solver(solvers)
         check.check_share("certified_share", self.certified_share)
         if self.certified_share is not None and self.tol is None:

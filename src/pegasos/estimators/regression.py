@@ -33,7 +33,8 @@ class RegressionParameters(SolverParameters):
     quantile: float = 0.5
 
     def _task(self, name: str | None = None) -> Regression:
-        return Regression(self.loss, float(self.epsilon), float(self.quantile))
+        epsilon = 0.0 if self.nu is not None else float(self.epsilon)
+        return Regression(self.loss, epsilon, float(self.quantile))
 
     def _check_regression(self, solvers: tuple[str, ...]) -> None:
         check.check_word("loss", self.loss, REGRESSION_LOSSES)

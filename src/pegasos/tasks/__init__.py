@@ -2,6 +2,7 @@
 
 from pegasos.tasks.base import Known, Members, Scores, Target, Task, Weights, numbers, sizes
 from pegasos.tasks.crammer_singer import CrammerSinger
+from pegasos.tasks.one_class import OneClass
 from pegasos.tasks.one_vs_one import OneVsOne, Pairs, losses_of_zero, pairs_of
 from pegasos.tasks.one_vs_rest import Classification, OneVsRest, winners
 from pegasos.tasks.regression import REGRESSION_LOSSES, Regression
@@ -16,6 +17,7 @@ __all__ = [
     "CrammerSinger",
     "Known",
     "Members",
+    "OneClass",
     "OneVsOne",
     "OneVsRest",
     "Pairs",

@@ -40,7 +40,9 @@ class Regression:
     is_matrix: bool = False  # whether y has two dimensions, as the answers then have
     total: float = 0.0
     n_rows: int = 0
+    epsilons: tuple[float, ...] | None = None  # of each target, where nu has set them
 
+    nu_is_along = "epsilon"  # which parameter nu sets
     name = "regression"
     noun = "target"
     words = "numbers"
@@ -61,10 +63,19 @@ class Regression:
         """What a unit of error costs where the target is above the prediction, and where it is below."""
         return (self.quantile, 1.0 - self.quantile) if self.loss == "quantile" else (1.0, 1.0)
 
-    @property
-    def width(self) -> float:
-        """The half width of the tube without loss."""
-        return 0.0 if self.loss == "quantile" else self.epsilon
+    def width(self, k: int) -> float:
+        """The half width of the tube without loss around target k."""
+        if self.loss == "quantile":
+            return 0.0
+        return self.epsilon if self.epsilons is None else self.epsilons[k]
+
+    def with_found(self, epsilons: tuple[float, ...]) -> Self:
+        """The task with the epsilon of each target."""
+        return replace(self, epsilons=epsilons)
+
+    def completed(self, problem: Problem, solution: Any, nu: float) -> Any:
+        """The solution itself."""
+        return solution
 
     @property
     def factors_range(self) -> tuple[float, float]:
@@ -134,7 +145,7 @@ class Regression:
         cost = self.costs(n, weights)
         return [
             Problem(view, sign, cost, offset, terms.lam, terms.total, carried)
-            for offset, carried in (self.offset(target[:, k], sign, *_known(known, k)) for k in range(self.n_targets))
+            for offset, carried in (self.offset(k, target, sign, *_known(known, k)) for k in range(self.n_targets))
         ]
 
     def costs(self, n: int, weights: Weights | None) -> Weights:
@@ -146,13 +157,14 @@ class Regression:
         return np.concatenate([above * weights, below * weights])
 
     def offset(
-        self, y: npt.NDArray[np.float64], sign: npt.NDArray[np.int8], scores: Scores | None, prior: Carried
+        self, k: int, target: Target, sign: npt.NDArray[np.int8], scores: Scores | None, prior: Carried
     ) -> tuple[npt.NDArray[np.float64], Carried]:
         """The targets as a part of the offsets, and what rounding them must account for."""
+        y, width = target[:, k], self.width(k)
         shift = -y if scores is None else scores - y
-        offset = np.concatenate([shift, shift]) + sign * (1.0 + self.width)
+        offset = np.concatenate([shift, shift]) + sign * (1.0 + width)
         largest = float(np.abs(y).max(initial=0.0)) + (0.0 if scores is None else float(np.abs(scores).max(initial=0.0)))
-        return offset, replace(prior, constant=prior.constant + largest + 1.0 + self.width)
+        return offset, replace(prior, constant=prior.constant + largest + 1.0 + width)
 
     def mixing(self, labels: list[Any] | None, n_scores: int | None) -> Scores:
         """A prior has one score per column of y."""
