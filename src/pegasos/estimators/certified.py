@@ -148,7 +148,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
     def __sklearn_clone__(self) -> Any:
         """A clone keeps its prior as it is, fitted."""
         clone = super().__sklearn_clone__()
-        if hasattr(self, "prior"):
+        if "prior" in vars(self):
             clone.prior = self.prior
         return clone
 

@@ -103,7 +103,7 @@ def fit(
         if settings.nu is None:
             solutions = machine.solve(problems, solvers, stop, plan)
         else:
-            problems, solutions, values = solve_nu(machine, problems, solvers, stop, plan)
+            problems, solutions, values = solve_nu(machine, problems, solvers, stop, plan, asked.tol)
             task = task.with_found(values)
     solutions = machine.finish(rows, problems, solutions, plan)
     if settings.nu is not None:

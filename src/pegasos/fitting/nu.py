@@ -25,7 +25,8 @@ _FACTOR = 10.0  # between two parameters while one end of the bracket is unknown
 _FARTHEST = 1e-9  # of the first lam: below it nothing changes
 _MOST_SOLVES = 60
 _SAME = 1e-12  # of the parameter: no step is smaller
-_ACCURACY = 1e-9  # of nu, that the search goes for
+_FINEST, _COARSEST = 1e-9, 1e-4  # of nu: how near the search goes, as tol asks
+_PATIENCE = 8  # solves without a better one that end the search: their gaps do not tell more
 _STILL = 1e-4  # of the share spent: a change by less over a factor is none
 
 
@@ -36,6 +37,13 @@ class Solved(NamedTuple):
     problem: Problem
     solution: Solution
     excess: float
+
+
+class Aim(NamedTuple):
+    """The share to spend, and how near is near enough."""
+
+    nu: float
+    near: float
 
 
 @dataclass(frozen=True)
@@ -69,10 +77,11 @@ class ByEpsilon:
 
 
 def solve_nu(
-    machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], stop: Stop, plan: Plan
+    machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], stop: Stop, plan: Plan, tol: float | None
 ) -> tuple[list[Problem], list[Solution], tuple[float, ...]]:
     """The problems at the parameters that spend nu, their solutions, and those parameters."""
     nu, found = float(plan.settings.nu), []
+    near = nu * float(np.clip(tol or 0.0, _FINEST, _COARSEST))
     for k, solver in enumerate(solvers):
         problem = problems[k]
 
@@ -84,28 +93,28 @@ def solve_nu(
             return Solved(value, here, solution, float(np.sum(solution.alpha)) / here.total - nu)
 
         search = _along_epsilon if plan.task.nu_is_along == "epsilon" else _along_lam
-        found.append(search(problem, nu, solved, plan))
+        found.append(search(problem, Aim(nu, near), solved, plan))
     return [each.problem for each in found], [each.solution for each in found], tuple(each.value for each in found)
 
 
-def _along_epsilon(problem: Problem, nu: float, solved: Any, plan: Plan) -> Solved:
+def _along_epsilon(problem: Problem, aim: Aim, solved: Any, plan: Plan) -> Solved:
     path = ByEpsilon(problem)
     low: Solved = solved(path.at, 0.0, None)
-    if low.excess <= _ACCURACY * nu:  # the dual point cannot spend more: the tube has no width
+    if low.excess <= aim.near:  # the dual point cannot spend more: the tube has no width
         return low
     widest = float(np.ptp(problem.offset - problem.sign)) + float(np.abs(problem.offset - problem.sign).max())
-    high = Solved(widest, problem, low.solution, -nu)  # nothing is outside a tube this wide
-    return _between(path.at, high, low, nu, solved)
+    high = Solved(widest, problem, low.solution, -aim.nu)  # nothing is outside a tube this wide
+    return _between(path.at, high, low, aim, solved)
 
 
-def _along_lam(problem: Problem, nu: float, solved: Any, plan: Plan) -> Solved:
-    most = _largest_share(problem, is_free=plan.terms.is_free)
+def _along_lam(problem: Problem, aim: Aim, solved: Any, plan: Plan) -> Solved:
+    nu, most = aim.nu, _largest_share(problem, is_free=plan.terms.is_free)
     if nu > most * (1.0 + 1e-12):
         raise PegasosError(f"nu={nu:g} is infeasible: the largest nu for these rows is {most:.6g}; give at most that.")
     path = ByLam(problem)
     here: Solved = solved(path.at, path.first(nu), None)
     last, first = here, here.value
-    while abs(here.excess) > _ACCURACY * nu and here.excess * last.excess > 0.0:
+    while abs(here.excess) > aim.near and here.excess * last.excess > 0.0:
         value = here.value * (_FACTOR if here.excess < 0.0 else 1.0 / _FACTOR)
         last, here = here, solved(path.at, value, here)
         is_still = abs(here.excess - last.excess) <= _STILL * (nu + here.excess)
@@ -113,10 +122,10 @@ def _along_lam(problem: Problem, nu: float, solved: Any, plan: Plan) -> Solved:
             return _smallest(here, nu, plan)
         if here.excess < 0.0 and here.value * _FARTHEST > first:
             return here  # the largest share, but for rounding
-    if abs(here.excess) <= _ACCURACY * nu:
+    if abs(here.excess) <= aim.near:
         return here
     low, high = sorted((last, here), key=lambda each: each.value)
-    return _between(path.at, low, high, nu, solved)
+    return _between(path.at, low, high, aim, solved)
 
 
 def _smallest(here: Solved, nu: float, plan: Plan) -> Solved:
@@ -135,20 +144,21 @@ def _smallest(here: Solved, nu: float, plan: Plan) -> Solved:
     return here
 
 
-def _between(at: Callable[[float], Problem], under: Solved, over: Solved, nu: float, solved: Any) -> Solved:
+def _between(at: Callable[[float], Problem], under: Solved, over: Solved, aim: Aim, solved: Any) -> Solved:
     """By the secant of the two ends, of which ``under`` spends too little and ``over`` too much."""
     best = min(under, over, key=lambda each: abs(each.excess))
-    ends, weights, last = [under, over], [under.excess, over.excess], -1
+    ends, weights, last, since_best = [under, over], [under.excess, over.excess], -1, 0
     for _ in range(_MOST_SOLVES):
-        width = abs(ends[1].value - ends[0].value)
-        if abs(best.excess) <= _ACCURACY * nu or width <= _SAME * max(abs(end.value) for end in ends):
+        is_narrow = abs(ends[1].value - ends[0].value) <= _SAME * max(abs(end.value) for end in ends)
+        if abs(best.excess) <= aim.near or is_narrow or since_best >= _PATIENCE:
             break
         share = weights[0] / (weights[0] - weights[1])
         value = ends[0].value + share * (ends[1].value - ends[0].value)
         nearest = min(ends, key=lambda end: abs(end.value - value))
         here = solved(at, value, nearest)
+        since_best += 1
         if abs(here.excess) < abs(best.excess):
-            best = here
+            best, since_best = here, 0
         side = 0 if here.excess < 0.0 else 1
         ends[side], weights[side] = here, here.excess
         if last == side:  # the other end has stayed where it is: let it count for less (Illinois)
