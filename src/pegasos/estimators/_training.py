@@ -17,7 +17,7 @@ from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
 
 
-def _can_stream(model: Any) -> bool:
+def can_stream(model: Any) -> bool:
     refusal = model._why_not_a_stream()
     if refusal is not None:
         raise AttributeError(refusal)
@@ -50,10 +50,26 @@ class TrainedModel(CertifiedModel):
         if not self.fitted_.doubt:
             self._evidence = Evidence(X, y, sample_weight)
         is_met = self.fitted_.is_satisfied
-        if self.certified_share is not None and hasattr(self, "_evidence"):
+        if getattr(self, "certified_share", None) is not None and hasattr(self, "_evidence"):
             is_met &= until_certified(self, data.begun)
         if not is_met:
             warn_caller(self.status_, GapWarning)
+        return self
+
+    def _pass_over(self, X: Any, y: Any, sample_weight: Any, told: Any) -> Self:
+        """Learn from a block of a stream; ``told`` is what the task must know of all targets that will ever come."""
+        self._check_parameters()
+        if self.C is not None:
+            raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+        _checks.check_aim(self, self._origin)
+        before, settings = getattr(self, "fitted_", None), self._settings()
+        task = self._task() if before is None else goes_on_from(before, self._task(), settings)
+        data = self._read(X, y, sample_weight, reset=before is None)
+        if before is None:
+            task = task.begin(told)
+        else:
+            task.goes_on(told)
+        self._write(pass_over(self._machine(), task, settings, data, before))
         return self
 
     @property
@@ -64,7 +80,7 @@ class TrainedModel(CertifiedModel):
 class TrainedClassifier(TrainedModel, CertifiedClassifier):
     """A classifier that also learns from a stream, whose classes its first block must name."""
 
-    @available_if(_can_stream)
+    @available_if(can_stream)
     @keeps_on_failure
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
         """One pass of Pegasos over a block of rows; the step count goes on.
@@ -81,16 +97,4 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
             All classes that will ever come; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
-        self._check_parameters()
-        if self.C is not None:
-            raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
-        _checks.check_aim(self, self._origin)
-        before, settings = getattr(self, "fitted_", None), self._settings()
-        task = self._task() if before is None else goes_on_from(before, self._task(), settings)
-        data = self._read(X, y, sample_weight, reset=before is None)
-        if before is None:
-            task = task.begin(classes)
-        else:
-            task.goes_on(classes)
-        self._write(pass_over(self._machine(), task, settings, data, before))
-        return self
+        return self._pass_over(X, y, sample_weight, classes)

@@ -14,8 +14,9 @@ from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks, layout
 from pegasos.estimators.certified import CertifiedClassifier, Evidence
 from pegasos.estimators.inputs import check_room_for_weights, keeps_on_failure, read_values
-from pegasos.estimators.linear import PegasosClassifier, read_rows
+from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM, CommonParameters
+from pegasos.estimators.reading import read_rows
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import Fit, SharesStart, fit

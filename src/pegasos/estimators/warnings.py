@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sklearn.exceptions import ConvergenceWarning
 
-from pegasos.errors import PriorWarning
+from pegasos.errors import NuWarning, PriorWarning
 
-__all__ = ["ChangedRowsWarning", "GapWarning", "PriorWarning"]
+__all__ = ["ChangedRowsWarning", "GapWarning", "NuWarning", "PriorWarning"]
 
 
 class GapWarning(ConvergenceWarning):
