@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from pegasos.checks import check_positive, check_share, check_word
 from pegasos.errors import PegasosError
 from pegasos.losses import CLASSIFICATION_LOSSES
@@ -47,7 +49,9 @@ def check_nu(model: Any) -> None:
     """A share of the rows, for solvers that end where they are told to."""
     check_share("nu", model.nu)
     if model.nu is not None and model.solver in ("pegasos", "cutting_plane"):
-        raise PegasosError(f"nu needs solutions to a small gap, which solver={model.solver!r} does not give; use 'auto'.")
+        raise PegasosError(
+            f"nu needs solutions to a small gap, which solver={model.solver!r} does not give; use 'auto'."
+        )
 
 
 def check_intercept(solver: str, *, is_free: bool) -> None:
@@ -67,6 +71,12 @@ def check_loss(loss: Any, smoothing: Any, C: Any) -> None:
         raise PegasosError(f"C=inf asks for a hard margin, which loss={loss!r} does not have; use loss='hinge'.")
 
 
+def check_probability(value: Any) -> None:
+    """Whether there are probabilities, or by which curve."""
+    if not (isinstance(value, bool | np.bool_) or value in ("sigmoid", "isotonic")):
+        raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {value!r}.")
+
+
 def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_free: bool) -> None:
     """What the problem of all classes at once does not support."""
     if loss != "hinge":
@@ -80,7 +90,9 @@ def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_f
             "use 'ovr' or 'ovo'."
         )
     if nu is not None:
-        raise PegasosError("nu is a share of each problem's rows, and multi_class='crammer_singer' has one of all classes.")
+        raise PegasosError(
+            "nu is a share of each problem's rows, and multi_class='crammer_singer' has one of all classes."
+        )
     if is_free:
         raise PegasosError("multi_class='crammer_singer' needs a regularized intercept; use 'ovr' or 'ovo'.")
     if sampling == "balanced":
