@@ -74,8 +74,8 @@ def objective(problem, weights):
         (DualAscent(), 1e-9),
         (SplitAscent(), 1e-9),
         (Auto(Pegasos(), SplitAscent(), 1e-9), 1e-9),
-        (Pegasos(), 3e-2),
-        (Pegasos(batch_size=10, average="tail"), 3e-2),
+        (Pegasos(), 5e-2),
+        (Pegasos(batch_size=10, average="tail"), 5e-2),
     ],
     ids=["dual", "split", "auto", "pegasos", "batches"],
 )
