@@ -59,7 +59,7 @@ def view_rows(rows: Rows, numbers: Annotated[NDArray, dict(device='cpu', writabl
 class Problem:
     """The problem as the loops see it."""
 
-def make_problem(rows: Rows, sign: Annotated[NDArray, dict(device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], offset: Annotated[NDArray, dict(device='cpu', writable=False)], lam: float, total: float) -> Problem: ...
+def make_problem(rows: Rows, sign: Annotated[NDArray, dict(device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], offset: Annotated[NDArray, dict(device='cpu', writable=False)], lam: float, total: float, cap: float = 1.0, ridge: float = 0.0) -> Problem: ...
 
 class PegasosCounters:
     """The scalars of a Pegasos state."""
@@ -218,14 +218,14 @@ def online_advance(rows: Rows, codes: Annotated[NDArray[numpy.int64], dict(shape
 def shuffle(order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], random: int) -> int:
     """Shuffles in place; returns the generator's next state."""
 
-def dual_sums(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[float, float, float, float]:
+def dual_sums(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[float, float, float, float, float]:
     """
-    Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander and climbed of objective.h.
+    Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander, climbed and ridge of objective.h.
     """
 
 def losses(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float]:
     """
-    The sum of the costs times the hinge losses, and the least margin of the rows that cost anything.
+    The sum of the costs times the losses, and the least margin of the rows that cost anything.
     """
 
 def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pegasos.checks import check_positive, check_share
+from pegasos.checks import check_positive, check_share, check_word
 from pegasos.errors import PegasosError
+from pegasos.losses import CLASSIFICATION_LOSSES
 
 _EPOCHS_TO_A_GAP = 100_000  # more than any reasonable fit needs
 _EPOCHS = 1000  # where only their number ends a fit, or the last digits would take very many
@@ -45,6 +46,8 @@ def check_aim(model: Any, origin: Any) -> None:
 def check_nu(model: Any) -> None:
     """A share of the rows, for solvers that end where they are told to."""
     check_share("nu", model.nu)
+    if model.nu is not None and model.loss not in ("hinge", "epsilon_insensitive"):
+        raise PegasosError(f"nu is a share of a hinge, which loss={model.loss!r} is not; give lam or C instead of nu.")
     if model.nu is not None and model.solver in ("pegasos", "cutting_plane"):
         raise PegasosError(f"nu needs solutions to a small gap, which solver={model.solver!r} does not give; use 'auto'.")
 
@@ -58,8 +61,21 @@ def check_intercept(solver: str, *, is_free: bool) -> None:
         )
 
 
-def check_joint(solver: str, sampling: str, nu: float | None, *, is_free: bool) -> None:
+def check_loss(loss: Any, smoothing: Any, C: Any) -> None:
+    """The loss of a classifier, and the parameter that one of them has."""
+    check_word("loss", loss, CLASSIFICATION_LOSSES)
+    check_positive("smoothing", smoothing)
+    if math.inf == C and loss != "hinge":
+        raise PegasosError(f"C=inf asks for a hard margin, which loss={loss!r} does not have; use loss='hinge'.")
+
+
+def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_free: bool) -> None:
     """What the problem of all classes at once does not support."""
+    if loss != "hinge":
+        raise PegasosError(
+            f"multi_class='crammer_singer' is a hinge over all classes and does not support loss={loss!r}; use 'ovr' "
+            "or 'ovo'."
+        )
     if solver == "cutting_plane":
         raise PegasosError(
             "solver='cutting_plane' does not support multi_class='crammer_singer', which has more than two signs; "

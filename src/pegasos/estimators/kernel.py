@@ -17,7 +17,7 @@ from pegasos.estimators.reading import ReadsItems
 class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParameters):
     """Kernel support vector machine that proves how good its solution is.
 
-    Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` over the weights w of the feature
+    Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i loss(1 - y_i (<w, phi(x_i)> + b))`` over the weights w of the feature
     space of the kernel, and stops when the result is *provably* within a relative duality gap of ``tol``, or at
     ``max_iter`` or ``time_budget``; it always returns the certificate it reached.
 
@@ -27,7 +27,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         "linear", "poly", "rbf", "laplacian", "chi2", "intersection", "precomputed" (X is the kernel matrix); a kernel
         of `pegasos.kernels`, on vectors, strings, graphs, series or mixed records; or a function ``k(x, z)`` of two
         items or ``k(X, Z)`` of two collections.
-    lam, C
+    lam, C, loss, smoothing
         As in `PegasosClassifier`.
     gamma : "scale", "auto" or float, default="scale"
         Width of "rbf", "laplacian", "chi2", factor of "poly"; "scale" is ``1 / (n_features * X.var())``, "auto"

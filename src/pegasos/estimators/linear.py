@@ -17,7 +17,7 @@ from pegasos.fitting.source import SourcePlan, fit_source
 class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     """Linear support vector machine that proves how good its solution is.
 
-    Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))`` and stops when the result is
+    Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i loss(1 - y_i (<w, x_i> + b))`` and stops when the result is
     *provably* within a relative duality gap of ``tol``, or at ``max_iter`` or ``time_budget``; it always returns the
     certificate it reached.
 
@@ -28,6 +28,12 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
         ``inf`` asks for a hard margin: where the classes cannot be separated, the fit proves that and ends.
+    loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
+        What a row costs whose margin falls short of 1 by r: "hinge" is ``max(0, r)``; "squared_hinge" its square, the
+        default of scikit-learn's LinearSVC; "huber_hinge" is ``r^2 / (2 smoothing)`` up to ``r = smoothing`` and the
+        line ``r - smoothing / 2`` beyond.
+    smoothing : float, default=0.5
+        Where "huber_hinge" turns into a line; the other losses do not use it.
     solver : {"auto", "pegasos", "dual", "cutting_plane"}, default="auto"
         "pegasos" is the algorithm of the paper and nothing else; "dual" is dual coordinate ascent; "cutting_plane" is
         the method of SVM-Perf, one pass over the rows for each plane; "auto" starts with Pegasos where that is enough,
@@ -104,7 +110,7 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     status_ : str
         Why the fit ended, and what is proved.
     alpha_ : array of shape (n_rows,) or (n_classes, n_rows); with "ovo" a list of n_pairs arrays
-        The dual point: 0 <= alpha_i <= cost_i. That of a pair has an entry for each row of its two classes, in the
+        The dual point: 0 <= alpha_i <= cost_i, or any alpha_i >= 0 for "squared_hinge". That of a pair has an entry for each row of its two classes, in the
         order of the rows: n_classes - 1 numbers per row in all. For "crammer_singer" the sum over the classes is at
         most cost_i, and the entry of the row's own class is 0.
     support_ : array of int

@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError, warn_caller
-from pegasos.estimators import layout
+from pegasos.estimators import _checks, layout
 from pegasos.estimators.certified import CertifiedClassifier, Evidence
 from pegasos.estimators.inputs import check_room_for_weights, keeps_on_failure, read_values
 from pegasos.estimators.linear import PegasosClassifier
@@ -54,6 +54,10 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
         gets a model and a copy of the rows held out.
     one_standard_error : bool, default=False
         Choose the largest lam whose mean score is within one standard error of the best: a simpler model, as good.
+    loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
+        See `PegasosClassifier`.
+    smoothing : float, default=0.5
+        Of "huber_hinge".
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight, regularized like the others, carries the intercept.
@@ -101,6 +105,8 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
     holdout: float | None = field(default=None, kw_only=True)
     scoring: Any = field(default=None, kw_only=True)
     one_standard_error: bool = field(default=False, kw_only=True)
+    loss: str = field(default="hinge", kw_only=True)
+    smoothing: float = field(default=0.5, kw_only=True)
     class_weight: Any = field(default=None, kw_only=True)
     max_iter: int | None = field(default=100_000, kw_only=True)
 
@@ -137,8 +143,8 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
 
     def _estimator(self, lam: float = DEFAULT_LAM) -> PegasosClassifier:
         """The classifier with the parameters of this one, which is fitted for every lam."""
-        shared = ("fit_intercept", "intercept_scaling", "class_weight", "tol", "max_iter", "n_jobs", "random_state")
-        return PegasosClassifier(lam, **{name: getattr(self, name) for name in shared})
+        shared = "fit_intercept", "intercept_scaling", "class_weight", "tol", "max_iter", "n_jobs", "random_state"
+        return PegasosClassifier(lam, **{name: getattr(self, name) for name in (*shared, "loss", "smoothing")})
 
     def _task(self, multi_class: str | None = None) -> Any:
         return self._estimator()._task(multi_class)
@@ -158,6 +164,7 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
     def _check_parameters(self) -> None:
         self._check_common()
         check.check_class_weight(self.class_weight)
+        _checks.check_loss(self.loss, self.smoothing, None)
         check_grid(self.eps, self.tol)
         check.check_flag("one_standard_error", self.one_standard_error)
         if isinstance(self.lams, numbers.Integral | str | None):

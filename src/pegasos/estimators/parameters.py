@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
+from pegasos.losses import loss_of
 from pegasos.machines.prior import check_prior
 from pegasos.machines.settings import Settings
 from pegasos.tasks import CLASSIFICATIONS, OneVsRest
@@ -138,6 +139,8 @@ class SolverParameters(CommonParameters):
 class ClassificationParameters(SolverParameters):
     """What the classifiers with a choice of solver and of task have."""
 
+    loss: str = "hinge"
+    smoothing: float = 0.5
     multi_class: str = "ovr"
     class_weight: Any = None
     certified_share: float | None = None
@@ -153,14 +156,16 @@ class ClassificationParameters(SolverParameters):
 
     def _settings(self) -> Settings:
         """What the parameters ask of a fit."""
-        return replace(super()._settings(), probability=bool(self.probability))
+        loss = loss_of(self.loss, self.smoothing)
+        return replace(super()._settings(), probability=bool(self.probability), loss=loss)
 
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
         check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
         check.check_flag("probability", self.probability)
         check.check_class_weight(self.class_weight)
+        _checks.check_loss(self.loss, self.smoothing, self.C)
         if self.multi_class == "crammer_singer":
-            _checks.check_joint(self.solver, self.sampling, self.nu, is_free=self._is_free)
+            _checks.check_joint(self.solver, self.sampling, self.loss, self.nu, is_free=self._is_free)
         self._check_solver(solvers)
         check.check_share("certified_share", self.certified_share)
         if self.certified_share is not None and self.tol is None:

@@ -131,6 +131,7 @@ def terms_of(rows: Any, task: Any, settings: Settings, data: Data) -> Terms:
         total=task.total,
         largest_norm=math.sqrt(float(rows.squared_norms.max())),
         least_cost=least * task.factors_range[0],
+        loss=settings.loss,
     )
 
 

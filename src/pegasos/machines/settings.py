@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from pegasos.errors import PegasosError
+from pegasos.losses import HINGE, Loss
 from pegasos.machines.solving import threads_of
 from pegasos.solvers.driver import Stop
 from pegasos.solvers.pegasos import Pegasos
@@ -40,6 +41,7 @@ class Settings:
     projection: bool = False
     average: str | None = None
     nu: float | None = None  # the share of the rows that the dual point is to spend, which then sets lam or epsilon
+    loss: Loss = HINGE
 
     @property
     def threads(self) -> int:

@@ -43,7 +43,7 @@ class Pairs(Sequence[Problem]):
 
     def __getitem__(self, k: Any) -> Any:
         prior = nothing if self.known.carried is None else self.known.carried[k]
-        return Problem(self.rows.view(self.members[k]), *self._columns(k), prior)
+        return Problem(self.rows.view(self.members[k]), *self._columns(k), prior, self.terms.cap, self.terms.ridge)
 
     @property
     def offsets(self) -> Sequence[Scores] | None:
@@ -57,9 +57,9 @@ class Pairs(Sequence[Problem]):
     def loss_of_zero(self, k: int) -> float:
         """The objective of the zero vector."""
         if self.offsets is None and self.weights is None and self.task.factors is None:
-            return len(self.members[k]) / self.lam_and_total(k)[1]
+            return len(self.members[k]) / self.lam_and_total(k)[1] * float(self.terms.loss.value(np.float64(1.0)))
         sign, cost, offset, _, total = self._columns(k)
-        return float(np.sum(cost * np.maximum(0.0, 1.0 - sign * offset))) / total
+        return float(np.sum(cost * self.terms.loss.value(1.0 - sign * offset))) / total
 
     def _columns(self, k: int) -> tuple[npt.NDArray[np.int8], Weights, Scores, float, float]:
         """Signs, costs, offsets, lam and total: those of the two classes alone, except for the class weights."""

@@ -210,7 +210,7 @@ class OneVsRest(Classification):
         priors = [nothing] * n if known.carried is None else known.carried
         lams = [terms.lam] * n if self.lams_found is None else self.lams_found
         return [
-            Problem(rows, sign, cost, offset, lam, terms.total, prior)
+            Problem(rows, sign, cost, offset, lam, terms.total, prior, terms.cap, terms.ridge)
             for sign, offset, lam, prior in zip(self.signs(target), offsets, lams, priors, strict=True)
         ]
 
