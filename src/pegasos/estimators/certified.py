@@ -21,14 +21,12 @@ from pegasos.estimators.items import check_indicator, check_target
 from pegasos.estimators.warnings import ChangedRowsWarning, GapWarning
 from pegasos.estimators.watching import CallbackSupportMixin
 from pegasos.fitting.certify import recertify, with_dual_point
-from pegasos.fitting.probability import agreeing
 from pegasos.fitting.regions import find_regions, is_same
 from pegasos.fitting.result import Fit
 from pegasos.fitting.settled import Intervals, Regions
 from pegasos.machines.base import Data
 from pegasos.machines.solving import threads_of
 from pegasos.persistence import Saved
-from pegasos.tasks import winners
 
 
 class Evidence(NamedTuple):
@@ -275,17 +273,19 @@ class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """The probability of each class, of shape (n_rows, n_classes); the class predicted has the largest.
+        """The probability of each class, of shape (n_rows, n_classes).
 
-        By Platt's method, on scores of rows that their model had not seen. Needs ``probability=True`` at the fit.
+        Calibrated on scores of rows that their model had not seen, for the class frequencies of the training data: it
+        increases with the score of a problem. `predict` follows the scores; next to class weights the likeliest class
+        may be another one. Needs ``probability=True``, "sigmoid" or "isotonic" at the fit.
         """
         check_is_fitted(self, "classes_")
         fitted = self._current
         if fitted.calibration is None:
             raise PegasosError("the model was fitted without probabilities; fit it with probability=True.")
         scores, task = self._scores(X, fitted), fitted.task
-        found = task.probabilities(fitted.calibration.of_problems(task.against_others(scores)))
-        return agreeing(found, winners(task.decisions(scores)))
+        found: npt.NDArray[np.float64] = task.probabilities(fitted.calibration.of_problems(task.against_others(scores)))
+        return found
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:

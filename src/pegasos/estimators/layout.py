@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from pegasos import _core
-from pegasos.fitting.probability import Calibration
+from pegasos.fitting.probability import Calibration, Isotonic, IsotonicCurve
 from pegasos.fitting.result import Fit, Origin, Proof
 from pegasos.kernels import Kernel, Mismatch, Precomputed
 from pegasos.machines.kernel_model import KernelModel
@@ -230,6 +230,9 @@ _terms = Record(
     check=_check_terms,
 )
 _calibration = Record(Calibration, {"slopes": Array("float64", "n_scores"), "shifts": Array("float64", "n_scores")})
+_knots = Array("float64", "n_knots")
+_curve = Record(IsotonicCurve, {"scores": _knots, "probabilities": _knots}, own=("n_knots",))
+_isotonic = Record(Isotonic, {"curves": Many(_curve, "n_scores", kind=tuple)})
 _head: dict[str, Spec] = {"classes_": Classes(), "_terms": _terms}
 NAMES: dict[str, Spec] = {_features: Count(1, dimension=_features), "feature_names_in_": Names(_features)}
 _proof: dict[str, Spec] = {
@@ -241,10 +244,11 @@ _proof: dict[str, Spec] = {
     "_free_intercepts": _one_each,
     "_intercept_reach": Array("float64", "n_problems", is_finite=False),
     "_calibration": Optional(_calibration),
+    "_isotonic": Optional(_isotonic),
     "_status": Text(tuple(status.name for status in Status)),
 }
-# Files of earlier versions name the status only in the words of `status_`.
-_together = ("_terms", *(name for name in _proof if name != "_status"))
+# Files of earlier versions have no isotonic probabilities, and name the status only in the words of `status_`.
+_together = ("_terms", *(name for name in _proof if name not in ("_isotonic", "_status")))
 _coef = Array("float64", "n_scores", _features)
 
 
@@ -329,7 +333,10 @@ def record_of(model: Any) -> dict[str, Any]:
     fitted: Fit = model._current
     task, terms, proof, stream = fitted.task, fitted.terms, fitted.proof, fitted.state
     has = {name: value for name, value in vars(model).items() if name != "fitted_"}
-    has |= {"_calibration": fitted.calibration, "_prior": fitted.model.prior}
+    is_isotonic = isinstance(fitted.calibration, Isotonic)
+    has |= {"_isotonic" if is_isotonic else "_calibration": fitted.calibration, "_prior": fitted.model.prior}
+    if is_isotonic:
+        has["_calibration"] = None
     if hasattr(fitted.model, "n_training"):
         has["_n_training"] = fitted.model.n_training
     if fitted.origin is not None:
@@ -377,7 +384,7 @@ def _fit_of(found: Mapping[str, Any], model: Any) -> Fit:
         None if stored is None else stored.terms,
         None if stored is None else _proof_of(found),
         _stream_of(stream),
-        found.get("_calibration"),
+        found.get("_isotonic") or found.get("_calibration"),
         doubt=found["status_"].startswith(_DOUBT),
         origin=None if origin is None else Origin(origin.words),
     )

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pegasos.estimators import _checks, layout
 from pegasos.estimators._training import TrainedClassifier
+from pegasos.estimators.assembly import with_fit
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.parameters import DEFAULT_LAM, ClassificationParameters
 from pegasos.estimators.reading import ReadsRows
@@ -84,9 +85,10 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
         takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
         predictions matter and the objective does not.
-    probability : bool, default=False
-        Whether to fit `predict_proba` as well: Platt's method on scores of five folds (fewer where a class has fewer
-        rows), so that a fit takes six times as long. Each fit has an equal share of ``time_budget``.
+    probability : bool, "sigmoid" or "isotonic", default=False
+        Whether to fit `predict_proba` as well, on scores of five folds (fewer where a class has fewer rows), so that a
+        fit takes six times as long: by Platt's sigmoid (True or "sigmoid"), or by isotonic regression, which needs
+        some thousand rows. Each fit has an equal share of ``time_budget``.
     warm_start : bool, default=False
         Start the next fit where the last one ended: with the same number of rows from its dual point, otherwise (for
         ``solver="pegasos"``) from its weights and step count.
@@ -174,6 +176,7 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         ----------
         source : path, or source of blocks
             A file that `pegasos.data.open_source` opens, or what it returns. Sample weights are not part of a source.
+            Where it names its columns, the model knows them by name.
         memory : int or str, default="2G"
             Bytes for blocks, dual variables and weights, as a number or with a unit, "500M". The interpreter and its
             libraries take 0.3 to 0.4 GB besides.
@@ -198,10 +201,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         _checks.check_for_source(self)
         _checks.check_aim(self, self._origin)
         plan = SourcePlan.of(memory, checkpoint, checkpoint_seconds)
-        fitted, n_features = fit_source(self._task(), self._settings(), source, plan, verbose=self.verbose)
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = n_features
-        self._write(fitted)
+        fitted, source = fit_source(self._task(), self._settings(), source, plan, verbose=self.verbose)
+        with_fit(self, fitted, int(source.n_features), getattr(source, "feature_names", None))
         self._warn_of_gap()
         return self
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
@@ -144,24 +146,29 @@ class ClassificationParameters(SolverParameters):
     multi_class: str = "ovr"
     class_weight: Any = None
     certified_share: float | None = None
-    probability: bool = False
+    probability: bool | str = False
 
     def _why_not_a_stream(self) -> str | None:
         if self.probability:
             return "a stream keeps no rows to fit probabilities on; give probability=False."
         return super()._why_not_a_stream()
 
+    @property
+    def _curve(self) -> bool | str:
+        """By which curve scores become probabilities; False: they do not."""
+        return self.probability if isinstance(self.probability, str) else "sigmoid" if self.probability else False
+
     def _task(self, multi_class: str | None = None) -> OneVsRest:
         return CLASSIFICATIONS[multi_class or self.multi_class](self.class_weight)
 
     def _settings(self) -> Settings:
         """What the parameters ask of a fit."""
-        loss = loss_of(self.loss, self.smoothing)
-        return replace(super()._settings(), probability=bool(self.probability), loss=loss)
+        return replace(super()._settings(), probability=self._curve, loss=loss_of(self.loss, self.smoothing))
 
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
         check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
-        check.check_flag("probability", self.probability)
+        if not (isinstance(self.probability, bool | np.bool_) or self.probability in ("sigmoid", "isotonic")):
+            raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {self.probability!r}.")
         check.check_class_weight(self.class_weight)
         _checks.check_loss(self.loss, self.smoothing, self.C)
         if self.multi_class == "crammer_singer":

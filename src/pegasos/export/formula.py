@@ -25,7 +25,7 @@ from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators.certified import CertifiedClassifier
 from pegasos.estimators.online.base import OnlineClassifier
-from pegasos.fitting.probability import Calibration
+from pegasos.fitting.probability import Calibration, Isotonic
 from pegasos.kernels import Kernel, Linear, Precomputed
 from pegasos.machines.prior import LinearFormula, ScoredPrior
 
@@ -65,7 +65,7 @@ class Formula:
     intercept: Numbers
     coef: Numbers | None = None
     terms: tuple[KernelTerm, ...] = ()
-    calibration: Calibration | None = None
+    calibration: Calibration | Isotonic | None = None
     feature_names: npt.NDArray[Any] | None = None
     aim: Aim = field(default_factory=Aim)
     certificate: Certificate | None = None
@@ -79,6 +79,15 @@ class Formula:
     def is_pairwise(self) -> bool:
         """Whether each score tells two classes apart."""
         return self.n_classes == 2 or self.multi_class == "ovo"
+
+    @property
+    def sigmoids(self) -> Calibration | None:
+        """The probabilities, in the one form that the formats have room for."""
+        if isinstance(self.calibration, Isotonic):
+            raise PegasosError(
+                'probabilities of probability="isotonic" cannot be exported; fit with probability="sigmoid", or False.'
+            )
+        return self.calibration
 
     def linear_coef(self) -> Numbers | None:
         """The coefficients of all features, where the model is linear: those of linear kernels are added up."""

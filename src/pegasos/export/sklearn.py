@@ -137,7 +137,7 @@ def _svc(formula: Formula, term: KernelTerm) -> SVC:
     sign = -1.0 if formula.n_classes == 2 else 1.0
     svc.dual_coef_, svc.intercept_ = sign * svc._dual_coef_, sign * svc._intercept_
     svc._num_iter = np.zeros(len(formula.intercept), np.int32)
-    _hand_over_probabilities(svc, formula.calibration)
+    _hand_over_probabilities(svc, formula.sigmoids)
     return _with_features(svc, formula, svc._num_iter)
 
 

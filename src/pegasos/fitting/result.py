@@ -93,7 +93,7 @@ class Fit:
     proof : Proof or None
         The certificate, why the fit ended, and the dual point; None for a model that was trained elsewhere.
     state : what a stream or a warm start goes on from
-    calibration : Calibration or None
+    calibration : Calibration, Isotonic or None
         What turns scores into probabilities, where they were fitted.
     doubt : str or None
         Why the certificate proves nothing, for a kernel that is not positive semi-definite.

@@ -50,8 +50,10 @@ class SourcePlan:
         return cls(bytes_of_memory(memory), checkpoint, checkpoint_seconds)
 
 
-def fit_source(task: Any, settings: Settings, source: Any, plan: SourcePlan, *, verbose: int) -> tuple[Fit, int]:
-    """The fit of all blocks of a source, and the number of its features."""
+def fit_source(
+    task: Any, settings: Settings, source: Any, plan: SourcePlan, *, verbose: int
+) -> tuple[Fit, BlockSource]:
+    """The fit of all blocks of a source, and the source, opened."""
     source = _opened(source)
     labels = read_labels(source)
     task = task.counted(labels.classes, labels.counts, labels.counts)
@@ -71,7 +73,7 @@ def fit_source(task: Any, settings: Settings, source: Any, plan: SourcePlan, *, 
     machine, members = Linear(), [slice(None)] * len(solutions)
     model = machine.model_of(solutions, [*members], Data(None), prior=None, bias=settings.bias)
     state = machine.state_after(solutions, model, int(source.n_rows), seed)
-    return Fit(model, task, terms, Proof.of(solutions, solution.trace, [*members]), state), int(source.n_features)
+    return Fit(model, task, terms, Proof.of(solutions, solution.trace, [*members]), state), source
 
 
 def _solve(

@@ -35,7 +35,7 @@ class Settings:
     time_budget: float | None
     random_state: Any
     n_jobs: int | None
-    probability: bool = False
+    probability: bool | str = False  # or by which curve, "sigmoid" or "isotonic"
     batch_size: int | str = 1
     sampling: str = "shuffle"
     projection: bool = False

@@ -227,7 +227,9 @@ class OneVsRest(Classification):
         """The probability of each class, from those of the positive sides of the problems."""
         if self.n_classes == 2:
             return np.column_stack([1.0 - of_problems[:, 0], of_problems[:, 0]])
-        return np.asarray(of_problems / of_problems.sum(axis=1, keepdims=True))
+        sums = of_problems.sum(axis=1, keepdims=True)
+        # An isotonic curve may give 0 to every class.
+        return np.where(sums > 0.0, of_problems / np.where(sums > 0.0, sums, 1.0), 1.0 / self.n_classes)
 
     def mixing(self, labels: list[Any] | None, n_scores: int | None) -> Scores:
         """What each score of a prior contributes to that of each problem; classes are matched by their labels.
