@@ -48,6 +48,8 @@ def check_aim(model: Any, origin: Any) -> None:
 def check_nu(model: Any) -> None:
     """A share of the rows, for solvers that end where they are told to."""
     check_share("nu", model.nu)
+    if model.nu is not None and model.loss not in ("hinge", "epsilon_insensitive"):
+        raise PegasosError(f"nu is a share of a hinge, which loss={model.loss!r} is not; give lam or C instead of nu.")
     if model.nu is not None and model.solver in ("pegasos", "cutting_plane"):
         raise PegasosError(
             f"nu needs solutions to a small gap, which solver={model.solver!r} does not give; use 'auto'."

@@ -11,10 +11,11 @@ from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._until import until_certified
 from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
-from pegasos.estimators.inputs import keeps_on_failure
+from pegasos.estimators.inputs import is_indicator, keeps_on_failure
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
+from pegasos.tasks import ManyLabels
 
 
 def can_stream(model: Any) -> bool:
@@ -46,7 +47,7 @@ class TrainedModel(CertifiedModel):
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
-        self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
+        self._write(fit(self._machine(), self._task_for(data.y), settings, data, start=start, audience=audience))
         if not self.fitted_.doubt:
             self._evidence = Evidence(X, y, sample_weight)
         is_met = self.fitted_.is_satisfied
@@ -55,6 +56,10 @@ class TrainedModel(CertifiedModel):
         if not is_met:
             warn_caller(self.status_, GapWarning)
         return self
+
+    def _task_for(self, y: Any) -> Any:
+        """The task that the parameters mean for these targets."""
+        return self._task()
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, told: Any) -> Self:
         """Learn from a block of a stream; ``told`` is what the task must know of all targets that will ever come."""
@@ -80,6 +85,15 @@ class TrainedModel(CertifiedModel):
 class TrainedClassifier(TrainedModel, CertifiedClassifier):
     """A classifier that also learns from a stream, whose classes its first block must name."""
 
+    _takes_indicators = True
+
+    def _task_for(self, y: Any) -> Any:
+        if y.ndim == 1:
+            return self._task()
+        if self.probability:
+            raise PegasosError("probability=True does not support an indicator matrix; give probability=False.")
+        return ManyLabels(self.class_weight)
+
     @available_if(can_stream)
     @keeps_on_failure
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
@@ -97,4 +111,6 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
             All classes that will ever come; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
+        if is_indicator(y):
+            raise PegasosError("partial_fit does not support an indicator matrix; give one label per row, or use fit.")
         return self._pass_over(X, y, sample_weight, classes)

@@ -16,7 +16,8 @@ from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._attributes import attributes_of
-from pegasos.estimators.items import check_target
+from pegasos.estimators.inputs import is_indicator
+from pegasos.estimators.items import check_indicator, check_target
 from pegasos.estimators.warnings import ChangedRowsWarning, GapWarning
 from pegasos.estimators.watching import CallbackSupportMixin
 from pegasos.fitting.certify import recertify, with_dual_point
@@ -255,6 +256,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
     """A certified estimator that predicts classes."""
 
     classes_: npt.NDArray[Any]
+    _takes_indicators = False  # whether y may be a matrix with one column per label
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
@@ -355,6 +357,17 @@ class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
             return self.fitted_.task.target(y, None)
         except TypeError as error:
             raise PegasosError(f"y must hold classes such as {self.classes_[0]!r}: {error}.") from error
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self._takes_indicators
+        return tags
+
+    def _how_to_read_target(self, y: Any) -> dict[str, Any]:
+        return {"multi_output": True} if self._takes_indicators and is_indicator(y) else {}
+
+    def _check_target(self, items: Any, y: Any) -> Any:
+        return check_indicator(items, y) if self._takes_indicators and is_indicator(y) else check_target(items, y)
 
     def _scores(self, X: Any, fitted: Fit) -> npt.NDArray[np.float64]:
         return fitted.scores(self._read_new(X), threads_of(self.n_jobs))

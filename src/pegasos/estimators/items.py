@@ -71,3 +71,11 @@ def check_numbers(X: Any, y: Any) -> npt.NDArray[np.float64]:
         row = int(is_finite.argmin())
         raise PegasosError(f"y contains NaN or infinity in row {row}, got {numbers[row]}; impute it or drop the row.")
     return numbers
+
+
+def check_indicator(X: Any, y: Any) -> Any:
+    """An indicator matrix with one row for each item."""
+    found = check_array(y, accept_sparse="csr", input_name="y")
+    if found.shape[0] != _num_samples(X):
+        raise PegasosError(f"y must have one row per item: got {found.shape[0]} rows for {_num_samples(X)} items.")
+    return found

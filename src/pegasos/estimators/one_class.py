@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from pegasos import checks as check
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
-from pegasos.estimators import _checks
+from pegasos.estimators import _checks, layout_of_numbers
 from pegasos.estimators.certified import CertifiedModel
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.parameters import DEFAULT_LAM
@@ -191,6 +191,8 @@ class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
     array([-1,  1])
     """
 
+    _saved = layout_of_numbers.linear
+
     def _check_parameters(self) -> None:
         self._check_one_class(("auto", "dual"))
 
@@ -233,6 +235,7 @@ class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
     array([ 1, -1])
     """
 
+    _saved = layout_of_numbers.kernel
     nu: float = field(default=0.5, kw_only=True)
 
     def _check_parameters(self) -> None:

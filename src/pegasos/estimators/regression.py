@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,14 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
+from pegasos.estimators import layout_of_numbers
 from pegasos.estimators._training import TrainedModel, can_stream
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.items import check_numbers
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM, SolverParameters, documented_by
 from pegasos.estimators.reading import ReadsItems, ReadsRows
+from pegasos.losses import REGRESSION_LOSSES, loss_of
+from pegasos.machines.settings import Settings
 from pegasos.machines.solving import threads_of
-from pegasos.tasks import REGRESSION_LOSSES, Regression
+from pegasos.tasks import Regression
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -31,6 +34,11 @@ class RegressionParameters(SolverParameters):
     loss: str = "epsilon_insensitive"
     epsilon: float = 0.1
     quantile: float = 0.5
+    delta: float = 1.35
+
+    def _settings(self) -> Settings:
+        """What the parameters ask of a fit."""
+        return replace(super()._settings(), loss=loss_of(self.loss, float(self.delta)))
 
     def _task(self, name: str | None = None) -> Regression:
         epsilon = 0.0 if self.nu is not None else float(self.epsilon)
@@ -44,6 +52,9 @@ class RegressionParameters(SolverParameters):
             raise PegasosError(
                 f"quantile must lie between 0 and 1, both excluded, got {check.shown(self.quantile)}; 0.5 is the median."
             )
+        check.check_positive("delta", self.delta)
+        if self.nu is not None and self.loss != "epsilon_insensitive":
+            raise PegasosError(f"nu sets epsilon of loss='epsilon_insensitive', got loss={self.loss!r}; give nu=None.")
         if self.C is not None and math.inf == self.C:
             raise PegasosError("C=inf is a hard margin, which regression does not have; give a finite C.")
         check.check_word("sampling", self.sampling, ("shuffle", "uniform"))
@@ -120,11 +131,17 @@ class PegasosRegressor(ReadsRows, TrainedRegressor, RegressionParameters):
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights, so that the objective is
         that of scikit-learn's `LinearSVR` and `SVR`, ``1/2 |w|^2 + C sum_i loss_i``. Give one of the two.
-    loss : {"epsilon_insensitive", "quantile"}, default="epsilon_insensitive"
-        "epsilon_insensitive": ``max(0, |r| - epsilon)`` of the residual r. "quantile": ``quantile * r`` where the target
-        is above the prediction, ``(quantile - 1) * r`` where it is below.
+    nu : float, optional
+        Instead of ``epsilon``, for ``loss="epsilon_insensitive"``: the tube is as wide as leaves at most this share of
+        the rows outside, as in scikit-learn's `NuSVR`; ``epsilon_`` is what was found.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber"}, default="epsilon_insensitive"
+        Of the residual r, y less prediction. "epsilon_insensitive": ``max(0, |r| - epsilon)``.
+        "squared_epsilon_insensitive": the square of that. "quantile": ``quantile * r`` where the target is above the
+        prediction, ``(quantile - 1) * r`` where it is below. "huber": ``r^2 / 2`` up to ``|r| = delta``, a line beyond.
     epsilon : float, default=0.1
         Half the width of the tube in which errors cost nothing, in units of y.
+    delta : float, default=1.35
+        Where "huber" becomes a line, in units of y.
     quantile : float, default=0.5
         The share of targets that should lie below the prediction, for ``loss="quantile"``; 0.5 is the median.
     solver : {"auto", "pegasos", "dual", "cutting_plane"}, default="auto"
@@ -142,6 +159,8 @@ class PegasosRegressor(ReadsRows, TrainedRegressor, RegressionParameters):
     ----------
     coef_ : array of shape (n_targets, n_features)
     intercept_ : array of shape (n_targets,)
+    epsilon_ : float, or array of shape (n_targets,)
+        Half the width of the tube that was used.
     certificate_ : Certificate
         primal, dual, gap, relative_gap, weight_radius, and one part for each target.
     alpha_ : array of shape (2 n_rows,); for several targets a list of those
@@ -164,6 +183,7 @@ class PegasosRegressor(ReadsRows, TrainedRegressor, RegressionParameters):
     0.51
     """
 
+    _saved = layout_of_numbers.linear
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
 
     def _check_parameters(self) -> None:
@@ -183,7 +203,7 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     ----------
     kernel, gamma, degree, coef0, solver, max_iter, time_budget, cache_size, max_support
         As in `KernelPegasosClassifier`.
-    lam, C, loss, epsilon, quantile
+    lam, C, nu, loss, epsilon, quantile, delta
         As in `PegasosRegressor`.
     batch_size, projection, average, fit_intercept, regularize_intercept, intercept_scaling, sampling
         As in `PegasosRegressor`.
@@ -203,7 +223,7 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     intercept_ : array of shape (n_targets,)
     kernel_ : Kernel
         The kernel used, with the parameters that X gave it.
-    certificate_, alpha_, status_, trace_, n_iter_, n_steps_, fitted_, n_features_in_, feature_names_in_
+    epsilon_, certificate_, alpha_, status_, trace_, n_iter_, n_steps_, fitted_, n_features_in_, feature_names_in_
         As in `PegasosRegressor`.
 
     Examples
@@ -217,6 +237,8 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.15)
     True
     """
+
+    _saved = layout_of_numbers.kernel
 
     def _check_parameters(self) -> None:
         self._check_regression(("auto", "pegasos", "decomposition"))

@@ -22,15 +22,13 @@ from pegasos.rounding import Carried, nothing
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
 from pegasos.tasks.terms import Terms
 
-REGRESSION_LOSSES = ("epsilon_insensitive", "quantile")
-
 
 @dataclass(frozen=True, eq=False)
 class Regression:
     """Numbers as targets.
 
-    ``loss`` is a word of `REGRESSION_LOSSES`; ``epsilon`` is the half width of the tube of losses that have one;
-    ``quantile`` the share of targets that should lie below the prediction.
+    ``loss`` is a word of `losses.REGRESSION_LOSSES`, whose two numbers come with the terms; ``epsilon`` is the half width
+    of the tube of losses that have one; ``quantile`` the share of targets that should lie below the prediction.
     """
 
     loss: str = "epsilon_insensitive"
@@ -55,8 +53,9 @@ class Regression:
 
     @property
     def learnt(self) -> dict[str, Any]:
-        """Nothing that a user would look at."""
-        return {}
+        """The half width of the tube."""
+        widths = [self.width(k) for k in range(self.n_targets)]
+        return {"epsilon": widths[0] if len(set(widths)) == 1 else np.array(widths)}
 
     @property
     def sides(self) -> tuple[float, float]:
@@ -65,7 +64,7 @@ class Regression:
 
     def width(self, k: int) -> float:
         """The half width of the tube without loss around target k."""
-        if self.loss == "quantile":
+        if self.loss not in ("epsilon_insensitive", "squared_epsilon_insensitive"):
             return 0.0
         return self.epsilon if self.epsilons is None else self.epsilons[k]
 
@@ -144,7 +143,7 @@ class Regression:
         sign = np.repeat(np.array([1, -1], np.int8), n)
         cost = self.costs(n, weights)
         return [
-            Problem(view, sign, cost, offset, terms.lam, terms.total, carried)
+            Problem(view, sign, cost, offset, terms.lam, terms.total, carried, terms.cap, terms.ridge)
             for offset, carried in (self.offset(k, target, sign, *_known(known, k)) for k in range(self.n_targets))
         ]
 
