@@ -15,6 +15,7 @@ from pegasos.machines.settings import Settings
 from pegasos.machines.solving import merge_traces
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
+from pegasos.solvers.pegasos import steps_worth
 from pegasos.tasks.base import sizes
 from pegasos.tasks.one_vs_one import losses_of_zero
 from pegasos.tasks.terms import Terms
@@ -114,7 +115,10 @@ def fit(
         calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed)
     model = machine.model_of(solutions, members, data, prior=prior, bias=settings.bias)
     proof = Proof.of(solutions, merge_traces(losses_of_zero(problems), solutions), members)
-    state = machine.state_after(solutions, model, rows.n_rows, seed)
+    steps = [solution.n_steps for solution in solutions]
+    if settings.solver != "pegasos":
+        steps = [steps_worth(problem, solution) for problem, solution in zip(problems, solutions, strict=True)]
+    state = machine.state_after(solutions, model, rows.n_rows, seed, steps)
     fitted = Fit(model, task, terms, proof, state, calibration, doubt=machine.doubt is not None)
     audience.end(fitted)
     return fitted
