@@ -19,6 +19,7 @@ Vector = npt.NDArray[np.float64]
 
 INTERIOR_ITERATIONS = 20  # of a usual solution
 _NANOSECONDS = 0.06  # per multiplication of a dense matrix product
+_DENSE_PRODUCT, _SPARSE_PRODUCT = 0.1, 1.0  # the same of rows with rows
 _ROW_PASSES = 12  # over the rows, in an iteration
 _LONGEST_SIDE = 4096  # of a matrix: 128 MB, and a second for its factor
 _LEAST_WIDTH = 1e-8  # of the first multipliers, where the residuals are all next to nothing
@@ -38,13 +39,18 @@ class InteriorState:
     upper: Vector
     best_weights: Vector
     best_alpha: Vector
-    outer: Vector | None  # Z Z', where there are fewer rows than features
     counters: _core.InteriorCounters
+    outer: Vector | None = None  # Z Z', where there are fewer rows than features; made when it is first needed
 
     @property
     def stalled(self) -> bool:
         """Whether no further step makes sense."""
         return self.counters.stalled
+
+    @property
+    def iterations(self) -> int:
+        """How many there were."""
+        return self.counters.iterations
 
     @property
     def relative_gap(self) -> float:
@@ -69,7 +75,8 @@ class InteriorPoint:
         if side > _LONGEST_SIDE:
             return np.inf
         if n_chosen <= n_features:
-            once, products = float(n_chosen) ** 2 * stored, 0.0
+            each = _DENSE_PRODUCT if stored == n_features else _SPARSE_PRODUCT
+            once, products = 0.5 * n_chosen**2 * stored * each, 0.0
         else:
             once, products = 0.0, n_chosen * min(0.5 * side**2, 8.0 * stored**2)
         visits = n_chosen * (40.0 + _ROW_PASSES * (3.0 + 0.5 * stored))
@@ -104,10 +111,6 @@ class InteriorPoint:
         larger = 0.5 * (2.0 * own + np.abs(residual) + np.hypot(residual, 2.0 * own))
         smaller = own * larger / (larger - own)  # not larger - |r|, which would lose its digits
         lower, upper = np.where(residual > 0.0, smaller, larger), np.where(residual > 0.0, larger, smaller)
-        outer = None
-        if len(chosen) <= problem.rows.n_features:
-            outer = np.empty((len(chosen),) * 2)
-            _core.outer(problem.native, chosen, outer)
         counters = _core.InteriorCounters()
         counters.dual = -0.5 * inner(fixed, fixed) / (problem.lam * problem.total)  # of a = 0
         return InteriorState(
@@ -121,12 +124,15 @@ class InteriorPoint:
             upper=upper,
             best_weights=weights.astype(np.float64),
             best_alpha=np.zeros(len(chosen)),
-            outer=outer,
             counters=counters,
         )
 
     def advance(self, problem: Problem, state: InteriorState, n_iterations: int, tol: float) -> None:
         """Iterate until the restricted problem has this relative gap, or so many times."""
+        if state.outer is None and len(state.chosen) <= problem.rows.n_features:
+            outer = np.empty((len(state.chosen),) * 2)
+            _core.outer(problem.native, state.chosen, outer)
+            state.outer = outer
         arrays = state.weights, state.fixed, state.alpha, state.slack, state.lower, state.upper
         best = state.best_weights, state.best_alpha
         _core.interior_advance(
