@@ -119,7 +119,7 @@ def _others(problem: Binary) -> Iterator[dict]:
             "Crammer-Singer": (PegasosClassifier(multi_class="crammer_singer", **settings), parts),
             "free intercept": (PegasosClassifier(regularize_intercept=False, **settings), y),
             "prior": (PegasosClassifier(prior=prior, **settings), y),
-            "cross-validation": (PegasosClassifierCV(lams=[1e-2, lam], **_settings()), y),
+            "cross-validation": (PegasosClassifierCV(lams=[1e-2, lam], random_state=0), y),
         }
         ways = {way: partial(model.fit, X, target) for way, (model, target) in models.items()}
         ways["weights"] = partial(PegasosClassifier(**settings).fit, X, y, sample_weight=weights)

@@ -10,7 +10,15 @@ from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import _checks, layout
 from pegasos.estimators._training import TrainedClassifier
-from pegasos.estimators.inputs import check_weights, how_to_read, keeps_on_failure, read_values
+from pegasos.estimators.inputs import (
+    check_weights,
+    how_to_read,
+    is_plain,
+    is_plain_target,
+    keeps_on_failure,
+    note_features,
+    read_values,
+)
 from pegasos.estimators.parameters import DEFAULT_LAM, ClassificationParameters
 from pegasos.fitting.source import SourcePlan, fit_source
 from pegasos.machines.base import Data
@@ -224,6 +232,9 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
 def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
     """Rows of numbers, their targets and weights, checked as scikit-learn does."""
     begun = perf_counter()
-    X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X))
+    if reset and is_plain(X) and is_plain_target(y, len(X)):
+        note_features(estimator, X)
+    else:
+        X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X))
     weights = check_weights(sample_weight, X.shape[0])
     return Data(X, y, weights, names=getattr(estimator, "feature_names_in_", None), begun=begun)

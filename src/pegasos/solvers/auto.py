@@ -26,7 +26,7 @@ from pegasos import _core
 from pegasos.certificate import better_within_bounds, certify, certify_dual, dual_point, stretched
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
-from pegasos.solvers.dual_ascent import Climbing, DualAscent, epochs_per_look, first_gap, is_now_and_then
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, epochs_per_look, first_gap
 from pegasos.solvers.interior_point import INTERIOR_ITERATIONS, InteriorPoint, InteriorState
 from pegasos.solvers.newton import Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
@@ -47,12 +47,13 @@ _NEARLY_EXACT, _FUTILE = 1e-6, 512  # a relative gap this small that so many epo
 _FACE_WORK = 3e7  # multiplications that one call may take
 _MOST_PRODUCTS = 300
 _FAR = 1.0  # from the margin, on the right side: such a row need not stay with an interior point
-_PATIENCE = 0.5  # of the price of all rows: what rounds on some of them may cost
+_PATIENCE = 0.3  # of the price of all rows: what rounds on some of them may cost
 _FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
 _TRIAL = 0.3  # of the price of an interior point that dual ascent may take before its rate decides
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
 _CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
 _FAR_BELOW = 1e-4  # of tol: where an interior point stops looking for a dual point on its bounds
+_INTERIOR_STRETCH = 2e6  # nanoseconds of iterations between two looks
 _LAST_TARGET = 1e-15  # relative gap below which an interior point is not asked to go
 
 
@@ -182,6 +183,9 @@ class Auto:
         if state.newton is not None:
             return state.newton.visits + 1
         visits = self.visits(state)
+        if state.interior is not None:
+            iteration = self.interior.price(problem, len(state.interior.chosen)) / INTERIOR_ITERATIONS
+            return visits + max(1, len(state.interior.chosen)) * max(1, int(_INTERIOR_STRETCH / iteration))
         if state.dual is None or state.pegasos is not None:
             return (visits // n + 1) * n
         return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
@@ -191,7 +195,7 @@ class Auto:
         if state.newton is not None:
             return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(state.newton)
         if state.interior is not None:
-            return is_now_and_then(problem, epoch) or self._interior_is_ready(state, state.interior)
+            return self._interior_is_ready(state, state.interior)  # whose own account of its gap is exact
         if state.dual is not None:
             return self.ascent.review_due(problem, state.dual, epoch, tol)
         assert state.pegasos is not None

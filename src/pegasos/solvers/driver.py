@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +87,6 @@ class FindsIntercept(Protocol):
         """Return the intercept reached, beside the one that the weights of `Solver.point` speak of."""
 
 
-@runtime_checkable
 class ReviewsQuickly(Protocol):
     """A solver whose reviews may take longer than a budget leaves, and that has a quick one."""
 
@@ -154,7 +153,8 @@ class _Run:
     quick: ReviewsQuickly | None = None  # the solver, if it is one
 
     def __post_init__(self) -> None:
-        self.quick = self.solver if isinstance(self.solver, ReviewsQuickly) else None
+        # Asking for one method is a hundred times as fast as asking for the protocol.
+        self.quick = cast(ReviewsQuickly, self.solver) if hasattr(self.solver, "quick_review") else None
 
     def until_the_end(self) -> Status:
         """From look to look until something says stop."""

@@ -47,7 +47,7 @@ def is_now_and_then(problem: Objective, epoch: int | None) -> bool:
     if epoch is None or epoch < (1 if is_small else 16):
         return False
     look = epoch // epochs_per_look(problem)
-    return (look & (look - 1)) == 0 or look % _MOST_LOOKS == 0
+    return look > 0 and ((look & (look - 1)) == 0 or look % _MOST_LOOKS == 0)
 
 
 class Climbing(Protocol):
