@@ -49,6 +49,7 @@ _MOST_PRODUCTS = 300
 _FAR = 1.0  # from the margin, on the right side: such a row need not stay with an interior point
 _PATIENCE = 0.3  # of the price of all rows: what rounds on some of them may cost
 _FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
+_STUCK_LOOKS = 8  # without a smaller gap, after which single precision is taken for the reason
 _TRIAL = 0.3  # of the price of an interior point that dual ascent may take before its rate decides
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
 _CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
@@ -458,16 +459,27 @@ class Auto:
         return n * visit + _LOOK / epochs_per_look(problem)
 
     def _review_dual(self, problem: Problem, state: AutoState, dual: Climbing, tol: float | None) -> Review:
-        """Where the estimate was wrong in single precision, dual ascent goes on in double."""
+        """Where the estimate was wrong in single precision, dual ascent goes on in double; there, others go on."""
         claimed = self.ascent.estimate(problem, dual)
         review = self.ascent.review(problem, dual, tol)
         if tol is not None and claimed <= tol < review.certificate.relative_gap and state.pegasos is None:
-            self._go_on_in_double(problem, state, dual)
+            if dual.alpha.dtype == np.float64:
+                self._leave_ascent(problem, state, dual, review)
+            else:
+                self._go_on_in_double(problem, state, dual)
         return review
 
-    def _go_on_in_double(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
-        if dual.alpha.dtype == np.float64:
+    def _leave_ascent(self, problem: Problem, state: AutoState, dual: Climbing, review: Review) -> None:
+        """Where the digits of w(alpha) are the limit, an interior point has more; after it, nothing has."""
+        if not review.certificate.rounding > 0.5 * review.certificate.gap:
             return
+        everyone = all_rows(problem)
+        if state.is_polishing or not self.interior.price(problem, len(everyone)) < np.inf:
+            state.is_exhausted = True
+        else:
+            self._enter_interior(problem, state, everyone, *self.ascent.point(problem, dual), width=_WARM_WIDTH)
+
+    def _go_on_in_double(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
         state.visits_before += self.ascent.visits(dual)
         state.steps_before += self.ascent.steps(dual)
         state.dual = self._precise.enter(problem, dual.alpha, dual.random)
@@ -505,6 +517,10 @@ class Auto:
         to_go = epochs_per_look(problem) * _looks_to_go(state.gaps, _USUAL_GAP)
         epoch, spent = self._epoch_price(problem), self.visits(state) / problem.rows.n_rows
         price = self.interior.price(problem, problem.rows.n_rows)
+        if to_go == math.inf and len(state.gaps) >= _STUCK_LOOKS and state.dual.alpha.dtype != np.float64:
+            self._go_on_in_double(problem, state, state.dual)
+            state.gaps.clear()
+            return
         has_tried = spent * epoch > _TRIAL * min(price, _AFFORDABLE)
         if has_tried and to_go * epoch > 2.0 * min(price, 5.0 * _AFFORDABLE):
             self._enter_from_far(problem, state, *self.ascent.point(problem, state.dual))
