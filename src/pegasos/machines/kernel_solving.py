@@ -62,7 +62,7 @@ def _are_small(pairs: Pairs, stop: Stop, plan: Plan) -> bool:
     """Whether these are pairs of few rows in double, to be solved to a gap, unobserved and from the beginning."""
     rows = pairs.rows
     assert isinstance(rows, KernelRows)
-    is_plain = stop.tol is not None and stop.time_budget is None and not stop.is_hard
+    is_plain = stop.tol is not None and stop.time_budget is None and not stop.is_hard and plan.terms.loss.is_hinge
     is_small = rows.holds_all and rows.n_rows <= most_rows and rows.dtype == np.float64
     is_new = not plan.is_seen and all(state is None for state in plan.states)
     return is_plain and is_small and is_new and plan.settings.solver != "pegasos" and stop.max_iter >= _LEAST_EPOCHS
