@@ -248,7 +248,7 @@ class Auto:
         if state.newton is not None:
             return state.newton.weights, self._newton_of(state.newton).alpha_of_all(problem, state.newton)
         if state.interior is not None:
-            return state.interior.best_weights, self._whole(problem, state, state.interior)
+            return state.interior.best_weights.copy(), self._whole(problem, state, state.interior)
         if state.dual is not None:
             return self.ascent.point(problem, state.dual)
         assert state.pegasos is not None
