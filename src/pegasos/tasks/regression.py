@@ -147,6 +147,13 @@ class Regression:
             for offset, carried in (self.offset(k, target, sign, *_known(known, k)) for k in range(self.n_targets))
         ]
 
+    def units(self, target: Target, weights: Weights | None) -> list[float]:
+        """How far the targets of each problem usually are from their middle."""
+        counted = target if weights is None else target[weights > 0.0]
+        spreads = np.mean(np.abs(counted - np.median(counted, axis=0)), axis=0)
+        spreads = np.where(spreads > 0.0, spreads, np.abs(counted).max(axis=0))
+        return [2.0 ** float(np.clip(np.round(np.log2(spread)), -500, 500)) if spread > 0.0 else 1.0 for spread in spreads]
+
     def costs(self, n: int, weights: Weights | None) -> Weights:
         """What an error on each side costs."""
         above, below = self.sides
