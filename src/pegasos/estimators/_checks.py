@@ -49,7 +49,9 @@ def check_nu(model: Any) -> None:
     if model.nu is not None and model.loss not in ("hinge", "epsilon_insensitive"):
         raise PegasosError(f"nu is a share of a hinge, which loss={model.loss!r} is not; give lam or C instead of nu.")
     if model.nu is not None and model.solver in ("pegasos", "cutting_plane"):
-        raise PegasosError(f"nu needs solutions to a small gap, which solver={model.solver!r} does not give; use 'auto'.")
+        raise PegasosError(
+            f"nu needs solutions to a small gap, which solver={model.solver!r} does not give; use 'auto'."
+        )
 
 
 def check_intercept(solver: str, *, is_free: bool) -> None:
@@ -82,7 +84,9 @@ def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_f
             "use 'ovr' or 'ovo'."
         )
     if nu is not None:
-        raise PegasosError("nu is a share of each problem's rows, and multi_class='crammer_singer' has one of all classes.")
+        raise PegasosError(
+            "nu is a share of each problem's rows, and multi_class='crammer_singer' has one of all classes."
+        )
     if is_free:
         raise PegasosError("multi_class='crammer_singer' needs a regularized intercept; use 'ovr' or 'ovo'.")
     if sampling == "balanced":

@@ -23,8 +23,7 @@ def in_units(problem: Problem, unit: float) -> Problem:
     offset = (problem.offset - problem.sign) / unit + problem.sign
     largest = 1.0 + (problem.largest_offset + 1.0) / unit
     carried = Carried(problem.carried.length / unit, problem.carried.constant / unit + largest)
-    scaled = {"lam": problem.lam * unit, "ridge": problem.ridge / unit}
-    return replace(problem, offset=offset, carried=carried, **scaled)
+    return replace(problem, offset=offset, carried=carried, lam=problem.lam * unit, ridge=problem.ridge / unit)
 
 
 def from_units(solution: Solution, unit: float) -> Solution:
