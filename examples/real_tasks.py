@@ -26,13 +26,13 @@ def novelty(folder: Path, n_normal: int = 5000, n_test: int = 20_000) -> None:
     """Learn normal connections, find attacks among others: the area under the curve, and seconds."""
     with np.load(folder / "kddcup99.npz", allow_pickle=False) as data:
         parts = data["data"].astype(np.float64), data["indices"], data["indptr"]
-        X = sp.csr_matrix(parts, shape=tuple(data["shape"])) if "indptr" in data.files else data["X"].astype(np.float64)
-        is_attack = data["binary"] > 0
+        X = sp.csr_matrix(parts, shape=tuple(data["shape"]))
+        is_attack = data["y"] != bytes(data["class_names__txt"]).decode("utf8").split("\0").index("normal")
     random = np.random.default_rng(0)
     normal = random.permutation(np.flatnonzero(~is_attack))
     train = normal[:n_normal]
     test = random.choice(np.setdiff1d(np.arange(X.shape[0]), train), n_test, replace=False)
-    dense = [np.log1p(np.asarray(X[part].toarray() if sp.issparse(X) else X[part])) for part in (train, test)]
+    dense = [np.log1p(X[part].toarray()) for part in (train, test)]
     scaler = StandardScaler().fit(dense[0])
     rows, new = (scaler.transform(part) for part in dense)
     gamma = 1.0 / rows.shape[1]
