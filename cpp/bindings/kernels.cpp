@@ -1,5 +1,8 @@
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+
+#include <optional>
 
 #include <stdexcept>
 #include <string_view>
@@ -178,13 +181,16 @@ static void add_columns(MatrixArray table, GivenIndices slots, GivenWeights fact
 
 static std::tuple<Index, double> set_advance(GivenMatrix kernel, WeightArray slope, WeightArray down, WeightArray up,
                                              GivenWeights curvature, GivenWeights step, double unit, bool keeps_sum,
-                                             double enough, Index n_steps) {
+                                             double enough, Index n_steps, std::optional<GivenWeights> damping) {
   const Block block = block_of(kernel);
   require(block.n_columns == block.n_rows && block.n_rows > 0, "the kernel matrix of a working set must be square.");
   const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == block.n_rows; };
-  require(fits(slope) && fits(down) && fits(up) && fits(curvature) && fits(step),
+  require(fits(slope) && fits(down) && fits(up) && fits(curvature) && fits(step) &&
+              (!damping || fits(*damping)),
           "a working set needs a slope, bounds, a curvature and a step per row.");
-  const WorkingSet set{block, slope.data(), down.data(), up.data(), curvature.data(), step.data(), unit, keeps_sum};
+  const double* given = damping ? damping->data() : nullptr;
+  const WorkingSet set{block,       slope.data(), down.data(), up.data(), curvature.data(),
+                       step.data(), unit,         keeps_sum,   given};
   nb::gil_scoped_release release;
   const Ascent result = loops().set_advance(set, enough, n_steps);
   return {result.n_steps, result.gap};
@@ -250,7 +256,7 @@ void bind_kernels(nb::module_& m) {
         nb::arg("n_threads"), "Adds factors[a] * table[slots[a]] to the scores.");
   m.def("set_advance", set_advance, nb::arg("kernel"), nb::arg("slope"), nb::arg("down"), nb::arg("up"),
         nb::arg("curvature"), nb::arg("step"), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("enough"),
-        nb::arg("n_steps"),
+        nb::arg("n_steps"), nb::arg("damping").none() = nb::none(),
         "Ascent on a working set until its gap is small enough; returns the number of steps and the gap.");
   m.def("small_solve", small_solve, nb::arg("table"), nb::arg("members"), nb::arg("starts"), nb::arg("target"),
         nb::arg("down"), nb::arg("up"), nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"),

@@ -47,6 +47,7 @@ def expected_failures(estimator):
         PegasosClassifier(multi_class="ovo", tol=1e-12),
         PegasosClassifier(multi_class="crammer_singer", tol=1e-12),
         PegasosClassifierCV(4, cv=3, tol=1e-10),
+        PegasosClassifier(loss="squared_hinge", tol=1e-12),
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
         PegasosRegressor(tol=1e-12),
@@ -68,6 +69,9 @@ def test_scikit_learn_check(estimator, check):
         PegasosClassifier(solver="cutting_plane", tol=1e-10),
         PegasosClassifier(regularize_intercept=False, tol=1e-13),
         PegasosClassifier(multi_class="ovo", solver="pegasos", batch_size="all"),
+        PegasosClassifier(loss="huber_hinge", tol=1e-12),
+        PegasosClassifier(loss="squared_hinge", regularize_intercept=False, tol=1e-12),
+        KernelPegasosClassifier(loss="squared_hinge", tol=1e-10, max_iter=200),
         PegasosClassifier(multi_class="crammer_singer", solver="pegasos", batch_size="all"),
         KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),
         KernelPegasosClassifier(probability=True, tol=1e-10, max_iter=200),

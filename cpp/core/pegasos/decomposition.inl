@@ -26,6 +26,7 @@ struct DualAscentOnSet {
   const double* curvature;
   const double* step;
   double unit;
+  const double* damping;  // or null
 
   struct Best {
     double value;
@@ -131,10 +132,12 @@ struct DualAscentOnSet {
   void shift(Index i, double m) const {
     up[i] -= m;
     down[i] -= m;
+    if (damping) slope[i] -= m * damping[i];
   }
 
   // The sum over the coordinates of what each could still gain at most.
   double gap_at(double level) const {
+    if (damping) return damped_gap_at(level);
     V sum{};
     Index k = 0;
     for (; k + lanes <= n; k += lanes) {
@@ -143,6 +146,18 @@ struct DualAscentOnSet {
     }
     double total = simd::sum<double, lanes>(sum);
     for (; k < n; ++k) total += (slope[k] - level) * (slope[k] > level ? up[k] : down[k]);
+    return total;
+  }
+
+  double damped_gap_at(double level) const {
+    double total = 0.0;
+    for (Index k = 0; k < n; ++k) {
+      const double h = slope[k] - level;
+      double m = h / damping[k];
+      m = m > down[k] ? m : down[k];
+      m = m < up[k] ? m : up[k];
+      total += m * (h - 0.5 * damping[k] * m);
+    }
     return total;
   }
 
@@ -250,7 +265,7 @@ inline Ascent set_advance(const WorkingSet& set, double enough, Index n_steps) {
   Ascent result{};
   visit(set.kernel, [&]<class T>(const T* kernel) {
     const DualAscentOnSet<T> ascent{kernel, set.kernel.stride, set.kernel.n_rows, set.slope, set.down,
-                                    set.up, set.curvature,     set.step,          set.unit};
+                                    set.up, set.curvature,     set.step,          set.unit,  set.damping};
     result = set.keeps_sum ? ascent.advance_pairs(enough, n_steps) : ascent.advance_freely(enough, n_steps);
   });
   return result;

@@ -9,6 +9,10 @@
 //   alpha <- (1 - 1/t) alpha + n/(t k) s_i weight_i cost_i        for each violator i
 //   w, alpha <- both scaled down to |w| <= radius                 when projecting
 //
+// A loss without a cap has slopes of any size, and the first steps are long: there the slope is taken where the step
+// ends (Kulis, Bartlett: Implicit online learning. ICML 2010), s_i = r_i / (ridge + eta (n/total) weight_i cost_i
+// |x_i|^2), which tends to phi'(r_i).
+//
 // where weight_i = 1/n over the probability of drawing i: 1, or 2 n_c / n when the two signs are drawn equally often
 // and n_c rows have the sign of i. The expected step is then that of P, however rows are drawn.
 //

@@ -29,6 +29,13 @@ struct Pegasos {
     return double(problem.sign[i]) * (score + at(problem.offset, i));
   }
 
+  // The slope of the loss of a violator.
+  double slope(RowNumber i, double r, double weight) const {
+    if (std::isfinite(problem.cap)) return loss_slope(problem, r);
+    const double rate = double(rows.n_rows) * weight * at(problem.cost, i) / (problem.lam * problem.total);
+    return r / (problem.ridge + rate / double(now.step) * rows.squared_norm(i));
+  }
+
   // The violators among the next batch_size rows go to `batch`, and the slopes of their losses; returns their number.
   Index draw(Sampler& sampler) const {
     Index n_violators = 0;
@@ -37,7 +44,7 @@ struct Pegasos {
       const RowNumber i = sampler.next();
       const double here = margin(i);
       if (!(here < 1.0)) continue;
-      slopes[n_violators] = loss_slope(problem, 1.0 - here);
+      slopes[n_violators] = slope(i, 1.0 - here, sampler.weight(problem.sign[i] < 0));
       batch[n_violators++] = i;
     }
     return n_violators;

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import numpy as np
-
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
@@ -167,8 +165,7 @@ class ClassificationParameters(SolverParameters):
 
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
         check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
-        if not (isinstance(self.probability, bool | np.bool_) or self.probability in ("sigmoid", "isotonic")):
-            raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {self.probability!r}.")
+        _checks.check_probability(self.probability)
         check.check_class_weight(self.class_weight)
         _checks.check_loss(self.loss, self.smoothing, self.C)
         if self.multi_class == "crammer_singer":

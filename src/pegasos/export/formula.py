@@ -41,6 +41,7 @@ class Aim:
     intercept: str = "regularised"  # or "free", or "none"
     intercept_scaling: float = 1.0
     class_weight: Mapping[Any, float] | str | None = None
+    loss: str = "hinge"  # or "squared_hinge"; other libraries have no others of ours
 
 
 @dataclass(frozen=True)
@@ -160,11 +161,15 @@ def _aim(model: Any, classes: npt.NDArray[Any]) -> Aim:
         factors = model.class_weight
         if isinstance(factors, Mapping):
             factors = {label: float(factors.get(label, 1.0)) for label in classes.tolist()}
-        return Aim(lam, model.C, kind, float(model.intercept_scaling), factors)
+        return Aim(lam, model.C, kind, float(model.intercept_scaling), factors, _loss(model))
     kind = "free" if terms.is_free else "regularised" if terms.bias else "none"
     factors = dict(zip(classes.tolist(), fitted.task.factors.tolist(), strict=True)) if has_factors else None
     lam = terms.lam if terms.C is None else None
-    return Aim(lam, terms.C, kind, terms.bias or 1.0, factors)
+    return Aim(lam, terms.C, kind, terms.bias or 1.0, factors, _loss(model))
+
+
+def _loss(model: Any) -> str:
+    return "squared_hinge" if getattr(model, "loss", None) == "squared_hinge" else "hinge"
 
 
 def _with_prior(formula: Formula, prior: ScoredPrior) -> Formula:

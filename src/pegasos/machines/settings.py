@@ -40,8 +40,8 @@ class Settings:
     sampling: str = "shuffle"
     projection: bool = False
     average: str | None = None
-    nu: float | None = None  # the share of the rows that the dual point is to spend, which then sets lam or epsilon
     loss: Loss = HINGE
+    nu: float | None = None  # the share of the rows that the dual point is to spend, which then sets lam or epsilon
 
     @property
     def threads(self) -> int:

@@ -1,11 +1,12 @@
 """Decomposition: kernel machines to a certified gap (the inner loop: cpp/core/pegasos/decomposition.h).
 
-    max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
+    max_alpha  (1/total) sum_i (alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2) - lam/2 |w(alpha)|^2
+    0 <= alpha_i <= cap cost_i,   d_i = ridge / cost_i
 
 and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999.
 Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i
-alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i; those of all rows are kept
-current. Each round takes the rows with the largest violations into a working set, computes their kernel columns,
+alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i - d_i b_i; those of all rows are
+kept current. Each round takes the rows with the largest violations into a working set, computes their kernel columns,
 climbs on the rows of the set that can move, and adds what changed there to all slopes. A small kernel matrix is one
 working set. Where the rate of the steps says that an interior point (`kernel_interior`) takes less work, that solves
 the problem instead. Given any dual point, the result is a dual point of a gap as small as asked for.
@@ -48,6 +49,7 @@ _most_interiors = 6
 _far = 1e-3  # relative error of a factor of low rank that tells too little of the kernel
 _of_aim = 0.02  # the share of the aim that an interior point leaves: rows at bounds are easier to tell then
 _dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
+_halvings = 60  # of an interval that holds the best intercept
 _rounding = 1e-15  # relative to the objective: no step lowers a gap below this
 _settlements = 32  # rows tried to make two sums of doubles equal
 _patience = 0.05  # seconds per call at least: how often the driver looks at the clock
@@ -61,7 +63,7 @@ class DecompositionState:
     """Everything a run needs to go on."""
 
     alpha: Column
-    slope: Column  # sign_i - offset_i - score_i, for all rows
+    slope: Column  # sign_i - offset_i - score_i - d_i b_i, for all rows
     seed: int
     members: Numbers
     is_member: npt.NDArray[np.bool_]
@@ -129,7 +131,7 @@ class Decomposition:
             room=np.empty((0, 0), rows.dtype),
         )
         if feasible.any():
-            state.slope = state.slope - rows.scores_of(rows.coefficients(problem, feasible))
+            state.slope = _slopes(problem, feasible, rows.scores_of(rows.coefficients(problem, feasible)))
         self._estimate(problem, state, _room(problem, feasible))
         state.least_gap = state.gap
         state.marks = ((0, state.gap), (0, state.gap))
@@ -169,7 +171,7 @@ class Decomposition:
             self._disband(state)
         elif tol is not None and state.gap <= min(tol, state.target) * state.primal:
             # Rounding has led the slopes astray: correct them, and aim lower next time.
-            state.slope = problem.sign - problem.offset - _rows(problem).scores_of(review.weights)
+            state.slope = _slopes(problem, state.alpha, _rows(problem).scores_of(review.weights))
             state.target = 0.5 * min(tol, state.target)
             self._estimate(problem, state, _room(problem, state.alpha))
         return review
@@ -178,7 +180,7 @@ class Decomposition:
         """The certificate from the scores at hand, some of which are computed anew to see whether they are right."""
         rows = _rows(problem)
         weights, _ = problem.dual_weights(self._feasible(problem, state.alpha))
-        scores = problem.sign - problem.offset - state.slope
+        scores = _slopes(problem, state.alpha, state.slope)  # the same equation, solved for the scores
         support = np.flatnonzero(weights)
         sample = np.random.default_rng(0).choice(rows.n_rows, min(_checked_rows, rows.n_rows), replace=False)
         exact = rows.partial_scores(sample, support, weights)
@@ -197,9 +199,9 @@ class Decomposition:
         What rounding has left of that sum goes to free rows, so that rows at their bounds stay exactly there.
         """
         if not self.is_free:
-            return np.clip(alpha, 0.0, problem.cost).astype(np.float64)
-        near = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
-        room = np.minimum(near, problem.cost - near)
+            return np.clip(alpha, 0.0, problem.bound).astype(np.float64)
+        near = np.clip(alpha, 0.0, problem.bound).astype(np.float64)
+        room = np.minimum(near, problem.bound - near)
         n = min(_settlements, len(room))
         for row in np.argpartition(-room, n - 1)[:n] if n else ():
             left = float(np.sum(near[problem.sign > 0]) - np.sum(near[problem.sign < 0]))
@@ -263,7 +265,9 @@ class Decomposition:
             self._choose_inside(problem, state)
 
     def _is_slow(self, problem: Problem, state: DecompositionState) -> bool:
-        """Whether the steps, at the rate of late, need more work than an interior point."""
+        """Whether the steps, at the rate of late, need more work than an interior point, which is for the hinge."""
+        if not problem.loss.is_hinge:
+            return False
         n, (older, newer) = problem.rows.n_rows, state.marks
         state.least_gap = min(state.least_gap, state.gap)
         taken = state.steps - older[0]
@@ -351,7 +355,7 @@ class Decomposition:
             lowest, highest = _extremes(slope, room)
             rising = np.where(room.up > 0.0, slope - lowest, 0.0)
             return np.maximum(np.maximum(rising, np.where(room.down < 0.0, highest - slope, 0.0)), 0.0)
-        curvature = problem.rows.squared_norms / (problem.lam * problem.total)
+        curvature = problem.rows.squared_norms / (problem.lam * problem.total) + problem.damping
         with np.errstate(divide="ignore", invalid="ignore"):
             full = np.where(curvature > 0.0, slope / curvature, np.inf * np.sign(slope))
         move = np.clip(np.nan_to_num(full), room.down, room.up)
@@ -382,7 +386,7 @@ class Decomposition:
             chosen.append(candidates)
         new = np.sort(np.concatenate(chosen))
         if len(state.members) + len(new) > side:
-            free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.cost[state.members])
+            free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.bound[state.members])
             worth = violation[state.members] + 1e-300 * free
             kept = state.members[np.sort(np.argsort(-worth, kind="stable")[: max(0, side // 2 - len(new))])]
             rows.keep_only(kept)
@@ -434,14 +438,16 @@ class Decomposition:
                 return 0
         slope, down, up = state.slope[members], room.down[members], room.up[members]
         unit = 1.0 / (problem.lam * problem.total)
-        curvature = rows.squared_norms[members] * unit
+        damping = problem.damping[members]
+        curvature = rows.squared_norms[members] * unit + damping
         with np.errstate(divide="ignore"):
             step = np.minimum(1.0 / curvature, np.finfo(np.float64).max)
         enough = self._final(problem, state)
         if not is_last:
-            enough = max(enough, _round_leaves * _gap(slope, Room(down, up), self.is_free)[0])
+            enough = max(enough, _round_leaves * _gap(slope, Room(down, up), damping, self.is_free)[0])
         at_most = min(int(_climb_work) // len(members) + 100, _steps_per_row * rows.n_rows)
-        taken, _ = _core.set_advance(square, slope, down, up, curvature, step, unit, self.is_free, enough, at_most)
+        of_set = unit, self.is_free, enough, at_most, damping if problem.ridge > 0.0 else None
+        taken, _ = _core.set_advance(square, slope, down, up, curvature, step, *of_set)
         state.steps += taken
         self._move(problem, state, members, Room(down, up))
         return taken
@@ -454,29 +460,36 @@ class Decomposition:
     def _move(self, problem: Problem, state: DecompositionState, members: Numbers, left: Room) -> None:
         """Read the new dual point off the room that is left, and add what changed to the slopes of all rows."""
         rows = _rows(problem)
-        sign, cost = problem.sign[members], problem.cost[members]
+        sign, bound = problem.sign[members], problem.bound[members]
         # From the nearer bound: the distance to the farther one has lost the last digits.
-        to_zero, to_cost = np.where(sign > 0, -left.down, left.up), np.where(sign > 0, left.up, -left.down)
-        after = np.clip(np.where(to_zero < to_cost, to_zero, cost - to_cost), 0.0, cost)
+        to_zero, to_bound = np.where(sign > 0, -left.down, left.up), np.where(sign > 0, left.up, -left.down)
+        after = np.clip(np.where(to_zero < to_bound, to_zero, bound - to_bound), 0.0, bound)
         change = after - state.alpha[members]
         changed = np.flatnonzero(change)
         factors = np.zeros(rows.n_rows)
         factors[members[changed]] = -(sign * change)[changed] / (problem.lam * problem.total)
         slope = state.slope.copy()
         rows.add_columns(members[changed], factors, slope)
+        slope[members] -= problem.damping[members] * sign * change
         state.alpha[members], state.slope = after, slope  # together: an interrupt may come at any time
 
     def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
         """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
-        gap, state.level = _gap(state.slope, room, self.is_free)
+        gap, state.level = _gap(state.slope, room, problem.damping, self.is_free)
         target = problem.sign - problem.offset
         dual = 0.5 * inner(problem.sign * state.alpha, target + state.slope)
         state.gap, state.primal = gap / problem.total, (gap + dual) / problem.total
 
 
 def _room(problem: Problem, alpha: Column) -> Room:
-    left = problem.cost - alpha
+    left = problem.bound - alpha
     return Room(np.where(problem.sign > 0, -alpha, -left), np.where(problem.sign > 0, left, alpha))
+
+
+def _slopes(problem: Problem, alpha: Column, scores: Column) -> Column:
+    """h_i of a dual point with these scores."""
+    slopes: Column = problem.sign - problem.offset - scores
+    return slopes if problem.ridge == 0.0 else slopes - problem.damping * problem.sign * alpha
 
 
 def _extremes(slope: Column, room: Room) -> tuple[float, float]:
@@ -485,8 +498,10 @@ def _extremes(slope: Column, room: Room) -> tuple[float, float]:
     return lowest, float(np.max(slope, where=room.up > 0.0, initial=-np.inf))
 
 
-def _gap(slope: Column, room: Room, is_free: bool) -> tuple[float, float]:
+def _gap(slope: Column, room: Room, damping: Column, is_free: bool) -> tuple[float, float]:
     """The duality gap that slopes and room tell, times total, and the intercept that it is measured at: the best."""
+    if damping.any():
+        return _damped_gap(slope, room, damping, is_free)
     level = 0.0
     if is_free and len(slope):
         order = np.argsort(slope)
@@ -494,6 +509,24 @@ def _gap(slope: Column, room: Room, is_free: bool) -> tuple[float, float]:
         level = float(slope[order[min(int(np.searchsorted(passed, np.sum(room.up))), len(order) - 1)]])
     above = slope - level
     return float(np.sum(above * np.where(above > 0.0, room.up, room.down))), level
+
+
+def _damped_gap(slope: Column, room: Room, damping: Column, is_free: bool) -> tuple[float, float]:
+    """The same with a ridge: a row adds the largest m (h_i - level) - d_i m^2 / 2 within its room."""
+
+    def moves(level: float) -> Column:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.nan_to_num((slope - level) / damping)
+        return np.clip(found, room.down, room.up)
+
+    level = 0.0
+    if is_free and len(slope):
+        low, high = float(slope.min()), float(slope.max())
+        for _ in range(_halvings):
+            level = 0.5 * (low + high)
+            low, high = (level, high) if float(np.sum(moves(level))) > 0.0 else (low, level)
+    move = moves(level)
+    return float(np.sum(move * (slope - level - 0.5 * damping * move))), level
 
 
 def _rows(problem: Problem) -> KernelRows:

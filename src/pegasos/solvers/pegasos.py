@@ -44,8 +44,7 @@ class Pegasos:
     batch_size : number of rows of a step
     sampling : "shuffle" (epochs in random order), "uniform" (the paper), "balanced" (the two signs in turn, each in
         random order; a row counts the more, the more seldom it is drawn), or "sequential"
-    projection : keep |w| within the problem's radius; always done where the loss has slopes of any size, since without
-        it the first steps, which are long, would grow beyond all bounds
+    projection : keep |w| within the problem's radius
     average : None for the last iterate, "uniform" for the mean of all, "tail" for the mean since the last
         epoch that is a power of two
     dtype : type of the weights
@@ -138,7 +137,7 @@ class Pegasos:
             state.order,
             np.empty(self.batch_size, np.uint32),
             self.sampling,
-            self.projection or problem.cap == np.inf,
+            self.projection,
             problem.radius,
             n_steps,
         )
