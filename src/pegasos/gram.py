@@ -143,6 +143,8 @@ class KernelRows:
         """Some of the rows, with a table of their own: a part of this one, where all columns are in it."""
         items, squared_norms = self.items.take(indices), self.squared_norms[indices]
         rows = self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
+        if len(indices) > self.n_rows and self.holds_all and rows.holds_all:
+            self.load(np.arange(self.n_rows))  # rows that are there twice have their kernel values computed once
         if self.n_kept == self.n_rows and rows.holds_all:
             slots, places = np.ascontiguousarray(self.slot_of[indices]), np.ascontiguousarray(self.place_of[indices])
             _core.extend_square(self.table, slots, places, 0, rows.table, 1)

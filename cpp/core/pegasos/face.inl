@@ -60,7 +60,7 @@ struct Face {
     }
     double size = inner(left, along), gained = 0.0;
     Index products = 0;
-    while (products < most_products && size > 0.0) {
+    while (products < most_products && size > 0.0 && !z.parallel.is_stopped()) {
       z.sum(along.data(), vector.data());
       const double curvature = inner(vector, vector) / mu + bent(along);
       ++products;

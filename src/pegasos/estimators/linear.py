@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, Self
-
-from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import _checks, layout
 from pegasos.estimators._training import TrainedClassifier
 from pegasos.estimators.assembly import with_fit
-from pegasos.estimators.inputs import check_weights, how_to_read, keeps_on_failure, read_values
+from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.parameters import DEFAULT_LAM, ClassificationParameters
+from pegasos.estimators.reading import ReadsRows
 from pegasos.fitting.source import SourcePlan, fit_source
-from pegasos.machines.base import Data
-from pegasos.machines.linear import Linear
 
 
 @dataclass(eq=False, repr=False)
-class PegasosClassifier(TrainedClassifier, ClassificationParameters):
+class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     """Linear support vector machine that proves how good its solution is.
 
     Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i loss(1 - y_i (<w, x_i> + b))`` and stops when the result is
@@ -210,27 +206,5 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
         self._warn_of_gap()
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         self._check_classification(("auto", "pegasos", "dual", "cutting_plane"))
-
-    def _machine(self) -> Linear:
-        return Linear()
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
-        return read_rows(self, X, y, sample_weight, reset=reset)
-
-    def _read_new(self, X: Any) -> Data:
-        return Data(read_values(self, X))
-
-
-def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
-    """Rows of numbers, their targets and weights, checked as scikit-learn does."""
-    begun = perf_counter()
-    X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X))
-    weights = check_weights(sample_weight, X.shape[0])
-    return Data(X, y, weights, names=getattr(estimator, "feature_names_in_", None), begun=begun)

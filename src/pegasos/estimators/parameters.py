@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import numpy as np
-
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
@@ -72,6 +70,7 @@ class SolverParameters(CommonParameters):
 
     lam: float = DEFAULT_LAM
     C: float | None = None
+    nu: float | None = None
     solver: str = "auto"
     batch_size: int | str = 1
     sampling: str = "shuffle"
@@ -80,7 +79,6 @@ class SolverParameters(CommonParameters):
     regularize_intercept: bool = True
     prior: Any = None
     time_budget: float | None = None
-    certified_share: float | None = None
     warm_start: bool = False
     verbose: int = 0
 
@@ -91,6 +89,8 @@ class SolverParameters(CommonParameters):
 
     def _why_not_a_stream(self) -> str | None:
         """What `partial_fit` does not support; None: nothing is in the way."""
+        if self.nu is not None:
+            return "a stream does not know the share nu of all its rows; give lam instead of nu."
         if self._is_free:
             return "a stream does not support an unregularized intercept; give regularize_intercept=True."
         return None
@@ -113,6 +113,7 @@ class SolverParameters(CommonParameters):
             sampling=self.sampling,
             projection=bool(self.projection),
             average=self.average,
+            nu=self.nu,
         )
 
     def _check_solver(self, solvers: tuple[str, ...]) -> None:
@@ -122,6 +123,7 @@ class SolverParameters(CommonParameters):
         if self.C is not None:
             _checks.check_soft_margin(self.C, self.lam, self.prior, DEFAULT_LAM)
         check.check_word("solver", self.solver, solvers)
+        _checks.check_nu(self)
         if self.batch_size != "all":
             check.check_count("batch_size", self.batch_size)
         check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced"))
@@ -131,9 +133,6 @@ class SolverParameters(CommonParameters):
         _checks.check_intercept(self.solver, is_free=self._is_free)
         check_prior(self.prior)
         check.check_optional("time_budget", self.time_budget)
-        check.check_share("certified_share", self.certified_share)
-        if self.certified_share is not None and self.tol is None:
-            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -144,6 +143,7 @@ class ClassificationParameters(SolverParameters):
     smoothing: float = 0.5
     multi_class: str = "ovr"
     class_weight: Any = None
+    certified_share: float | None = None
     probability: bool | str = False
 
     def _why_not_a_stream(self) -> str | None:
@@ -165,10 +165,12 @@ class ClassificationParameters(SolverParameters):
 
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
         check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
-        if not (isinstance(self.probability, bool | np.bool_) or self.probability in ("sigmoid", "isotonic")):
-            raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {self.probability!r}.")
+        _checks.check_probability(self.probability)
         check.check_class_weight(self.class_weight)
         _checks.check_loss(self.loss, self.smoothing, self.C)
         if self.multi_class == "crammer_singer":
-            _checks.check_joint(self.solver, self.sampling, self.loss, is_free=self._is_free)
+            _checks.check_joint(self.solver, self.sampling, self.loss, self.nu, is_free=self._is_free)
         self._check_solver(solvers)
+        check.check_share("certified_share", self.certified_share)
+        if self.certified_share is not None and self.tol is None:
+            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")

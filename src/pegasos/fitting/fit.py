@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pegasos.fitting.nu import met, solve_nu
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
 from pegasos.fitting.watching import told
@@ -14,6 +15,7 @@ from pegasos.machines.settings import Settings
 from pegasos.machines.solving import merge_traces
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
+from pegasos.solvers.pegasos import steps_worth
 from pegasos.tasks.base import sizes
 from pegasos.tasks.one_vs_one import losses_of_zero
 from pegasos.tasks.terms import Terms
@@ -77,6 +79,7 @@ def fit(
     audience : who looks on
     """
     audience = Listeners() if audience is None else audience
+    asked, settings = settings, settings if settings.nu is None else settings.of_search
     task = task.learn(data.y, data.weights)
     given, (machine, rows) = machine, machine.read(data, settings, task)
     terms = terms_of(rows, task, settings, data)
@@ -98,14 +101,24 @@ def fit(
     plan = Plan(settings, task, terms, seed, states, watchers, audience.is_seen)
     stop = settings.stop(seconds=data.seconds, is_hard=terms.is_hard)
     with machine.threads_within(problems):
-        solutions = machine.solve(problems, solvers, stop, plan)
+        if settings.nu is None:
+            solutions = machine.solve(problems, solvers, stop, plan)
+        else:
+            problems, solutions, values = solve_nu(machine, problems, solvers, stop, plan, asked.tol)
+            task = task.with_found(values)
     solutions = machine.finish(rows, problems, solutions, plan)
+    if settings.nu is not None:
+        each = zip(problems, solutions, strict=True)
+        solutions = [task.completed(problem, met(solution, asked.tol), settings.nu) for problem, solution in each]
     calibration = None
     if settings.probability:
         calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed)
     model = machine.model_of(solutions, members, data, prior=prior, bias=settings.bias)
     proof = Proof.of(solutions, merge_traces(losses_of_zero(problems), solutions), members)
-    state = machine.state_after(solutions, model, rows.n_rows, seed)
+    steps = [solution.n_steps for solution in solutions]
+    if settings.solver != "pegasos":
+        steps = [steps_worth(problem, solution) for problem, solution in zip(problems, solutions, strict=True)]
+    state = machine.state_after(solutions, model, rows.n_rows, seed, steps)
     fitted = Fit(model, task, terms, proof, state, calibration, doubt=machine.doubt is not None)
     audience.end(fitted)
     return fitted

@@ -59,6 +59,12 @@ class Shares:
         with self._lock:
             self._sums[which][members] += np.rint(_LEVELS * np.minimum(share, self._most)).astype(self._sums.dtype)
 
+    def joined(self, other: Shares) -> Shares:
+        """Those of the lams of both, for the same folds."""
+        both = Shares((0, 0, len(self._counts)), 1)
+        both._sums, both._counts = np.concatenate([self._sums, other._sums]), self._counts
+        return both
+
     def of(self, lam: int) -> list[npt.NDArray[np.float64]]:
         """The means for a lam, one array a problem; 0 for rows that no fold trained on."""
         return [sums / (_LEVELS * np.maximum(self._counts, 1.0)) for sums in self._sums[lam]]
@@ -79,6 +85,15 @@ class LamSearch:
     scores: npt.NDArray[np.float64]  # (n_folds, n_lams)
     gaps: npt.NDArray[np.float64]  # (n_lams,), the largest of the folds
     shares: Shares
+
+    def joined(self, other: LamSearch) -> LamSearch:
+        """The same with the search of smaller lams on the same folds."""
+        return LamSearch(
+            np.concatenate([self.lams, other.lams]),
+            np.concatenate([self.scores, other.scores], axis=1),
+            np.concatenate([self.gaps, other.gaps]),
+            self.shares.joined(other.shares),
+        )
 
     @property
     def standard_errors(self) -> npt.NDArray[np.float64]:

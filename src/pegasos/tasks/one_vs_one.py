@@ -101,6 +101,8 @@ class OneVsOne(OneVsRest):
         """The lam and the total of so many rows of a pair of classes, as if these were the only ones."""
         chosen = list(pair)
         total = float(n_rows * self.totals[chosen].sum() / max(self.counts[chosen].sum(), 1.0))
+        if self.lams_found is not None:
+            return self.lams_found[pairs_of(self.n_classes).index((chosen[0], chosen[1]))], total
         return terms.lam_for(total), total
 
     def lams(self, terms: Terms) -> npt.NDArray[np.float64]:
