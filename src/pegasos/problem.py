@@ -611,7 +611,7 @@ class Problem:
 
     @cached_property
     def damping(self) -> npt.NDArray[np.float64]:
-        """ridge / cost_i, the curvature that the loss adds to the dual; 0 where a row costs nothing."""
+        """Ridge / cost_i, the curvature that the loss adds to the dual; 0 where a row costs nothing."""
         if self.ridge == 0.0:
             return constant(0.0, self.rows.n_rows)
         if len(self.cost) > 0 and self.cost.strides == (0,):

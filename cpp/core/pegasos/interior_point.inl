@@ -107,7 +107,8 @@ struct InteriorPoint {
   double* const v = state.upper;
   double* const w = state.weights;
 
-  Doubles cost{Doubles(std::size_t(n))}, damp{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))}, r{Doubles(std::size_t(n))};
+  Doubles cost{Doubles(std::size_t(n))}, damp{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))},
+      r{Doubles(std::size_t(n))};
   Doubles inverse{Doubles(std::size_t(n))}, product{Doubles(std::size_t(n))}, right{Doubles(std::size_t(n))};
   Doubles push{Doubles(std::size_t(n))}, pull{Doubles(std::size_t(n))};  // what the correctors add for u and for v
   Doubles da{Doubles(std::size_t(n))}, du{Doubles(std::size_t(n))}, dv{Doubles(std::size_t(n))};
