@@ -1,9 +1,8 @@
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 
 #include <optional>
-
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
@@ -185,8 +184,7 @@ static std::tuple<Index, double> set_advance(GivenMatrix kernel, WeightArray slo
   const Block block = block_of(kernel);
   require(block.n_columns == block.n_rows && block.n_rows > 0, "the kernel matrix of a working set must be square.");
   const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == block.n_rows; };
-  require(fits(slope) && fits(down) && fits(up) && fits(curvature) && fits(step) &&
-              (!damping || fits(*damping)),
+  require(fits(slope) && fits(down) && fits(up) && fits(curvature) && fits(step) && (!damping || fits(*damping)),
           "a working set needs a slope, bounds, a curvature and a step per row.");
   const double* given = damping ? damping->data() : nullptr;
   const WorkingSet set{block,       slope.data(), down.data(), up.data(), curvature.data(),

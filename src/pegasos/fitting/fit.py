@@ -16,6 +16,7 @@ from pegasos.machines.settings import Settings
 from pegasos.machines.solving import merge_traces
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
+from pegasos.solvers.pegasos import steps_worth
 from pegasos.tasks.base import sizes
 from pegasos.tasks.one_vs_one import losses_of_zero
 from pegasos.tasks.terms import Terms
@@ -115,6 +116,9 @@ def fit(
     if settings.nu is not None:
         each = zip(problems, solutions, strict=True)
         solutions = [task.completed(problem, met(solution, asked.tol), settings.nu) for problem, solution in each]
+    steps = [solution.n_steps for solution in solutions]
+    if settings.solver != "pegasos":
+        steps = [steps_worth(problem, solution) for problem, solution in zip(problems, solutions, strict=True)]
     zero = [loss * unit for loss, unit in zip(losses_of_zero(problems), units, strict=True)]
     solutions = [from_units(solution, unit) for solution, unit in zip(solutions, units, strict=True)]
     calibration = None
@@ -122,7 +126,7 @@ def fit(
         calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed)
     model = machine.model_of(solutions, members, data, prior=prior, bias=settings.bias)
     proof = Proof.of(solutions, merge_traces(zero, solutions), members)
-    state = machine.state_after(solutions, model, rows.n_rows, seed)
+    state = machine.state_after(solutions, model, rows.n_rows, seed, steps)
     fitted = Fit(model, task, terms, proof, state, calibration, doubt=machine.doubt is not None)
     audience.end(fitted)
     return fitted
