@@ -21,14 +21,13 @@ def _close_figures():
 
 
 @pytest.mark.parametrize("kind", ["predictions", "residuals"])
-def test_every_row_is_a_point_within_its_interval(kind):
+def test_every_row_is_a_point_with_an_interval(kind):
     model = make_pipeline(StandardScaler(), PegasosRegressor(1e-2, epsilon=0.2)).fit(X, Y)
     drawn = PredictionsDisplay.from_estimator(model, X, Y).plot(kind=kind)
     points = drawn.points_.get_offsets()
     expected = Y - model.predict(X) if kind == "residuals" else model.predict(X)
     assert np.asarray(points[:, 1]) == pytest.approx(expected)
-    assert (drawn.lower <= drawn.predicted).all()
-    assert (drawn.predicted <= drawn.upper).all()
+    assert (drawn.lower < drawn.upper).all()
     assert len(drawn.ax_.lines) == 3  # the middle and both edges of the tube
 
 
