@@ -4,8 +4,8 @@
 
 Every binary problem of `benchmarks.collection`, over lam, tol, float32 and float64, and two units, each fit with
 `time_budget=10`. A fit keeps the promise when its certificate reaches tol, or when its status says that double
-precision cannot represent the answer: at tol 1e-9, and where the whole gap is below 1e-12 of the loss of the zero vector
-(a prior may leave nothing to learn). Beside it: LinearSVC (hinge) with the same lam and tol, its other settings
+precision cannot represent the answer: at tol 1e-9, and where the whole gap is below 1e-12, the zero vector costing 1 (a
+prior may leave nothing to learn). Beside it: LinearSVC (hinge) with the same lam and tol, its other settings
 at their defaults, and its objective measured against the best lower bound that our fits proved. The other ways to train
 (several classes, a free intercept, a prior, weights, a path, cross-validation, a source) have their rows at the default
 tol.

@@ -73,9 +73,8 @@ inline void outer(const Problem& problem, const Chosen& chosen, double* matrix, 
     const Index n = chosen.n, tall = GramTile<double>::tall;
     // Long rows of the triangle come last: pieces of equal work, in whole tiles.
     const auto line = [&](Index k) { return k == n ? n : Index(std::sqrt(double(k) * double(n))) / tall * tall; };
-    parallel(n, 0.5 * double(n) * double(product.side), [&](Index, Index begin, Index end) {
-      product.fill(line(begin), line(end), parallel);
-    });
+    parallel(n, 0.5 * double(n) * double(product.side),
+             [&](Index, Index begin, Index end) { product.fill(line(begin), line(end), parallel); });
   });
 }
 
@@ -107,7 +106,8 @@ struct InteriorPoint {
   double* const v = state.upper;
   double* const w = state.weights;
 
-  Doubles cost{Doubles(std::size_t(n))}, damp{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))}, r{Doubles(std::size_t(n))};
+  Doubles cost{Doubles(std::size_t(n))}, damp{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))},
+      r{Doubles(std::size_t(n))};
   Doubles inverse{Doubles(std::size_t(n))}, product{Doubles(std::size_t(n))}, right{Doubles(std::size_t(n))};
   Doubles push{Doubles(std::size_t(n))}, pull{Doubles(std::size_t(n))};  // what the correctors add for u and for v
   Doubles da{Doubles(std::size_t(n))}, du{Doubles(std::size_t(n))}, dv{Doubles(std::size_t(n))};

@@ -111,7 +111,9 @@ def keeps_on_failure(method: Callable[P, T]) -> Callable[P, T]:
 
 def is_indicator(y: Any) -> bool:
     """Whether y is a matrix of labels, dense or sparse, with one column per label."""
-    if getattr(y, "ndim", 1) != 2 and not (isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple)):
+    if getattr(y, "ndim", 1) != 2 and not (
+        isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple)
+    ):
         return False
     return bool(type_of_target(y) == "multilabel-indicator")
 

@@ -563,9 +563,7 @@ def _end_of_stretch(problem: Problem, visits: int) -> int:
     return (visits // stretch + 1) * stretch
 
 
-def _with_fixed(
-    state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _with_fixed(state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The dual point of all rows, from that of the rows that an interior point works on."""
     assert state.fixed is not None
     whole = state.fixed.copy()

@@ -1,5 +1,6 @@
-"""The problem of all classes at once: Pegasos, dual ascent (the loops: cpp/core/pegasos/crammer_singer.h), and both with
-the interior point of `joint_interior`.
+"""The problem of all classes at once: Pegasos and dual ascent, and both with the interior point of `joint_interior`.
+
+The loops: cpp/core/pegasos/crammer_singer.h.
 
     min_W  lam/2 |W|^2 + (1/total) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i> + offset_ir - offset_iy)
 

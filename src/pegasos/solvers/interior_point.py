@@ -98,8 +98,8 @@ class InteriorPoint:
 
         The weights should be good up to changes of the residuals by about `width`; by default nothing is known about
         them. All products begin at their centre: with k = width times the mean cost, v - u = r - d a, a = k/u and
-        t = k/v add up to the bound of a. `beside` is what rows that are not here add to both objectives, in place of what follows from
-        `alpha`.
+        t = k/v add up to the bound of a. `beside` is what rows that are not here add to both objectives, in place of
+        what follows from `alpha`.
         """
         fixed, constant = _fixed(problem, chosen, alpha) if beside is None else beside
         sign, cost = problem.sign[chosen], problem.cost[chosen].astype(np.float64)

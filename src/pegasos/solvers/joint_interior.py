@@ -221,9 +221,10 @@ class _Run:
 class _System:
     """The matrix of a direction, factored; `ratio` is a/s.
 
-    B_i says nothing about a vector that is added to all classes, and neither do right sides: classes add up to 0 in
-    all of them. So c_i 1 1' may be added to B_i, without which mu alone would hold such vectors. Near the optimum one class of most rows outweighs the others by many orders of magnitude. Its entries follow from
-    those of the others, which would be lost in it.
+    B_i says nothing about a vector that is added to all classes, and neither do right sides: classes add up to 0 in all
+    of them. So c_i 1 1' may be added to B_i, without which mu alone would hold such vectors. Near the optimum one class
+    of most rows outweighs the others by many orders of magnitude. Its entries follow from those of the others, which
+    would be lost in it.
     """
 
     def __init__(self, run: _Run, ratio: Values):
