@@ -234,6 +234,7 @@ class Auto:
             certificate, weights = certify_dual(problem, alpha)
             review = Review(certificate, weights, alpha)
         else:
+            assert state.pegasos is not None
             review = self.pegasos.review(problem, state.pegasos, self.tol)
         return review if state.best is None else _best_of_both(problem, review, state.best)
 

@@ -103,10 +103,10 @@ class JointAuto(Auto):
         self._enter_interior(problem, state, all_rows(problem), weights, alpha)
 
     def _whole(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
-        return self.interior.alpha_of(problem, interior, interior.best_shares)
+        return np.asarray(self.interior.alpha_of(problem, interior, interior.best_shares))
 
     def _on_bounds(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
-        return self.interior.on_bounds(problem, interior)
+        return np.asarray(self.interior.on_bounds(problem, interior))
 
     def _move_on_face(self, problem: Any, state: AutoState, dual: Climbing) -> None:
         """There are no conjugate gradients for this problem."""
