@@ -53,8 +53,8 @@ def _refuse_text(X: Any) -> None:
     else:
         return
     raise PegasosError(
-        f"X holds text such as {text[:40]!r}, and a machine on vectors takes numbers: put TfidfVectorizer() in front of "
-        "it in a pipeline, or use KernelPegasosClassifier with a kernel of strings, such as Spectrum(3)."
+        f"X holds text such as {text[:40]!r}, and a machine on vectors takes numbers: put TfidfVectorizer() in front "
+        "of it in a pipeline, or use KernelPegasosClassifier with a kernel of strings, such as Spectrum(3)."
     )
 
 
