@@ -14,6 +14,7 @@ from pegasos.estimators.inputs import check_weights
 from pegasos.estimators.items import as_collection, check_target
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import ClassificationParameters, documented_by
+from pegasos.machines.approximated import Approximated
 from pegasos.machines.base import Data
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.kernel_choice import WORDS, KernelChoice
@@ -39,6 +40,8 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
     gamma : "scale", "auto" or float, default="scale"
         Width of "rbf", "laplacian", "chi2", factor of "poly"; "scale" is ``1 / (n_features * X.var())``, "auto"
         ``1 / n_features``.
+    sigma : float, optional
+        Width of "rbf" instead of ``gamma``: ``exp(-|x - z|^2 / (2 sigma^2))``.
     degree : int, default=3
         Of "poly".
     coef0 : float, default=1.0
@@ -70,6 +73,11 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
         predictions matter and the objective does not.
     cache_size : float, default=1000
         Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 512 more.
+    approximation : int or "auto", optional
+        Train on an explicit map of so many features, made from as many training rows (pivoted Cholesky), by the linear
+        solvers: much faster on many rows, and the model has no more support vectors than that. "auto" stops where the
+        map leaves 1e-4 of the trace of the kernel matrix. The objective in ``certificate_`` is that of the exact
+        problem, its lower bound that of the map; ``certify`` proves the gap to the exact optimum.
     max_support : int, optional
         Support vectors at most. Those that matter least are dropped, in a stream after each block; the certificate
         states what that cost.
@@ -138,8 +146,10 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
     gamma: float | str = field(default="scale", kw_only=True)
     degree: int = field(default=3, kw_only=True)
     coef0: float = field(default=1.0, kw_only=True)
+    sigma: float | None = field(default=None, kw_only=True)
     cache_size: float = field(default=1000, kw_only=True)
     max_support: int | None = field(default=None, kw_only=True)
+    approximation: int | str | None = field(default=None, kw_only=True)
     max_iter: int | None = field(default=1000, kw_only=True)
 
     def __sklearn_tags__(self) -> Any:
@@ -156,6 +166,7 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
                 "'ovo'."
             )
         check.check_positive("cache_size", self.cache_size)
+        self._check_approximation()
         if self.max_support is not None:
             check.check_count("max_support", self.max_support)
             if self._is_free:
@@ -169,18 +180,38 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
                     "their support vectors; use multi_class='ovr'."
                 )
 
+    def _check_approximation(self) -> None:
+        if self.approximation is None or (isinstance(self.approximation, str) and self.approximation == "auto"):
+            pass
+        elif isinstance(self.approximation, str):
+            raise PegasosError(f"approximation must be None, 'auto' or a number of features; got {self.approximation!r}.")
+        else:
+            check.check_count("approximation", self.approximation)
+        if self.approximation is None:
+            return
+        if self.solver != "auto":
+            raise PegasosError(f"approximation is solved by solver='auto'; got solver={self.solver!r}.")
+        if self.max_support is not None:
+            raise PegasosError("give approximation or max_support: an approximation has its own support vectors.")
+        if self._choice.is_precomputed:
+            raise PegasosError("approximation does not support a precomputed kernel matrix.")
+
     def _why_not_a_stream(self) -> str | None:
         if self.multi_class == "ovo":
             return "partial_fit of a kernel machine does not support multi_class='ovo'; use 'ovr'."
+        if self.approximation is not None:
+            return "partial_fit does not support approximation, whose features are those of one fit."
         if self._choice.is_precomputed:
             return "partial_fit does not support a precomputed kernel matrix, which holds the rows of one fit only."
         return super()._why_not_a_stream()
 
     @property
     def _choice(self) -> KernelChoice:
-        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0)
+        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0, self.sigma)
 
     def _machine(self) -> Kernel:
+        if self.approximation is not None:
+            return Approximated(self._choice, float(self.cache_size), approximation=self.approximation)
         return Kernel(self._choice, float(self.cache_size), self.max_support)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
