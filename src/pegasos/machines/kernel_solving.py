@@ -47,25 +47,27 @@ def solve_kernel(
     found = _solved_together(SmallProblems.of(problems, plan.terms.is_free), stop, plan)
     solutions = []
     for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
-        if solution is not None:
+        if isinstance(solution, Solution):
             watcher.on_review(solution.trace.rows[0])
             solutions.append(solution)
-        else:
-            left = None if stop.time_budget is None else max(0.0, stop.time_budget - (perf_counter() - begun))
-            waiting = sum(one is None for one in found[k:])
-            mine = replace(stop, time_budget=None if left is None else left / waiting)
-            one: dict[str, Any] = {"n_jobs": 1, "states": [None], "watchers": [watcher]}
-            solutions += solve_all([problems[k]], [solvers[k]], mine, **one, **run)
+            continue
+        left = None if stop.time_budget is None else max(0.0, stop.time_budget - (perf_counter() - begun))
+        waiting = sum(not isinstance(one, Solution) for one in found[k:])
+        mine = replace(stop, time_budget=None if left is None else left / waiting)
+        problem, solver = problems[k], solvers[k]
+        state = None if solution is None else solver.enter(problem, solution, plan.seed)  # type: ignore[attr-defined]
+        one: dict[str, Any] = {"n_jobs": 1, "states": [state], "watchers": [watcher]}
+        solutions += solve_all([problem], [solver], mine, **one, **run)
     return solutions
 
 
-def _solved_together(small: SmallProblems, stop: Stop, plan: Plan) -> list[Solution | None]:
-    """The solutions that are certified at once, as many as there is time for."""
+def _solved_together(small: SmallProblems, stop: Stop, plan: Plan) -> list[Any]:
+    """The solutions that are certified at once; else the dual point reached, or None where there was no time."""
     begun, rows = perf_counter(), small.rows
     if rows.source is None:
         rows.load(np.arange(rows.n_rows))
     assert stop.tol is not None
-    found: list[Solution | None] = []
+    found: list[Any] = []
     for first, end in small.batches:
         if stop.time_budget is not None and perf_counter() - begun >= 0.5 * stop.time_budget:
             break

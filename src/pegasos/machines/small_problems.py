@@ -28,7 +28,7 @@ from pegasos.tasks.one_vs_one import Pairs, pairs_of
 most_rows = 4096  # of one problem
 most_table_rows = 2048  # of all problems together, where the kernel matrix is computed at once
 _aim = 0.9  # of the gap to reach, that a problem is solved to
-_steps_per_row = 50
+_steps_per_row = 200
 _batch_work = 2e8  # of the squared rows of problems that are solved in one call
 _rounding = 1e-12  # of the sum of the costs: slopes this small are 0
 
@@ -198,17 +198,17 @@ class _Terms:
     total: float
 
 
-def solve_together(small: SmallProblems, tol: float, threads: int) -> list[Solution | None]:
-    """The solutions, as far as they are certified."""
+def solve_together(small: SmallProblems, tol: float, threads: int) -> list[Solution | Column]:
+    """The solutions, as far as they are certified; the dual points of the other problems."""
     begun = perf_counter()
     alpha, scores, steps = small.solve(tol, threads)
     certificates, coefficients, intercepts, reaches = small.certified(alpha, scores)
     seconds = perf_counter() - begun
-    solutions: list[Solution | None] = []
+    solutions: list[Solution | Column] = []
     for k, certificate in enumerate(certificates):
         part, n_steps = slice(small.starts[k], small.starts[k + 1]), int(steps[k])
         if not (certificate.is_finite and certificate.relative_gap <= tol):
-            solutions.append(None)
+            solutions.append(alpha[part])
             continue
         epoch = n_steps / int(small.sizes[k])
         row = TraceRow(n_steps, epoch, seconds, certificate.primal, certificate.dual, certificate.gap)
