@@ -187,7 +187,8 @@ static void give_source(KernelColumns& columns, const Source& source, Scalar sca
 static std::tuple<Index, double, bool, double, Index> climb(
     MatrixArray table, IndexArray slot_of, std::optional<GivenIndices> place_of, Index n_kept,
     std::optional<Source> source, WeightArray slope, WeightArray down, WeightArray up, GivenWeights curvature,
-    double unit, bool keeps_sum, double dual, double enough, double share, Index n_steps) {
+    std::optional<GivenWeights> damping, double unit, bool keeps_sum, double dual, double enough, double share,
+    Index n_steps) {
   KernelColumns columns{};
   columns.table = block_of(table);
   columns.slot_of = slot_of.data();
@@ -206,8 +207,10 @@ static std::tuple<Index, double, bool, double, Index> climb(
     require(columns.rows.n_rows == n && !place_of, "columns are computed in the order of the rows.");
   }
   const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == n; };
-  require(fits(slope) && fits(down) && fits(up) && fits(curvature), "a slope, bounds and a curvature per row.");
-  DualPoint point{n, slope.data(), down.data(), up.data(), curvature.data(), unit, keeps_sum, dual};
+  require(fits(slope) && fits(down) && fits(up) && fits(curvature) && (!damping || fits(*damping)),
+          "a slope, bounds and a curvature per row.");
+  const double* given = damping ? damping->data() : nullptr;
+  DualPoint point{n, slope.data(), down.data(), up.data(), curvature.data(), given, unit, keeps_sum, dual};
   nb::gil_scoped_release release;
   const Ascent result = loops().climb(columns, point, {enough, share, n_steps});
   return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
@@ -295,7 +298,7 @@ void bind_kernels(nb::module_& m) {
         nb::arg("n_threads"), "Adds factors[a] * table[slots[a]] to the scores.");
   m.def("climb", climb, nb::arg("table"), nb::arg("slot_of"), nb::arg("place_of").none(), nb::arg("n_kept"),
         nb::arg("source").none(), nb::arg("slope"), nb::arg("down"), nb::arg("up"), nb::arg("curvature"),
-        nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("dual"), nb::arg("enough"), nb::arg("share"),
+        nb::arg("damping").none(), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("dual"), nb::arg("enough"), nb::arg("share"),
         nb::arg("n_steps"),
         "Ascent of the dual until its gap is small enough; returns the number of steps, the gap, whether no row with "
         "a column could gain, the objective and how many columns the table holds now.");

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "bindings.h"
 
@@ -39,12 +40,14 @@ static void pegasos_advance(const OwnedProblem& owned, PegasosCounters& counters
   if (counters.position < 0 || (!balanced && counters.position > n))
     throw std::invalid_argument("position must be that of a row.");
   const Buffer none{nullptr, Scalar::float64};
+  std::vector<double> slopes(std::size_t(settings.batch_size));
   const PegasosState state{buffer_of(weights, d + 1, "weights"),
                            buffer_of(alphas, n, "alphas"),
                            average ? buffer_of(*weight_sums, d + 1, "weight_sums") : none,
                            average ? buffer_of(*alpha_sums, n, "alpha_sums") : none,
                            order.data(),
                            batch.data(),
+                           slopes.data(),
                            &counters};
   check_one_type(problem.rows, state.weights, {&state.alphas});
   if (average) check_one_type(problem.rows, state.weights, {&state.weight_sums, &state.alpha_sums});

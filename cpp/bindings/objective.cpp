@@ -16,7 +16,7 @@ static void check_length(const Weights& weights, Index n_features) {
     throw std::invalid_argument("weights must have one entry a feature and one for the intercept.");
 }
 
-static DualTuple dual_sums(const OwnedProblem& owned, GivenFloatArray alpha, WeightArray weights) {
+static std::tuple<double, double, double, double, double> dual_sums(const OwnedProblem& owned, GivenFloatArray alpha, WeightArray weights) {
   const Problem& problem = owned.problem;
   check_length(weights, problem.rows.n_features);
   if (Index(alpha.shape(0)) != problem.rows.n_rows) throw std::invalid_argument("alpha must have one entry a row.");
@@ -38,8 +38,9 @@ static DualTuple dual_sums(const OwnedProblem& owned, GivenFloatArray alpha, Wei
     all.spent += one.spent;
     all.wander += one.wander;
     all.climbed += one.climbed;
+    all.ridge += one.ridge;
   }
-  return as_tuple(all);
+  return {all.gain, all.spent, all.wander, all.climbed, all.ridge};
 }
 
 static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights weights) {
@@ -113,9 +114,9 @@ static Found inspect(const OwnedRows& rows, AnyFloatArray squared_norms) {
 
 void bind_objective(nb::module_& m) {
   m.def("dual_sums", dual_sums, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
-        "Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander and climbed of objective.h.");
+        "Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander, climbed and ridge of objective.h.");
   m.def("losses", losses, nb::arg("problem"), nb::arg("weights"),
-        "The sum of the costs times the hinge losses, and the least margin of the rows that cost anything.");
+        "The sum of the costs times the losses, and the least margin of the rows that cost anything.");
   m.def("scores", scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),
         "Writes the score of each row under each weight vector.");
   m.def("checked_scores", checked_scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -116,19 +117,23 @@ Column column_of(const InputArray& array, Index n, const char* name) {
 }
 
 static OwnedProblem make_problem(const OwnedRows& rows, InputArray sign, InputArray cost, InputArray offset, double lam,
-                                 double total) {
+                                 double total, double cap, double ridge) {
   const Index n = rows.rows.n_rows;
   require(sign.ndim() == 1 && Index(sign.shape(0)) == n && sign.dtype() == nb::dtype<std::int8_t>() &&
               (n <= 1 || sign.stride(0) == 1),
           "sign must be a contiguous int8 vector with one entry a row.");
   require(n < Index(~RowNumber(0)), "a problem in memory holds fewer than 4294967295 rows.");
   require(lam > 0 && total > 0, "lam and the total weight must be positive.");
+  require(cap > 0 && ridge >= 0 && std::isfinite(ridge), "cap must be positive, ridge finite and not negative.");
+  require(ridge > 0 || std::isfinite(cap), "a loss needs a finite cap or a positive ridge.");
   const Problem problem{rows.rows,
                         static_cast<const std::int8_t*>(sign.data()),
                         column_of(cost, n, "cost"),
                         column_of(offset, n, "offset"),
                         lam,
-                        total};
+                        total,
+                        cap,
+                        ridge};
   return {problem, rows, std::move(sign), std::move(cost), std::move(offset)};
 }
 
@@ -170,7 +175,7 @@ void bind_problem(nb::module_& m) {
         "A view of some of the rows, by their numbers among all that `rows` looks into.");
   nb::class_<OwnedProblem>(m, "Problem", "The problem as the loops see it.");
   m.def("make_problem", make_problem, nb::arg("rows"), nb::arg("sign"), nb::arg("cost"), nb::arg("offset"),
-        nb::arg("lam"), nb::arg("total"));
+        nb::arg("lam"), nb::arg("total"), nb::arg("cap") = 1.0, nb::arg("ridge") = 0.0);
 }
 
 }  // namespace pegasos

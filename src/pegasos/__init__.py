@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from pegasos.estimators.kernel import KernelPegasosClassifier
     from pegasos.estimators.linear import PegasosClassifier
     from pegasos.estimators.linear_cv import PegasosClassifierCV
-    from pegasos.estimators.warnings import GapWarning, PriorWarning
+    from pegasos.estimators.one_class import KernelPegasosOneClass, PegasosOneClass
+    from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
+    from pegasos.estimators.warnings import GapWarning, NuWarning, PriorWarning
     from pegasos.persistence import load
     from pegasos.plots.lam_path import LamPathDisplay
     from pegasos.tuning.auto import AutoPegasos
@@ -20,11 +22,16 @@ __all__ = [
     "Certificate",
     "GapWarning",
     "KernelPegasosClassifier",
+    "KernelPegasosOneClass",
+    "KernelPegasosRegressor",
     "LamPath",
     "LamPathDisplay",
+    "NuWarning",
     "PegasosClassifier",
     "PegasosClassifierCV",
     "PegasosError",
+    "PegasosOneClass",
+    "PegasosRegressor",
     "PriorWarning",
     "lam_path",
     "load",
@@ -37,11 +44,16 @@ _homes = {
     "Certificate": "certificate",
     "GapWarning": "estimators.warnings",
     "KernelPegasosClassifier": "estimators.kernel",
+    "KernelPegasosOneClass": "estimators.one_class",
+    "KernelPegasosRegressor": "estimators.regression",
     "LamPath": "tuning.path",
     "LamPathDisplay": "plots.lam_path",
+    "NuWarning": "estimators.warnings",
     "PegasosClassifier": "estimators.linear",
     "PegasosClassifierCV": "estimators.linear_cv",
     "PegasosError": "errors",
+    "PegasosOneClass": "estimators.one_class",
+    "PegasosRegressor": "estimators.regression",
     "PriorWarning": "estimators.warnings",
     "lam_path": "tuning.path",
     "load": "persistence",

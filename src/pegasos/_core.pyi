@@ -59,7 +59,7 @@ def view_rows(rows: Rows, numbers: Annotated[NDArray, dict(device='cpu', writabl
 class Problem:
     """The problem as the loops see it."""
 
-def make_problem(rows: Rows, sign: Annotated[NDArray, dict(device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], offset: Annotated[NDArray, dict(device='cpu', writable=False)], lam: float, total: float) -> Problem: ...
+def make_problem(rows: Rows, sign: Annotated[NDArray, dict(device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], offset: Annotated[NDArray, dict(device='cpu', writable=False)], lam: float, total: float, cap: float = 1.0, ridge: float = 0.0) -> Problem: ...
 
 class PegasosCounters:
     """The scalars of a Pegasos state."""
@@ -218,14 +218,14 @@ def online_advance(rows: Rows, codes: Annotated[NDArray[numpy.int64], dict(shape
 def shuffle(order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], random: int) -> int:
     """Shuffles in place; returns the generator's next state."""
 
-def dual_sums(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[float, float, float, float]:
+def dual_sums(problem: Problem, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> tuple[float, float, float, float, float]:
     """
-    Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander and climbed of objective.h.
+    Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander, climbed and ridge of objective.h.
     """
 
 def losses(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> tuple[float, float]:
     """
-    The sum of the costs times the hinge losses, and the least margin of the rows that cost anything.
+    The sum of the costs times the losses, and the least margin of the rows that cost anything.
     """
 
 def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
@@ -450,7 +450,7 @@ def mirror(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], ol
 def add_columns(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
     """Adds factors[a] * table[slots[a]] to the scores."""
 
-def climb(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slot_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], place_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_kept: int, source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, slope: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], down: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], up: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], curvature: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], unit: float, keeps_sum: bool, dual: float, enough: float, share: float, n_steps: int) -> tuple[int, float, bool, float, int]:
+def climb(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slot_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], place_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_kept: int, source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, slope: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], down: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], up: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], curvature: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], damping: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, unit: float, keeps_sum: bool, dual: float, enough: float, share: float, n_steps: int) -> tuple[int, float, bool, float, int]:
     """
     Ascent of the dual until its gap is small enough; returns the number of steps, the gap, whether no row with a column could gain, the objective and how many columns the table holds now.
     """

@@ -1,6 +1,6 @@
 """The certificate: a bound on how far a solution is from the best possible, recomputed from the data.
 
-For every w and every alpha with 0 <= alpha_i <= cost_i,  D(alpha) <= P* <= P(w).  No solver has a part in the sums.
+For every w and every alpha with 0 <= alpha_i <= cap cost_i,  D(alpha) <= P* <= P(w).  No solver has a part in the sums.
 """
 
 from __future__ import annotations
@@ -143,25 +143,26 @@ def better_within_bounds(problem: Objective, alpha: Floats) -> Floats:
     ahead of the others, it would leave weights that have nothing to do with w(alpha).
     """
     spent = alpha if alpha.ndim == 1 else alpha.sum(axis=1)
-    above = np.flatnonzero(spent > problem.cost)
-    if not (spent[above] > problem.cost[above] * (1.0 + 1e-6)).any():
+    above = np.flatnonzero(spent > problem.bound)
+    if not (spent[above] > problem.bound[above] * (1.0 + 1e-6)).any():
         return alpha
     positive = spent > 0.0
-    scaled = alpha * float(np.min(problem.cost[positive] / spent[positive]))
+    scaled = alpha * float(np.min(problem.bound[positive] / spent[positive]))
     return scaled if dual_point(problem, scaled)[1] > dual_point(problem, alpha)[1] else alpha
 
 
 def stretched(problem: Objective, alpha: Floats) -> npt.NDArray[np.float64]:
     """The multiple of a dual point with the best lower bound, within the bounds: D is a parabola along it."""
     clipped = problem.within_bounds(better_within_bounds(problem, alpha)).astype(np.float64, copy=False)
-    weights, dual = dual_point(problem, clipped)
-    curvature = problem.lam * problem.square(weights)
+    own = problem.dual_sums(clipped)
+    linear = (own.gain + own.ridge) / problem.total
+    curvature = problem.lam * problem.square(own.weights) + 2.0 * own.ridge / problem.total
     spent = clipped.reshape(problem.rows.n_rows, -1).sum(axis=1)  # of the cost of each row
     positive = spent > 0.0
     if not positive.any() or not curvature > 0.0:
         return np.asarray(clipped)
-    best = (dual + 0.5 * curvature) / curvature
-    room = float(np.min(problem.cost[positive] / spent[positive]))
+    best = linear / curvature
+    room = float(np.min(problem.bound[positive] / spent[positive]))
     return np.asarray(clipped * max(0.0, min(best, room)))
 
 
@@ -170,14 +171,14 @@ def balanced(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
 
     Where its rows between their bounds can do that, the others stay exactly at theirs.
     """
-    clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
+    clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.bound)
     of_sign = {sign: float(np.sum(clipped[problem.sign == sign])) for sign in (1, -1)}
     heavier = max(of_sign, key=lambda sign: of_sign[sign])
     lighter = of_sign[-heavier]
     excess = of_sign[heavier] - lighter
     if not excess > 0.0:
         return np.asarray(clipped)
-    free = (problem.sign == heavier) & (clipped > 0.0) & (clipped < problem.cost)
+    free = (problem.sign == heavier) & (clipped > 0.0) & (clipped < problem.bound)
     room = float(np.sum(clipped[free]))
     if excess < _SMALL_SHARE * room:
         clipped[free] *= 1.0 - excess / room
@@ -228,7 +229,8 @@ def _for_any_intercept(problem: Problem, own: DualSums, even: npt.NDArray[np.flo
     """The sums of a dual point that is balanced but for rounding, as a bound for every intercept that may be optimal.
 
     An intercept b adds -b sum_i alpha_i sign_i to the linear term. One that is optimal lies at a break of the loss, so
-    |b| is at most 1 + |offset_i| + |w*| |x_i| for some row.
+    |b| is at most 1 + |offset_i| + |w*| |x_i| for some row; of a loss without breaks as well, since beyond all of these
+    the rows of one sign have a slope of 0.
     """
     spent = float(np.sum(even))
     if spent == 0.0:
@@ -249,10 +251,13 @@ def _one_of(lowest: float, highest: float) -> float:
 
 
 def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """The lowest and the highest intercept with the least loss: it is convex, and a broken line, in the intercept.
+    """The lowest and the highest intercept with the least loss, which is convex in the intercept.
 
     Infinite where rows of one sign alone cost anything.
     """
+    if problem.ridge > 0.0:
+        return _best_intercepts_curved(problem, scores)
+    # A broken line.
     counts = problem.cost > 0.0
     sign, cost = problem.sign[counts], problem.cost[counts]
     breaks = sign - scores[counts] - problem.offset[counts]
@@ -264,6 +269,53 @@ def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[
     lowest = int(np.searchsorted(slopes, -rounding))
     highest = int(np.searchsorted(slopes, rounding, side="right"))
     return float(ends[lowest]), float(ends[highest])
+
+
+def _best_intercepts_curved(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """The same where the slope of the loss rises in pieces of lines: by cost_i / ridge while r_i < cap ridge.
+
+    The slope in the intercept at each break follows from that at the first one; it is 0 between two of them.
+    """
+    counts = problem.cost > 0.0
+    sign, cost = problem.sign[counts], problem.cost[counts]
+    zero = sign - scores[counts] - problem.offset[counts]  # where r_i = 0
+    width = problem.cap * problem.ridge
+    begin, end = np.where(sign > 0, zero - width, zero), np.where(sign > 0, zero, zero + width)
+    rise = cost / problem.ridge
+    breaks, changes = np.concatenate([begin, end]), np.concatenate([rise, -rise])
+    is_finite = np.isfinite(breaks)
+    bends = float(np.sum(changes[breaks == -np.inf]))  # in front of the first break
+    order = np.argsort(breaks[is_finite], kind="stable")
+    breaks, changes = breaks[is_finite][order], changes[is_finite][order]
+    if len(breaks) == 0:
+        return -math.inf, math.inf
+    bend = np.concatenate([[bends], bends + np.cumsum(changes)])
+    bend[np.abs(bend) <= 1e-13 * float(np.sum(rise))] = 0.0
+    first = float(-np.sum(cost * sign * problem.loss.slope(sign * (zero - breaks[0]))))
+    slopes = first + np.append(0.0, np.cumsum(bend[1:-1] * np.diff(breaks)))
+    rounding = 1e-12 * float(np.sum(np.abs(slopes), initial=0.0) / len(slopes) + np.sum(cost))
+    return (
+        _crossing(breaks, slopes, bend, -rounding, is_lowest=True),
+        _crossing(breaks, slopes, bend, rounding, is_lowest=False),
+    )
+
+
+def _crossing(
+    breaks: npt.NDArray[np.float64],
+    slopes: npt.NDArray[np.float64],
+    bend: npt.NDArray[np.float64],
+    level: float,
+    *,
+    is_lowest: bool,
+) -> float:
+    """Where a slope that rises in pieces of lines passes a level: the lowest, or the highest such place."""
+    k = int(np.searchsorted(slopes, level, side="left" if is_lowest else "right"))
+    before = float(breaks[k - 1]) if k > 0 else -math.inf
+    behind = float(breaks[k]) if k < len(breaks) else math.inf
+    if not bend[k] > 0.0:
+        return behind if k > 0 else before
+    near = max(k - 1, 0)
+    return float(np.clip(breaks[near] + (level - slopes[near]) / bend[k], before, behind))
 
 
 def intercept_reach(problem: Problem, alpha: Floats, intercept: float, radius: float) -> float:

@@ -12,6 +12,10 @@ class PriorWarning(UserWarning):
     """The features of a prior and of X differ; the message says how many, and what becomes of them."""
 
 
+class NuWarning(UserWarning):
+    """The rows do not allow a share of support vectors as small as nu; the message states the smallest."""
+
+
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's code, however deep in the library the reason was found."""
     level, frame = 2, sys._getframe(1)

@@ -143,6 +143,8 @@ class KernelRows:
         """Some of the rows, with a table of their own: a part of this one, where all columns are in it."""
         items, squared_norms = self.items.take(indices), self.squared_norms[indices]
         rows = self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
+        if len(indices) > self.n_rows and self.holds_all and rows.holds_all and self.source is None:
+            self.load(np.arange(self.n_rows))  # rows that are there twice have their kernel values computed once
         if self.n_kept == self.n_rows and rows.holds_all:
             slots, places = self.slot_of[indices], self.place_of[indices]
             rows.table[...] = self.table[slots][:, places]
@@ -189,21 +191,23 @@ class KernelRows:
 
     def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
         """The coefficients of w(alpha), alpha clipped to its bounds, and the linear term of the dual with its room."""
-        clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
-        value = inner(clipped, 1.0 - problem.sign * problem.offset)
+        clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.bound)
+        ridge = float(problem.ridge_terms(clipped))
+        value = inner(clipped, 1.0 - problem.sign * problem.offset) - ridge
         spent = float(np.sum(clipped))
         weights = self.coefficients(problem, clipped)
         if spent == 0.0:
             return DualSums(weights, 0.0)
         mu, reach = problem.lam * problem.total, self.reach(weights)
-        of_sum = unit * (64.0 + sum_depth(self.n_rows)) * spent * (1.0 + problem.largest_offset)
+        depth = unit * (64.0 + sum_depth(self.n_rows))
+        of_sum = depth * spent * (1.0 + problem.largest_offset) + problem.ridge_error(depth, spent, ridge)
         of_prior = 8.0 * unit * spent * problem.carried.constant
         error = of_sum + of_prior + 0.5 * mu * self.square_error(weights, reach) + self.n_rows * smallest
-        gain = Gain(value, error, 4.0 * unit * reach)
+        gain = Gain(value, error, (4.0 + problem.cap_roundings) * unit * reach)
         if error > self._worth_digits(weights) * value:
-            return self._long_dual_sums(problem, weights, value, of_sum + of_prior)
+            return self._long_dual_sums(problem, weights, value, of_sum + of_prior)._replace(ridge=ridge)
         # |w|^2 is a sum over kernel values, whose error is counted above: the coefficients are off by nothing more.
-        return DualSums(weights, *lowered(gain, 0.0, mu), gain.off)
+        return DualSums(weights, *lowered(gain, 0.0, mu), gain.off, ridge)
 
     def _long_dual_sums(
         self, problem: Problem, weights: npt.NDArray[np.float64], value: float, of_gain: float
@@ -241,7 +245,7 @@ class KernelRows:
         error = self._long_error(weights) * reach
         margins = problem.sign * (scores + problem.offset)
         by_constant = 8.0 * unit * (problem.carried.constant + np.abs(problem.offset) * (problem.largest_offset > 0.0))
-        farthest = np.maximum(0.0, 1.0 - margins + error * self.lengths + by_constant)
+        farthest = problem.loss.value(1.0 - margins + error * self.lengths + by_constant)
         counts = problem.cost > 0.0
         total = float(np.sum(problem.cost[counts] * farthest[counts]))
         square = float(np.sum(weights * scores) - np.longdouble(found.square))

@@ -92,6 +92,16 @@ class JointProblem:
             self.rows.native, self.codes, self.cost, self.offset, self.n_classes, self.lam, self.total
         )
 
+    @property
+    def cap(self) -> float:
+        """The largest slope of the loss: this problem has one loss, which is a broken line."""
+        return 1.0
+
+    @property
+    def bound(self) -> npt.NDArray[np.float64]:
+        """The most that the dual variables of each row may be together: its cost."""
+        return self.cost
+
     @cached_property
     def radius(self) -> float:
         """|W*| is at most this: lam |W*|^2 is the dual's linear term less the loss, so at most the loss of W = 0."""

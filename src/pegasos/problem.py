@@ -1,8 +1,11 @@
 """The one problem that everything here solves.
 
-    P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i))
+    P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_i (<w, x_i> + offset_i))
+    phi(r) = max over 0 <= a <= cap of  a r - ridge a^2 / 2
 
-Sample weights, class weights, transfer and the intercept are values of its fields, never branches of a solver.
+Sample weights, class weights, transfer, the intercept and the loss are values of its fields, never branches of a
+solver. The hinge has cap 1 and ridge 0; `losses` has the others. A row with another target than 1, whose loss is
+phi(target_i - sign_i score_i), has that in its offset: offset_i = sign_i (1 - target_i).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import scipy.sparse as sp
 
 from pegasos import _core
 from pegasos.errors import PegasosError
+from pegasos.losses import Loss
 from pegasos.rounding import (
     Carried,
     DualSums,
@@ -160,23 +164,25 @@ class Rows:
             return DualSums(weights, 0.0)
         mu, length = problem.lam * problem.total, length_of(weights)
         if is_negligible(dual_bound(gain, length, mu), size_of_dual(gain, length, mu)):
-            return DualSums(weights, *lowered(gain, length, mu), gain.off)
+            return DualSums(weights, *lowered(gain, length, mu), gain.off, gain.ridge)
         if not np.isfinite(self.longest + length):
             return DualSums(weights, -np.inf, np.inf, np.inf)
-        return self._long_dual_sums(problem, alpha, weights, length)
+        return self._long_dual_sums(problem, alpha, weights, length)._replace(ridge=gain.ridge)
 
     def terms(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], Gain]:
         """The rows' terms of w(alpha) and of the dual's linear term, with the bounds of their errors."""
         weights = np.empty(self.n_features + 1)
-        value, spent, wander, climbed = _core.dual_sums(problem.native, alpha, weights)
+        value, spent, wander, climbed, ridge = _core.dual_sums(problem.native, alpha, weights)
         if not spent > 0.0:
             return weights, Gain()
         carried, longest = problem.carried, self.longest
         step = longest / (problem.lam * problem.total)
-        off = unit * (wander + step * (climbed + (8.0 + self.threads) * spent))
+        roundings = 8.0 + self.threads + problem.cap_roundings
+        off = unit * (wander + step * (climbed + roundings * spent))
         of_offset = unit * (self.scores_depth * carried.length * longest + 8.0 * carried.constant)
-        of_sum = unit * (sum_depth(self.n_rows) + self.threads) * (1.0 + problem.largest_offset)
-        return weights, Gain(value, spent * (of_offset + of_sum) + self.n_rows * smallest, off)
+        of_sum = unit * (sum_depth(self.n_rows) + self.threads)
+        error = spent * (of_offset + of_sum * (1.0 + problem.largest_offset)) + self.n_rows * smallest
+        return weights, Gain(value, error + problem.ridge_error(of_sum, spent, ridge), off, ridge)
 
     def _long_dual_sums(
         self, problem: Problem, alpha: Floats, weights: npt.NDArray[np.float64], length: float
@@ -184,20 +190,23 @@ class Rows:
         """The same with all the digits that the machine has: slowly, where the rounding of double counts."""
         mu = np.longdouble(problem.lam) * np.longdouble(problem.total)
         own, gain = np.zeros(len(weights), np.longdouble), np.longdouble(0.0)
-        magnitude = reach = np.longdouble(0.0)
+        magnitude = reach = ridge = np.longdouble(0.0)
         for mine in self._blocks():
-            a = np.clip(alpha[mine].astype(np.longdouble), 0.0, problem.cost[mine])
+            a = np.clip(alpha[mine].astype(np.longdouble), 0.0, problem.bound[mine])
             self._add_long(mine, a * problem.sign[mine], own)
             gain += np.sum(a * (1.0 - problem.sign[mine] * problem.offset[mine].astype(np.longdouble)))
             magnitude += np.sum(a * (1.0 + np.abs(problem.offset[mine])))
             reach += np.sum(a * self._lengths(mine))
+            ridge += problem.ridge_terms(a, mine)
         own /= mu
+        gain -= ridge
         depth = _long_rows + self.n_rows / _long_rows + 8.0
-        off = long_unit * depth * reach / mu
+        off = (long_unit * depth + unit * problem.cap_roundings) * reach / mu
         carried = unit * (
             self.scores_depth * problem.carried.length * reach + 8.0 * problem.carried.constant * magnitude
         )
-        error = long_unit * depth * magnitude + carried
+        of_bounds = unit * problem.cap_roundings * (magnitude + 2.0 * ridge)
+        error = long_unit * depth * (magnitude + ridge) + of_bounds + carried
         long_length = np.sqrt(np.sum(own * own))
         dual = gain - error - 0.5 * mu * (long_length + off) ** 2 * (1.0 + 64.0 * long_unit)
         value = float(dual + 0.5 * mu * np.longdouble(self.square(weights)))
@@ -240,7 +249,7 @@ class Rows:
             by_length += primal.moved
         of_offset = unit if problem.carried.length > 0.0 else long_unit if primal.length > 0.0 else 0.0
         by_constant = 8.0 * (unit * problem.carried.constant + of_offset * np.abs(offset))
-        farthest = np.maximum(0.0, 1.0 - margins + by_length * self._lengths(mine) + by_constant)
+        farthest = problem.loss.value(1.0 - margins + by_length * self._lengths(mine) + by_constant)
         counts = problem.cost[mine] > 0.0
         return np.longdouble(np.sum(problem.cost[mine][counts] * farthest[counts]))
 
@@ -514,6 +523,10 @@ class Objective(Protocol):
         """What a mistake on each row costs."""
 
     @property
+    def bound(self) -> npt.NDArray[np.float64]:
+        """The most that the dual variables of each row may be, together where there are several."""
+
+    @property
     def lam(self) -> float:
         """The regularisation."""
 
@@ -560,6 +573,8 @@ class Problem:
     total : float, the sum of the sample weights
     carried : Carried
         The prior whose scores the offsets are; nothing where offsets are exact.
+    cap, ridge : float
+        The two numbers of the loss: its largest slope, and 1 / curvature where it is curved. See `losses`.
     """
 
     rows: RowsLike
@@ -569,6 +584,8 @@ class Problem:
     lam: float
     total: float
     carried: Carried = nothing
+    cap: float = 1.0
+    ridge: float = 0.0
 
     @classmethod
     def plain(cls, rows: RowsLike, sign: npt.NDArray[np.int8], lam: float) -> Problem:
@@ -578,21 +595,65 @@ class Problem:
     @cached_property
     def native(self) -> _core.Problem:
         """What the loops see."""
-        return _core.make_problem(self.rows.native, self.sign, self.cost, self.offset, self.lam, self.total)
+        columns = self.sign, self.cost, self.offset
+        return _core.make_problem(self.rows.native, *columns, self.lam, self.total, self.cap, self.ridge)
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss of a row with a cost of 1."""
+        return Loss(self.cap, self.ridge)
+
+    @cached_property
+    def bound(self) -> npt.NDArray[np.float64]:
+        """The most that each dual variable may be: cap cost_i, 0 where a row costs nothing."""
+        return self.loss.bound_of(self.cost)
+
+    @cached_property
+    def damping(self) -> npt.NDArray[np.float64]:
+        """ridge / cost_i, the curvature that the loss adds to the dual; 0 where a row costs nothing."""
+        if self.ridge == 0.0:
+            return constant(0.0, self.rows.n_rows)
+        if len(self.cost) > 0 and self.cost.strides == (0,):
+            return constant(self.ridge / float(self.cost[0]) if self.cost[0] > 0.0 else 0.0, self.rows.n_rows)
+        return np.divide(self.ridge, self.cost, where=self.cost > 0.0, out=np.zeros(self.rows.n_rows))
+
+    def ridge_terms(self, alpha: npt.NDArray[Any], mine: slice = slice(None)) -> Any:
+        """sum_i ridge alpha_i^2 / (2 cost_i) of some rows, alpha being within its bounds; in the type of alpha."""
+        if self.ridge == 0.0:
+            return alpha.dtype.type(0.0)
+        counts = alpha > 0.0
+        a = alpha[counts]
+        return np.sum(a * (a / self.cost[mine][counts])) * a.dtype.type(0.5 * self.ridge)
+
+    @property
+    def cap_roundings(self) -> float:
+        """Units in the last place by which a dual variable at its bound may exceed cap cost_i."""
+        return 0.0 if self.cap in (1.0, np.inf) else 2.0
+
+    def ridge_error(self, of_sum: float, spent: float, ridge: float) -> float:
+        """What a loss other than the hinge adds to the error of the dual: ``of_sum`` is that of a sum, per term."""
+        of_bounds = unit * self.cap_roundings * (spent * (1.0 + self.largest_offset) + 2.0 * ridge)
+        return (of_sum + 8.0 * unit) * ridge + of_bounds
 
     @cached_property
     def radius(self) -> float:
         """|w*| is at most this: the ball that a projection may use."""
         if self.offset.strides == (0,) and self.offset[0] == 0.0:
-            loss = float(np.sum(self.cost))
+            loss = float(np.sum(self.cost)) * float(self.loss.value(np.float64(1.0)))
         else:
-            loss = float(np.sum(self.cost * np.maximum(0.0, 1.0 - self.sign * self.offset)))
+            loss = float(np.sum(self.cost * self.loss.value(1.0 - self.sign * self.offset)))
         return float(np.sqrt(loss / (self.lam * self.total)))
 
     @cached_property
     def reach(self) -> float:
         """At least sum_i cost_i |x_i|."""
         return reach_of(self.cost, self.rows.squared_norms, self.rows.n_features)
+
+    @cached_property
+    def square_reach(self) -> float:
+        """At least the root of sum_i cost_i |x_i|^2."""
+        squares = float(np.sum(self.cost * np.square(self.rows.lengths)))
+        return float(np.sqrt(squares)) * (1.0 + sum_depth(self.rows.n_rows) * unit) + smallest
 
     @cached_property
     def cost_sum(self) -> float:
@@ -608,7 +669,8 @@ class Problem:
         """What the error of the losses depends on, for scores of this depth and weights of this length."""
         mu, part = self.lam * self.total, self.cost_sum / self.total
         sizes = self.reach, self.cost_sum, self.largest_offset
-        return Primal(depth, length, *sizes, self.carried, self.rows.n_rows, mu, part)
+        primal = Primal(depth, length, *sizes, self.carried, self.rows.n_rows, mu, part)
+        return primal if self.loss.is_hinge else primal.of_loss(self.cap, self.ridge, self.square_reach)
 
     def shifted(self, intercept: float) -> Problem:
         """The same problem with an intercept in every offset, which carries what that rounds."""
@@ -628,16 +690,16 @@ class Problem:
         return (self.rows.n_rows,)
 
     def within_bounds(self, alpha: Floats) -> Floats:
-        """The dual point, clipped to 0 <= alpha_i <= cost_i; uncopied where it is within them."""
-        is_within = alpha.min(initial=0.0) >= 0.0 and not (alpha > self.cost).any()
-        return alpha if is_within else np.clip(alpha, 0.0, self.cost)
+        """The dual point, clipped to 0 <= alpha_i <= cap cost_i; uncopied where it is within them."""
+        is_within = alpha.min(initial=0.0) >= 0.0 and not (alpha > self.bound).any()
+        return alpha if is_within else np.clip(alpha, 0.0, self.bound)
 
     def dual_sums(self, alpha: Floats) -> DualSums:
         """w(alpha), alpha clipped to its bounds, and the linear term of the dual with room for rounding."""
         return self.rows.dual_sums(self, alpha)
 
     def dual_weights(self, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
-        """w(alpha), alpha clipped to its bounds, and sum_i alpha_i (1 - sign_i offset_i)."""
+        """w(alpha), alpha clipped to its bounds, and the dual without |w|^2, times total."""
         sums = self.dual_sums(alpha)
         return sums.weights, sums.gain
 

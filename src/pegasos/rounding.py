@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +66,7 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True)
 class Gain:
-    """The linear term of the dual, times total, of some of the rows.
+    """The dual without |w|^2, times total, of some of the rows: the linear term, less that of the ridge.
 
     Attributes
     ----------
@@ -75,31 +75,36 @@ class Gain:
         The exact term differs from `value` by at most this.
     off : float
         The exact sum of the rows' terms of w(alpha) differs from the rounded one by at most this, as a vector.
+    ridge : float
+        sum_i ridge alpha_i^2 / (2 cost_i), which `value` is less by.
     """
 
     value: float = 0.0
     error: float = 0.0
     off: float = 0.0
+    ridge: float = 0.0
 
     def __add__(self, other: Gain) -> Gain:
-        return Gain(self.value + other.value, self.error + other.error, self.off + other.off)
+        sums = self.value + other.value, self.error + other.error, self.off + other.off
+        return Gain(*sums, self.ridge + other.ridge)
 
     def with_sum_of(self, length: float) -> Gain:
         """The same after one more addition of vectors, whose sum has this length."""
-        return Gain(self.value, self.error + unit * abs(self.value), self.off + unit * length)
+        return Gain(self.value, self.error + unit * abs(self.value), self.off + unit * length, self.ridge)
 
 
 class DualSums(NamedTuple):
     """What a dual point adds up to.
 
     The exact dual, times total, is at least ``gain - lam total |weights|^2 / 2 - slack``, and w(alpha) lies within
-    `off` of `weights`.
+    `off` of `weights`. Without the ridge of the loss, `gain` would be larger by `ridge`.
     """
 
     weights: npt.NDArray[np.float64]
     gain: float
     slack: float = 0.0
     off: float = 0.0
+    ridge: float = 0.0
 
 
 def length_of(vector: Floats) -> float:
@@ -163,6 +168,10 @@ class Primal:
         lam times total.
     part : float
         The part of the whole problem that these rows are, by their costs.
+    cap, ridge : float
+        The two numbers of the loss.
+    square_reach : float
+        At least the root of sum_i cost_i |x_i|^2; 0 for the hinge, which does not need it.
     """
 
     depth: float
@@ -174,6 +183,13 @@ class Primal:
     n_rows: int
     mu: float
     part: float = 1.0
+    cap: float = 1.0
+    ridge: float = 0.0
+    square_reach: float = 0.0
+
+    def of_loss(self, cap: float, ridge: float, square_reach: float) -> Primal:
+        """The same for another loss than the hinge."""
+        return replace(self, cap=cap, ridge=ridge, square_reach=square_reach)
 
     @property
     def by_length(self) -> float:
@@ -205,10 +221,25 @@ class Primal:
 
     def bound(self, total: float, of_square: float | None = None) -> float:
         """How far the exact losses and lam total |w|^2 / 2 may exceed the computed ones."""
-        of_scores = self.by_length * self.reach + self.by_constant * self.cost
-        of_sums = (sum_depth(self.n_rows) + 2.0) * unit * total + (self.n_rows * smallest if total > 0.0 else 0.0)
+        of_loss = 2.0 if self.ridge == 0.0 else 18.0
+        of_scores = self._of_scores(total)
+        of_sums = (sum_depth(self.n_rows) + of_loss) * unit * total + (self.n_rows * smallest if total > 0.0 else 0.0)
         of_products = 8.0 * smallest if self.cost > 0.0 else 0.0
         return of_scores + of_sums + of_products + (self.of_square if of_square is None else of_square)
+
+    def _of_scores(self, total: float) -> float:
+        """What errors e_i of the scores change in the sum of the losses.
+
+        A loss of slope s_i changes by at most (s_i + e_i / ridge) e_i, where s_i is at most cap, and the sum of
+        cost_i s_i^2 at most 2 total / ridge.
+        """
+        by_cap = self.by_length * self.reach + self.by_constant * self.cost
+        if self.ridge == 0.0:
+            return by_cap if self.cap == 1.0 else self.cap * by_cap
+        squares = self.by_length * self.square_reach + self.by_constant * math.sqrt(self.cost)
+        slopes = math.sqrt(2.0 * total / self.ridge) * (1.0 + 1e-6)
+        by_curvature = squares * (slopes + squares / self.ridge)
+        return min(by_curvature, self.cap * by_cap if self.cap * by_cap >= 0.0 else math.inf)
 
     def objective(self, total: float) -> float:
         """The objective of these rows, times total: of a part of the rows, that part of |w|^2."""

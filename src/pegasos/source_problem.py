@@ -1,6 +1,6 @@
 """The problems of a source of blocks: one for each class against the rest, side by side, over rows that are not here.
 
-    P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_ik <w, x_i>),    k = 0 .. n_problems - 1
+    P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_ik <w, x_i>),    k = 0 .. n_problems - 1
 
 They share the rows, so all of them are worked on while a block is in memory. As one `Objective` they are their sum:
 weights and dual points of all problems in two matrices, a row for each. An epoch of it visits every row once for each
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pegasos.losses import HINGE, Loss
 from pegasos.problem import Losses, Problem, Rows, added, constant, inner
 from pegasos.rounding import DualSums, Floats, Gain, length_of, lowered
 from pegasos.window import Numbers, Window
@@ -46,6 +47,7 @@ class SourceProblem:
     factors : what multiplies the cost of each class, or None for costs of 1
     lam : float
     total : float, the number of rows
+    loss : Loss
     """
 
     window: Window
@@ -54,6 +56,7 @@ class SourceProblem:
     factors: npt.NDArray[np.float64] | None
     lam: float
     total: float
+    loss: Loss = HINGE
 
     @property
     def n_problems(self) -> int:
@@ -76,6 +79,11 @@ class SourceProblem:
         return constant(1.0, len(self.codes)) if self.factors is None else self.factors[self.codes]
 
     @property
+    def bound(self) -> npt.NDArray[np.float64]:
+        """The most that the dual variables of each row may be."""
+        return self.loss.bound_of(self.cost)
+
+    @property
     def radius(self) -> float:
         """No weights of an optimum are longer than this."""
         return float(np.sqrt(self.loss_of_zero / self.lam))
@@ -84,8 +92,13 @@ class SourceProblem:
     def loss_of_zero(self) -> float:
         """The objective of the zero vector, of one problem."""
         if self.factors is None:
-            return len(self.codes) / self.total
-        return float(np.bincount(self.codes, minlength=len(self.factors)) @ self.factors) / self.total
+            return len(self.codes) / self.total * self._loss_of_one
+        return float(np.bincount(self.codes, minlength=len(self.factors)) @ self.factors) / self.total * self._loss_of_one
+
+    @property
+    def _loss_of_one(self) -> float:
+        """phi(1): what the zero vector costs a row with a cost of 1."""
+        return float(self.loss.value(np.float64(1.0)))
 
     @property
     def weights_shape(self) -> tuple[int, int]:
@@ -107,15 +120,26 @@ class SourceProblem:
         codes = self.codes[mine]
         sign = np.where(codes == self.positive[k], np.int8(1), np.int8(-1))
         cost = constant(1.0, len(codes)) if self.factors is None else self.factors[codes]
-        return Problem(rows, sign, cost, constant(0.0, len(codes)), self.lam, self.total)
+        loss = {"cap": self.loss.cap, "ridge": self.loss.ridge}
+        return Problem(rows, sign, cost, constant(0.0, len(codes)), self.lam, self.total, **loss)
 
     def within_bounds(self, alpha: Floats) -> Floats:
         """The dual point, clipped in place, block by block: there may be no room for another."""
         for block in range(self.n_blocks):
             mine = self.span(block)
-            cost = 1.0 if self.factors is None else self.factors[self.codes[mine]]
-            np.clip(alpha[:, mine], 0.0, cost, out=alpha[:, mine], casting="same_kind")
+            cost = np.ones(1) if self.factors is None else self.factors[self.codes[mine]]
+            np.clip(alpha[:, mine], 0.0, self.loss.bound_of(cost), out=alpha[:, mine], casting="same_kind")
         return alpha
+
+    def gain_of(self, alpha: Floats, block: int) -> float:
+        """What the dual variables of a block add to the dual of their problem without |w|^2, times total."""
+        gain = float(alpha.sum(dtype=np.float64))
+        if self.loss.ridge == 0.0:
+            return gain
+        cost = self.cost[self.span(block)]
+        counts = alpha > 0.0
+        a = alpha[counts].astype(np.float64)
+        return gain - 0.5 * self.loss.ridge * inner(a, a / cost[counts])
 
     def sums(self, weights: npt.NDArray[np.float64], alpha: Floats) -> list[Sums]:
         """One pass over all rows: what these weights cost, and what this dual point proves."""
@@ -134,7 +158,7 @@ class SourceProblem:
         mu = self.lam * self.total
         each = zip(weights, parts, own, gains, strict=True)
         return [
-            Sums(added(found, given), DualSums(mine, *lowered(gain, length_of(mine), mu), gain.off))
+            Sums(added(found, given), DualSums(mine, *lowered(gain, length_of(mine), mu), gain.off, gain.ridge))
             for given, found, mine, gain in each
         ]
 
@@ -143,7 +167,8 @@ class SourceProblem:
         found = [each.own for each in self.sums(np.zeros(self.weights_shape), alpha)]
         gain, slack = sum(each.gain for each in found), sum(each.slack for each in found)
         off = float(np.linalg.norm([each.off for each in found]))
-        return DualSums(np.stack([each.weights for each in found]), gain, slack, off)
+        ridge = sum(each.ridge for each in found)
+        return DualSums(np.stack([each.weights for each in found]), gain, slack, off, ridge)
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The losses and |w|^2 of all problems together, and the least margin."""

@@ -1,12 +1,12 @@
 """The exact optimum of a problem, by an interior-point solver that knows nothing of this library.
 
-    min_{w, slack}  lam/2 |w - prior|^2 + (1/total) sum_i cost_i slack_i
-    such that       slack_i >= 0,   sign_i (<w, x_i> + offset_i) + slack_i >= 1
+    min_{w, s, z}  lam/2 |w - prior|^2 + (1/total) sum_i cost_i (cap s_i + z_i^2 / 2)
+    such that      s_i, z_i >= 0,   sign_i (<w, x_i> + offset_i) + s_i + sqrt(ridge) z_i >= 1
 
-The multipliers of the second constraints, times total, are the alphas.
+There is no s where cap is infinite, and no z where ridge is 0. The multipliers of the second constraints, times total, are the alphas.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import clarabel
 import numpy as np
@@ -30,19 +30,11 @@ def optimum_of(problem, prior=None):
     plain = _without_free_rows(plain)
     n, d = plain.X.shape
     prior = np.zeros(d) if prior is None else prior
-    quadratic = sp.block_diag([plain.lam * sp.eye(d), sp.csc_matrix((n, n))], format="csc")
-    linear = np.concatenate([-plain.lam * prior, plain.cost / plain.total])
-    margins = sp.hstack([sp.csc_matrix(plain.sign[:, None] * plain.X), sp.eye(n)])
-    slacks = sp.hstack([sp.csc_matrix((n, d)), sp.eye(n)])
-    constraints = -sp.vstack([margins, slacks], format="csc")
-    bounds = -np.concatenate([1.0 - plain.sign * plain.offset, np.zeros(n)])
-    solution = clarabel.DefaultSolver(
-        quadratic, linear, constraints, bounds, [clarabel.NonnegativeConeT(2 * n)], _exact()
-    ).solve()
+    solution = _solved(plain, plain.X, np.full(d, plain.lam), -plain.lam * prior)
     weights, alpha = np.array(solution.x)[:d], plain.clip(plain.total * np.array(solution.z)[:n])
     # What is still open after the solver is measured, not believed: the difference of these two.
-    moved = PlainProblem(plain.X, plain.sign, plain.cost, plain.offset + plain.X @ prior, plain.lam, plain.total)
-    primal, dual = moved.primal(weights - prior), moved.dual(alpha)
+    moved = replace(plain, offset=plain.offset + plain.X @ prior)
+    primal, dual = moved.primal(weights - prior), max(moved.dual(alpha), moved.dual(moved.dual_of(weights - prior)))
     assert primal - dual <= 1e-11 * max(1.0, primal), f"{solution.status}: {primal} - {dual}"
     return Optimum(weights, primal, dual)
 
@@ -51,20 +43,14 @@ def free_optimum_of(problem):
     """Of a problem whose intercept is not regularised: its value, between two numbers, and the intercept."""
     plain = _without_free_rows(problem if isinstance(problem, PlainProblem) else PlainProblem.of(problem))
     n, d = plain.X.shape
-    quadratic = sp.block_diag([plain.lam * sp.eye(d), sp.csc_matrix((n + 1, n + 1))], format="csc")
-    linear = np.concatenate([np.zeros(d + 1), plain.cost / plain.total])
-    margins = sp.hstack([sp.csc_matrix(plain.sign[:, None] * np.column_stack([plain.X, np.ones(n)])), sp.eye(n)])
-    slacks = sp.hstack([sp.csc_matrix((n, d + 1)), sp.eye(n)])
-    constraints = -sp.vstack([margins, slacks], format="csc")
-    bounds = -np.concatenate([1.0 - plain.sign * plain.offset, np.zeros(n)])
-    cones = [clarabel.NonnegativeConeT(2 * n)]
-    solution = clarabel.DefaultSolver(quadratic, linear, constraints, bounds, cones, _exact()).solve()
+    extended = np.column_stack([plain.X, np.ones(n)])
+    solution = _solved(plain, extended, np.append(np.full(d, plain.lam), 0.0), np.zeros(d + 1))
     weights, intercept = np.array(solution.x)[:d], float(solution.x[d])
     alpha = plain.clip(plain.total * np.array(solution.z)[:n])
     # The multipliers are even up to the solver's tolerance: what is missing is taken from the heavier side.
     sums = alpha[plain.sign > 0].sum(), alpha[plain.sign < 0].sum()
     alpha = alpha * np.where(plain.sign > 0, min(sums) / max(sums[0], 1e-300), min(sums) / max(sums[1], 1e-300))
-    shifted = PlainProblem(plain.X, plain.sign, plain.cost, plain.offset + intercept, plain.lam, plain.total)
+    shifted = replace(plain, offset=plain.offset + intercept)
     primal, dual = shifted.primal(weights), shifted.dual(alpha)
     assert primal - dual <= 1e-9 * max(1.0, primal), f"{solution.status}: {primal} - {dual}"
     return Optimum(np.append(weights, intercept), primal, dual)
@@ -76,13 +62,33 @@ def kernel_optimum_of(plain):
     assert values[0] >= -1e-10 * values[-1], "not positive semi-definite"
     kept = values > 1e-14 * values[-1]
     X = vectors[:, kept] * np.sqrt(values[kept])
-    return X, optimum_of(PlainProblem(X, plain.sign, plain.cost, plain.offset, plain.lam, plain.total))
+    loss = getattr(plain, "cap", 1.0), getattr(plain, "ridge", 0.0)
+    return X, optimum_of(PlainProblem(X, plain.sign, plain.cost, plain.offset, plain.lam, plain.total, *loss))
+
+
+def _solved(plain, X, squares, linear):
+    """The solution in w and the parts of the slacks; ``squares`` and ``linear`` are the terms of w."""
+    n, width = X.shape
+    parts = []  # second and first derivatives of each part, and how it enters the slack
+    if np.isfinite(plain.cap):
+        parts.append((np.zeros(n), plain.cap * plain.cost / plain.total, sp.eye(n)))
+    if plain.ridge > 0.0:
+        parts.append((plain.cost / plain.total, np.zeros(n), np.sqrt(plain.ridge) * sp.eye(n)))
+    quadratic = sp.diags(np.concatenate([squares, *(square for square, _, _ in parts)]), format="csc")
+    linear = np.concatenate([linear, *(slope for _, slope, _ in parts)])
+    margins = sp.hstack([sp.csc_matrix(plain.sign[:, None] * X), *(share for *_, share in parts)])
+    positive = sp.hstack([sp.csc_matrix((n * len(parts), width)), sp.eye(n * len(parts))])
+    constraints = -sp.vstack([margins, positive], format="csc")
+    bounds = -np.concatenate([1.0 - plain.sign * plain.offset, np.zeros(n * len(parts))])
+    cones = [clarabel.NonnegativeConeT(n * (1 + len(parts)))]
+    return clarabel.DefaultSolver(quadratic, linear, constraints, bounds, cones, _exact()).solve()
 
 
 def _without_free_rows(plain):
     """Rows that cost nothing have no say, but their slacks would run away to infinity."""
     paid = plain.cost > 0.0
-    return PlainProblem(plain.X[paid], plain.sign[paid], plain.cost[paid], plain.offset[paid], plain.lam, plain.total)
+    columns = {name: getattr(plain, name)[paid] for name in ("X", "sign", "cost", "offset")}
+    return replace(plain, **columns)
 
 
 def _exact():

@@ -3,7 +3,15 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV
+from pegasos import (
+    KernelPegasosClassifier,
+    KernelPegasosOneClass,
+    KernelPegasosRegressor,
+    PegasosClassifier,
+    PegasosClassifierCV,
+    PegasosOneClass,
+    PegasosRegressor,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::pegasos.GapWarning", "ignore::UserWarning", "ignore::FutureWarning")
 
@@ -25,9 +33,9 @@ CHOICE = {"check_class_weight_classifiers": "lam is chosen by the accuracy, whic
 def expected_failures(estimator):
     if isinstance(estimator, PegasosClassifierCV):
         return CHOICE
-    if estimator.probability:
+    if getattr(estimator, "probability", False):
         return FOLDS
-    by_rows = estimator.solver == "pegasos" and estimator.batch_size == 1
+    by_rows = estimator.solver == "pegasos" and getattr(estimator, "batch_size", None) == 1
     return RANDOM_ORDER if by_rows else {}
 
 
@@ -39,8 +47,13 @@ def expected_failures(estimator):
         PegasosClassifier(multi_class="ovo", tol=1e-12),
         PegasosClassifier(multi_class="crammer_singer", tol=1e-12),
         PegasosClassifierCV(4, cv=3, tol=1e-10),
+        PegasosClassifier(loss="squared_hinge", tol=1e-12),
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
+        PegasosRegressor(tol=1e-12),
+        KernelPegasosRegressor(tol=1e-12, max_iter=100),
+        PegasosOneClass(tol=1e-12),
+        KernelPegasosOneClass(tol=1e-12, max_iter=100),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -56,6 +69,9 @@ def test_scikit_learn_check(estimator, check):
         PegasosClassifier(solver="cutting_plane", tol=1e-10),
         PegasosClassifier(regularize_intercept=False, tol=1e-13),
         PegasosClassifier(multi_class="ovo", solver="pegasos", batch_size="all"),
+        PegasosClassifier(loss="huber_hinge", tol=1e-12),
+        PegasosClassifier(loss="squared_hinge", regularize_intercept=False, tol=1e-12),
+        KernelPegasosClassifier(loss="squared_hinge", tol=1e-10, max_iter=200),
         PegasosClassifier(multi_class="crammer_singer", solver="pegasos", batch_size="all"),
         KernelPegasosClassifier(regularize_intercept=False, tol=1e-10, max_iter=200),
         KernelPegasosClassifier(probability=True, tol=1e-10, max_iter=200),
@@ -63,6 +79,15 @@ def test_scikit_learn_check(estimator, check):
         KernelPegasosClassifier(kernel="linear", tol=1e-12, max_iter=100),
         KernelPegasosClassifier(kernel="poly", tol=1e-10, max_iter=100),
         KernelPegasosClassifier(multi_class="ovo", tol=1e-12, max_iter=100),
+        PegasosRegressor(loss="quantile", tol=1e-12),
+        PegasosRegressor(loss="squared_epsilon_insensitive", tol=1e-12),
+        PegasosRegressor(loss="huber", tol=1e-12),
+        PegasosRegressor(regularize_intercept=False, tol=1e-13),
+        PegasosRegressor(solver="pegasos", batch_size="all"),
+        PegasosRegressor(solver="dual", tol=1e-12),
+        PegasosRegressor(nu=0.5, tol=1e-12),
+        KernelPegasosRegressor(regularize_intercept=False, tol=1e-10, max_iter=200),
+        KernelPegasosRegressor(loss="quantile", tol=1e-12, max_iter=100),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -2,7 +2,7 @@
 
 A visit of row i maximises D over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
 
-    alpha_i <- clip(alpha_i + lam total r_i / |x_i|^2, 0, cost_i)
+    alpha_i <- clip(alpha_i + (r_i - d_i alpha_i) / (|x_i|^2 / (lam total) + d_i), 0, cap cost_i),   d_i = ridge / cost_i
 
 and w follows. A row at a bound that is pushed further out than any row was pulled in the sweep before leaves the sweep.
 """
@@ -42,24 +42,26 @@ class DualAscent:
 
     def _maximise_over(self, i):
         """One coordinate step; says whether the row stays in the sweep."""
-        p, old, cost = self.problem, self.alpha[i], self.problem.cost[i]
+        p, old, bound, damping = self.problem, self.alpha[i], self.problem.bound[i], self.problem.damping[i]
         r = 1.0 - p.sign[i] * (p.X[i] @ self.w + p.offset[i])
-        self.gap_sum += cost * max(0.0, r) - old * r
-        if (old == 0.0 and r < self.lower) or (old == cost and r > self.upper):
+        self.gap_sum += p.cost[i] * p.phi(r) + 0.5 * damping * old**2 - old * r
+        slope = r - damping * old
+        if (old == 0.0 and slope < self.lower) or (old == bound and slope > self.upper):
             return False
-        if old < cost:
-            self.highest = max(self.highest, r)
+        if old < bound:
+            self.highest = max(self.highest, slope)
         if old > 0.0:
-            self.lowest = min(self.lowest, r)
-        self.alpha[i] = min(max(self._unbounded_maximum(i, r), 0.0), cost)
+            self.lowest = min(self.lowest, slope)
+        self.alpha[i] = min(max(self._unbounded_maximum(i, slope), 0.0), bound)
         self.w = self.w + (self.alpha[i] - old) * p.sign[i] * p.X[i] / (p.lam * p.total)
         return True
 
-    def _unbounded_maximum(self, i, r):
-        squared_norm = self.problem.X[i] @ self.problem.X[i]
-        if squared_norm == 0.0:  # D is linear in alpha_i: the maximum lies at a bound
-            return self.alpha[i] if r == 0.0 else np.copysign(np.inf, r)
-        return self.alpha[i] + self.problem.lam * self.problem.total * r / squared_norm
+    def _unbounded_maximum(self, i, slope):
+        p = self.problem
+        curvature = p.X[i] @ p.X[i] / (p.lam * p.total) + p.damping[i]
+        if curvature == 0.0:  # D is linear in alpha_i: the maximum lies at a bound
+            return self.alpha[i] if slope == 0.0 else np.copysign(np.inf, slope)
+        return self.alpha[i] + slope / curvature
 
     def _begin_sweep(self):
         if not self.order:

@@ -1,11 +1,14 @@
 """Linear Pegasos as the paper writes it, with its dual point; every step touches all of w and all of alpha.
 
-Step t draws a batch A of k rows, finds those that violate (sign_i (<w, x_i> + offset_i) < 1), and with
+Step t draws a batch A of k rows, finds those that violate (r_i = 1 - sign_i (<w, x_i> + offset_i) > 0), and with
 eta = 1/(lam t) sets
 
-    w     <- (1 - 1/t) w     + eta/k (n/total) sum_violators weight_i cost_i sign_i x_i
-    alpha <- (1 - 1/t) alpha + n/(t k) weight_i cost_i            for each violator i
+    w     <- (1 - 1/t) w     + eta/k (n/total) sum_violators s_i weight_i cost_i sign_i x_i
+    alpha <- (1 - 1/t) alpha + n/(t k) s_i weight_i cost_i        for each violator i
     w, alpha <- both scaled down to |w| <= radius                 when projecting
+
+s_i = phi'(r_i) is the slope of the loss, 1 for the hinge; where cap is infinite it is that of the end of the step,
+r_i / (ridge + eta (n/total) weight_i cost_i |x_i|^2).
 
 The weights are 1; where the two signs are drawn in turn, 1/n over the probability 1/(2 n_c) of a row, of whose sign
 there are n_c.
@@ -90,12 +93,21 @@ class Pegasos:
         violators = batch[margin < 1.0]
         self.closest = min(self.closest, np.abs(margin - 1.0).min())
 
+        push = self.push[violators] * self._slopes(violators, 1.0 - margin[margin < 1.0], eta)
+
         self.w *= 1.0 - 1.0 / self.t
         self.alpha *= 1.0 - 1.0 / self.t
-        self.w += eta / k * (n / p.total) * (self.push[violators] * p.sign[violators]) @ p.X[violators]
-        np.add.at(self.alpha, violators, n / (self.t * k) * self.push[violators])  # a row may be drawn twice
+        self.w += eta / k * (n / p.total) * (push * p.sign[violators]) @ p.X[violators]
+        np.add.at(self.alpha, violators, n / (self.t * k) * push)  # a row may be drawn twice
         if self.projection:
             self._project()
+
+    def _slopes(self, violators, r, eta):
+        p = self.problem
+        if np.isfinite(p.cap):
+            return np.array([p.slope(one) for one in r])
+        rates = eta * (p.n_rows / p.total) * self.push[violators]
+        return r / (p.ridge + rates * (p.X[violators] ** 2).sum(axis=1))
 
     def mean(self):
         """The average of the iterates w_1, w_2, ... (w_1 = 0) that a step has been taken from, and of their alphas."""

@@ -90,13 +90,17 @@ def test_no_exact_score_is_out_of_reach(case, seed):
     st.tuples(*[st.integers(0, 1000).map(lambda k: k / 1000)] * 2),
     st.tuples(*[st.integers(-3000, 3000).map(lambda k: k / 1000)] * 2),
     st.integers(0, 1000),
+    st.sampled_from((0.0, 1e-3, 0.3, 2.0)),
 )
-def test_between_its_bounds_a_slack_is_above_the_parabola(masses, ends, where):
+def test_between_its_bounds_a_slack_is_above_the_parabola(masses, ends, where, damping):
     low, high = sorted(ends)
-    (curvature,) = curvatures(Slacks(*np.array(masses)[:, None]), np.array([low]), np.array([high]))
-    r = exactly(low) + (exactly(high) - exactly(low)) * Fraction(where, 1000)
-    slack = exactly(masses[0]) * max(Fraction(0), r) + exactly(masses[1]) * max(Fraction(0), -r)
-    assert exactly(curvature) * r * r <= slack
+    slacks = Slacks(*np.array(masses)[:, None], np.array([damping]))
+    (curvature,) = curvatures(slacks, np.array([low]), np.array([high]))
+    r, d = exactly(low) + (exactly(high) - exactly(low)) * Fraction(where, 1000), exactly(damping)
+    # The largest m r - d m^2 / 2 within the masses, which is at an end where there is no damping.
+    above, below = exactly(masses[0]), -exactly(masses[1])
+    best = (above if r > 0 else below) if damping == 0.0 else max(below, min(above, r / d))
+    assert exactly(curvature) * r * r <= best * r - d * best * best / 2
 
 
 @st.composite

@@ -1,20 +1,21 @@
 // Ascent of the dual of a kernel machine, one or two coordinates at a time.
 //
-//   max_b  sum_j b_j target_j - unit/2 b' K b,   lower_j <= b_j <= upper_j,   unit = 1 / (lam total)
+//   max_b  sum_j (b_j target_j - d_j b_j^2 / 2) - unit/2 b' K b,   lower_j <= b_j <= upper_j,   unit = 1 / (lam total)
 //
-// with b_j = sign_j alpha_j, so that lower..upper is 0..cost for sign +1 and -cost..0 for sign -1. The slope of
-// coordinate j is h_j = target_j - unit (K b)_j. An intercept that is not regularized adds the constraint that sum_j
-// b_j stays as it is: then two coordinates move at a time, b_i up and b_j down by the same m. They are chosen as in
-// algorithm WSS 2 of Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005:
+// with b_j = sign_j alpha_j, so that lower..upper is 0..cap cost for sign +1 and -cap cost..0 for sign -1, and d_j =
+// ridge / cost_j of the loss, 0 for the hinge. The slope of coordinate j is h_j = target_j - unit (K b)_j - d_j b_j. An
+// intercept that is not regularized adds the constraint that sum_j b_j stays as it is: then two coordinates move at a
+// time, b_i up and b_j down by the same m. They are chosen as in algorithm WSS 2 of Fan, Chen, Lin: Working set
+// selection using second order information. JMLR 6, 2005:
 //
 //   i = argmax { h_i : b_i < upper_i },   j = argmax { (h_i - h_j)^2 / c_ij : b_j > lower_j, h_j < h_i },
-//   c_ij = unit (K_ii + K_jj - 2 K_ij),   m = min((h_i - h_j) / c_ij, upper_i - b_i, b_j - lower_j)
+//   c_ij = unit (K_ii + K_jj - 2 K_ij) + d_i + d_j,   m = min((h_i - h_j) / c_ij, upper_i - b_i, b_j - lower_j)
 //
 // Without that constraint a step moves the coordinate that gains most by going as far as it can, or such a pair,
 // whichever gains more (Steinwart, Hush, Scovel: Training SVMs without offset. JMLR 12, 2011, on why two are better).
 //
-// The gap is the sum over j of max(up_j (h_j - level), down_j (h_j - level)), up_j = upper_j - b_j, down_j = lower_j -
-// b_j; level is 0, or with the constraint the intercept that makes it least.
+// The gap is the sum over j of the largest m (h_j - level) - d_j m^2 / 2 within down_j <= m <= up_j, up_j = upper_j -
+// b_j, down_j = lower_j - b_j; level is 0, or with the constraint the intercept that makes it least.
 //
 // Rows that cannot gain by moving leave the active set (shrinking, Joachims 1999), and the columns of those that stay
 // are copied into a matrix of their own, each when it is first needed. Their share of the slopes of all other rows is
@@ -49,7 +50,8 @@ struct DualPoint {
   double* slope;            // n, as all that follow
   double* down;             // lower - b, at most 0
   double* up;               // upper - b, at least 0
-  const double* curvature;  // unit K_jj
+  const double* curvature;  // unit K_jj + d_j
+  const double* damping;    // d_j; null: all 0
   double unit;
   bool keeps_sum;  // whether sum_j b_j is fixed
   double dual;     // the objective reached

@@ -57,6 +57,21 @@ double least_over(const F& gap_at, double lowest, double highest) {
   return least;
 }
 
+// The gap at this level, and its derivative by the level, where rows have a damping.
+inline std::pair<double, double> damped_gap(double level, Index n, const double* slope, const double* down,
+                                            const double* up, const double* damping) {
+  double gap = 0.0, slant = 0.0;
+  for (Index k = 0; k < n; ++k) {
+    const double h = slope[k] - level;
+    double m = damping[k] > 0.0 ? h / damping[k] : (h > 0.0 ? up[k] : down[k]);
+    m = m > down[k] ? m : down[k];
+    m = m < up[k] ? m : up[k];
+    gap += m * (h - 0.5 * damping[k] * m);
+    slant -= m;
+  }
+  return {gap, slant};
+}
+
 // The rows that move, one behind the other, with what the steps need of each.
 template <class T>
 struct ActiveSet {
@@ -71,7 +86,7 @@ struct ActiveSet {
   double unit;
   Index n = 0;
   std::vector<Index> rows = {};
-  std::vector<double> slope = {}, down = {}, up = {}, curvature = {}, step = {}, moved = {};
+  std::vector<double> slope = {}, down = {}, up = {}, curvature = {}, step = {}, moved = {}, damping = {};
   std::vector<const T*> columns = {};
   std::unique_ptr<T[]> square = {};  // copies of the columns, where not all rows are here
   Index n_copied = 0;
@@ -81,6 +96,7 @@ struct ActiveSet {
     n = Index(chosen.size());
     rows = chosen;
     for (auto* each : {&slope, &down, &up, &curvature, &step, &moved}) each->resize(std::size_t(n));
+    damping.resize(point.damping == nullptr ? 0 : std::size_t(n));
     for (Index k = 0; k < n; ++k) {
       const Index row = chosen[k];
       slope[k] = point.slope[row];
@@ -89,6 +105,7 @@ struct ActiveSet {
       curvature[k] = point.curvature[row];
       step[k] = std::min(1.0 / curvature[k], std::numeric_limits<double>::max());
       moved[k] = 0.0;
+      if (!damping.empty()) damping[k] = point.damping[row];
     }
     begin_columns(point.n);
   }
@@ -99,6 +116,7 @@ struct ActiveSet {
       const Index from = places[k];
       rows[k] = rows[from];
       for (auto* each : {&slope, &down, &up, &curvature, &step, &moved}) (*each)[k] = (*each)[from];
+      if (!damping.empty()) damping[k] = damping[from];
     }
     begin_columns(-1);
   }
@@ -251,10 +269,12 @@ struct ActiveSet {
     up[i] -= m;
     down[i] -= m;
     moved[i] += m;
+    if (!damping.empty()) slope[i] -= m * damping[i];
   }
 
   // The sum over the coordinates of what each could still gain at most, and its derivative by the level.
   std::pair<double, double> gap_at(double level) const {
+    if (!damping.empty()) return damped_gap(level, n, slope.data(), down.data(), up.data(), damping.data());
     V sum{}, bend{};
     Index k = 0;
     for (; k + lanes <= n; k += lanes) {
@@ -525,12 +545,17 @@ struct Climb {
       const Index width = std::min(strip, point.n - j);
       for (const Index row : rows) simd::add(-point.unit * moved[row], active.store.column(row) + j, slopes + j, width);
     }
-    for (const Index row : rows) moved[row] = 0.0;
+    for (const Index row : rows) {
+      if (point.damping != nullptr) point.slope[row] -= point.damping[row] * moved[row];
+      moved[row] = 0.0;
+    }
     if (place_of == nullptr) return;
     for (Index k = 0; k < point.n; ++k) point.slope[k] += sums[place_of[k]];
   }
   double gap_of_all() {
     const auto at = [&](double level) {
+      if (point.damping != nullptr)
+        return damped_gap(level, point.n, point.slope, point.down, point.up, point.damping);
       double gap = 0.0, slant = 0.0;
       for (Index k = 0; k < point.n; ++k) {
         const double h = point.slope[k] - level, room = h > 0.0 ? point.up[k] : point.down[k];
@@ -602,7 +627,7 @@ Index solve_small(const KernelColumns& larger, const SmallProblem& problem, doub
     const T* from = static_cast<const T*>(larger.rows.data) + member * larger.rows.stride;
     for (Index f = 0; f < d; ++f) x[k * d + f] = z[f * n + k] = from[f];
   }
-  DualPoint point{n, slope, down, up, curvature, problem.unit, problem.keeps_sum, 0.0};
+  DualPoint point{n, slope, down, up, curvature, nullptr, problem.unit, problem.keeps_sum, 0.0};
   const Ascent ascent = climb(own, point, problem.goal);
   // From the nearer bound: the distance to the farther one has lost the last digits.
   for (Index k = 0; k < n; ++k)

@@ -1,18 +1,19 @@
 // Dual coordinate ascent with shrinking (Hsieh, Chang, Lin, Keerthi, Sundararajan: ICML 2008, Algorithm 3).
 //
-//   max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
+//   max_alpha  (1/total) sum_i (alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2) - lam/2 |w(alpha)|^2
+//   0 <= alpha_i <= cap cost_i,   d_i = ridge / cost_i
 //   w(alpha) = 1/(lam total) sum_i alpha_i sign_i x_i
 //
 // A visit of row i maximises over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
 //
-//   alpha_i <- clip(alpha_i + step_i r_i, 0, cost_i),   step_i = lam total / |x_i|^2
+//   alpha_i <- clip(alpha_i + step_i (r_i - d_i alpha_i), 0, cap cost_i),   step_i = 1 / (|x_i|^2 / (lam total) + d_i)
 //
 // Given: the problem and a feasible alpha with w = w(alpha). Results: the same after n_visits more visits.
 // A row that sits at a bound and is pushed further out than any row was in the sweep before leaves the sweep
 // ("shrinking"); the driver brings all rows back when the certificate says so.
 //
-// For w = w(alpha) the duality gap is (1/total) sum_i (cost_i max(0, r_i) - alpha_i r_i), each term >= 0. The
-// loop adds these terms up as it goes, so each sweep yields an estimate of the gap for nothing.
+// For w = w(alpha) the duality gap is (1/total) sum_i (cost_i phi(r_i) + d_i alpha_i^2 / 2 - alpha_i r_i), each term >=
+// 0. The loop adds these terms up as it goes, so each sweep yields an estimate of the gap for nothing.
 #pragma once
 
 #include "problem.h"
@@ -25,13 +26,13 @@ struct DualCounters {
   Index visits = 0;          // since the start
   Index active = 0;          // rows order[0 .. active) take part in the sweep; 0: recall all rows first
   Index position = 0;        // in order, of the next row; a sweep ends at `active`
-  double upper = 1e30;       // a row at cost with r_i above this leaves
+  double upper = 1e30;       // a row at its upper bound with r_i - d_i alpha_i above this leaves
   double lower = -1e30;      // a row at 0 with r_i below this leaves
-  double highest = 0.0;      // largest and smallest r_i of this sweep that a move could follow
+  double highest = 0.0;      // largest and smallest r_i - d_i alpha_i of this sweep that a move could follow
   double lowest = 0.0;
   double gap_sum = 0.0;      // of this sweep
   double sweep_gap = 1e300;  // of the last whole sweep
-  double alpha_sum = 0.0;    // sum_i alpha_i (1 - sign_i offset_i)
+  double alpha_sum = 0.0;    // sum_i alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2
 };
 
 struct DualState {

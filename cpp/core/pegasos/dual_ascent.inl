@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "dual_ascent.h"
+#include "loss.h"
 #include "random.h"
 #include "rows.h"
 
@@ -26,12 +27,19 @@ struct Steps {
     return W(step < longest ? step : longest);
   }
 
+  // The same with a ridge of the loss, 1 / (|x_i|^2 / (lam total) + damping).
+  [[gnu::always_inline]] W damped(Index i, double damping) const {
+    const double square = narrow ? double(narrow[i]) : wide[i];
+    return W(scale / (square + scale * damping));
+  }
+
   [[gnu::always_inline]] void prefetch(Index i) const {
     __builtin_prefetch(narrow ? static_cast<const void*>(narrow + i) : wide + i, 0, 2);
   }
 };
 
-template <class R, class W>
+// For the hinge, or for any loss of the family.
+template <class R, class W, bool hinge>
 struct DualAscent {
   const Problem& problem;
   const R& rows;
@@ -66,25 +74,28 @@ struct DualAscent {
   // the start every one of them is a coin toss.
   [[gnu::always_inline]] bool visit_row(RowNumber i, Sweep& sweep) const {
     const W sign = W(problem.sign[i]);
-    const W cost = W(at(problem.cost, i));
+    const W bound = W(hinge ? at(problem.cost, i) : upper_bound(problem, i));
+    const W damp = hinge ? W(0) : W(damping(problem, i));
     const W offset = W(at(problem.offset, i));
     const W old = alpha[i];
     const W r = W(1) - sign * (rows.dot(i, weights) + offset);
-    const W push = r > W(0) ? r : W(0), pull = r < W(0) ? r : W(0);
-    const bool at_zero = old <= W(0), at_cost = old >= cost;
+    const W slope = hinge ? r : r - damp * old;
+    const W push = slope > W(0) ? slope : W(0), pull = slope < W(0) ? slope : W(0);
+    const bool at_zero = old <= W(0), at_bound = old >= bound;
 
-    W moved = old + step[i] * r;
+    W moved = old + (hinge ? step[i] : step.damped(i, double(damp))) * slope;
     moved = moved > W(0) ? moved : W(0);
-    moved = moved < cost ? moved : cost;
+    moved = moved < bound ? moved : bound;
 
-    sweep.gap_sum += double(cost * push - old * r);
-    if ((at_zero & (r < sweep.lower)) | (at_cost & (r > sweep.upper))) return false;
-    const W up = at_cost ? W(0) : push, down = at_zero ? W(0) : pull;
+    sweep.gap_sum += hinge ? double(bound * push - old * r) : row_gap(problem, i, double(r), double(old));
+    if ((at_zero & (slope < sweep.lower)) | (at_bound & (slope > sweep.upper))) return false;
+    const W up = at_bound ? W(0) : push, down = at_zero ? W(0) : pull;
     sweep.highest = up > sweep.highest ? up : sweep.highest;
     sweep.lowest = down < sweep.lowest ? down : sweep.lowest;
     if (moved != old) {
       alpha[i] = moved;
-      sweep.alpha_sum += double((moved - old) * (W(1) - sign * offset));
+      const W linear = W(1) - sign * offset;
+      sweep.alpha_sum += double((moved - old) * (hinge ? linear : linear - W(0.5) * damp * (moved + old)));
       rows.add(i, (moved - old) * (sign * unit), weights);
     }
     return true;
@@ -141,15 +152,18 @@ struct DualAscent {
 
 inline void dual_advance(const Problem& problem, const DualState& state, Index n_visits) {
   visit(problem.rows, state.weights.scalar, [&]<class R, class W>(const R& rows, W) {
-    DualAscent<R, W>{problem,
-                     rows,
-                     static_cast<W*>(state.weights.data),
-                     static_cast<W*>(state.alpha.data),
-                     {state.squared_norms, problem.lam * problem.total},
-                     state.order,
-                     W(1.0 / (problem.lam * problem.total)),
-                     *state.counters}
-        .advance(n_visits);
+    const auto advance = [&]<bool hinge>() {
+      DualAscent<R, W, hinge>{problem,
+                              rows,
+                              static_cast<W*>(state.weights.data),
+                              static_cast<W*>(state.alpha.data),
+                              {state.squared_norms, problem.lam * problem.total},
+                              state.order,
+                              W(1.0 / (problem.lam * problem.total)),
+                              *state.counters}
+          .advance(n_visits);
+    };
+    is_hinge(problem) ? advance.template operator()<true>() : advance.template operator()<false>();
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "chosen.inl"
 #include "face.h"
+#include "loss.h"
 
 namespace pegasos::PEGASOS_ISA {
 
@@ -22,9 +23,17 @@ struct Face {
   double* alpha;    // of all rows
   const double mu = problem.lam * problem.total;
   const std::size_t n = std::size_t(z.n), side = std::size_t(z.side);
+  Doubles damp{Doubles(n, 0.0)};
 
   static double inner(const Doubles& a, const Doubles& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  }
+
+  // sum_i d_i x_i^2
+  double bent(const Doubles& x) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < n; ++k) sum += damp[k] * x[k] * x[k];
+    return sum;
   }
 
   FaceMove advance(Index most_products) {
@@ -32,7 +41,8 @@ struct Face {
     z.scores(weights, r.data());
     for (std::size_t k = 0; k < n; ++k) {
       const Index i = z.chosen.rows[k];
-      r[k] = 1.0 - double(problem.sign[i]) * at(problem.offset, i) - r[k];
+      damp[k] = damping(problem, i);
+      r[k] = 1.0 - double(problem.sign[i]) * at(problem.offset, i) - r[k] - damp[k] * alpha[i];
     }
     FaceMove move;
     move.products = climb(r, x, most_products);
@@ -44,21 +54,22 @@ struct Face {
     Doubles left = r, eased(n), along(n), scale(n), image(n), vector(side);
     for (std::size_t k = 0; k < n; ++k) {
       const double square = z.rows.squared_norm(z.chosen.rows[k]);
-      scale[k] = square > 0.0 ? mu / square : 0.0;
+      const double curvature = square + mu * damp[k];
+      scale[k] = curvature > 0.0 ? mu / curvature : 0.0;
       along[k] = scale[k] * left[k];
     }
     double size = inner(left, along), gained = 0.0;
     Index products = 0;
     while (products < most_products && size > 0.0) {
       z.sum(along.data(), vector.data());
-      const double curvature = inner(vector, vector) / mu;
+      const double curvature = inner(vector, vector) / mu + bent(along);
       ++products;
       if (!(curvature > 0.0)) break;
       const double length = size / curvature, gain = 0.5 * length * size;
       z.scores(vector.data(), image.data());
       for (std::size_t k = 0; k < n; ++k) {
         x[k] += length * along[k];
-        left[k] -= length * image[k] / mu;
+        left[k] -= length * (image[k] / mu + damp[k] * along[k]);
         eased[k] = scale[k] * left[k];
       }
       gained += gain;
@@ -76,16 +87,18 @@ struct Face {
     for (int k = 0; k < most_halvings; ++k, step *= 0.5) {
       for (std::size_t l = 0; l < n; ++l) {
         const Index i = z.chosen.rows[l];
-        change[l] = std::clamp(alpha[i] + step * x[l], 0.0, at(problem.cost, i)) - alpha[i];
+        change[l] = std::clamp(alpha[i] + step * x[l], 0.0, upper_bound(problem, i)) - alpha[i];
       }
       z.sum(change.data(), vector.data());
       ++move.products;
-      const double gain = inner(r, change) - 0.5 * inner(vector, vector) / mu;
+      const double gain = inner(r, change) - 0.5 * (inner(vector, vector) / mu + bent(change));
       if (!(gain > 0.0)) continue;
       for (std::size_t l = 0; l < n; ++l) {
         const Index i = z.chosen.rows[l];
-        move.linear += change[l] * (1.0 - double(problem.sign[i]) * at(problem.offset, i));
-        alpha[i] = std::clamp(alpha[i] + step * x[l], 0.0, at(problem.cost, i));
+        const double before = alpha[i];
+        alpha[i] = std::clamp(before + step * x[l], 0.0, upper_bound(problem, i));
+        move.linear += change[l] * (1.0 - double(problem.sign[i]) * at(problem.offset, i) -
+                                    0.5 * damp[l] * (before + alpha[i]));
       }
       for (std::size_t j = 0; j < side; ++j) weights[j] += vector[j] / mu;
       move.gain = gain;

@@ -7,6 +7,7 @@
 
 #include "chosen.inl"
 #include "interior_point.h"
+#include "loss.h"
 #include "matrices.h"
 #include "rows.h"
 
@@ -52,13 +53,14 @@ struct InteriorPoint {
   const Index n = chosen.n, side = rows.n_features + 1;
   const bool by_rows = state.outer != nullptr;
   const double mu = problem.lam * problem.total;
+  const double capped = std::isfinite(problem.cap) ? 1.0 : 0.0;  // 0: there is no t, and v stays 0
   double* const a = state.alpha;
   double* const t = state.slack;
   double* const u = state.lower;
   double* const v = state.upper;
   double* const w = state.weights;
 
-  Doubles cost{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))}, r{Doubles(std::size_t(n))};
+  Doubles cost{Doubles(std::size_t(n))}, damp{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))}, r{Doubles(std::size_t(n))};
   Doubles inverse{Doubles(std::size_t(n))}, product{Doubles(std::size_t(n))}, right{Doubles(std::size_t(n))};
   Doubles push{Doubles(std::size_t(n))}, pull{Doubles(std::size_t(n))};  // what the correctors add for u and for v
   Doubles da{Doubles(std::size_t(n))}, du{Doubles(std::size_t(n))}, dv{Doubles(std::size_t(n))};
@@ -70,11 +72,12 @@ struct InteriorPoint {
     for (Index k = 0; k < n; ++k) {
       const Index i = chosen.rows[k];
       cost[k] = at(problem.cost, i);
+      damp[k] = damping(problem, i);
       q[k] = 1.0 - double(problem.sign[i]) * at(problem.offset, i);
     }
   }
 
-  // r, rho = mu w - fixed - Z'a, and both objectives, in one pass.
+  // r, which includes -d a, rho = mu w - fixed - Z'a, and both objectives, in one pass.
   void evaluate() {
     z.add_up(sum.data(), [&](Index k, Index i, double sign, double* out) {
       r[k] = q[k] - sign * rows.dot(i, static_cast<const double*>(w));
@@ -88,8 +91,9 @@ struct InteriorPoint {
           dual_square += own * (own / mu);  // neither over- nor underflows where mu is far from 1
     }
     for (Index k = 0; k < n; ++k) {
-      loss += cost[k] * std::max(r[k], 0.0);
-      gain += q[k] * a[k];
+      loss += cost[k] * loss_value(problem, r[k]);
+      gain += (q[k] - 0.5 * damp[k] * a[k]) * a[k];
+      r[k] -= damp[k] * a[k];
     }
     const double primal = 0.5 * mu * square - along + loss, dual = gain - 0.5 * dual_square;
     InteriorCounters& now = *state.counters;
@@ -98,7 +102,7 @@ struct InteriorPoint {
   }
 
   void build() {
-    for (Index k = 0; k < n; ++k) inverse[k] = 1.0 / (u[k] / a[k] + v[k] / t[k]);
+    for (Index k = 0; k < n; ++k) inverse[k] = 1.0 / (u[k] / a[k] + v[k] / t[k] + damp[k]);
     if (by_rows) {
       for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j <= i; ++j) matrix[std::size_t(i * n + j)] = state.outer[i * n + j] / mu;
@@ -177,8 +181,11 @@ struct InteriorPoint {
     double steepest = 1.0;
     for (Index k = 0; k < n; ++k) {
       const Index s = k;
-      steepest = std::max(steepest,
-                          std::max(std::max(-da[s] / a[k], da[s] / t[k]), std::max(-du[s] / u[k], -dv[s] / v[k])));
+      steepest = std::max(steepest, std::max(-da[s] / a[k], -du[s] / u[k]));
+    }
+    for (Index k = 0; capped > 0.0 && k < n; ++k) {
+      const Index s = k;
+      steepest = std::max(steepest, std::max(da[s] / t[k], -dv[s] / v[k]));
     }
     return 1.0 / steepest;
   }
@@ -190,7 +197,7 @@ struct InteriorPoint {
       const Index s = k;
       total += (a[k] + step * da[s]) * (u[k] + step * du[s]) + (t[k] - step * da[s]) * (v[k] + step * dv[s]);
     }
-    return total / (2.0 * double(n));
+    return total / ((1.0 + capped) * double(n));
   }
 
   void predict_and_correct(double mean) {
@@ -201,7 +208,7 @@ struct InteriorPoint {
     for (Index k = 0; k < n; ++k) {
       const Index s = k;
       push[s] = (centre - da[s] * du[s]) / a[k];
-      pull[s] = (centre + da[s] * dv[s]) / t[k];
+      pull[s] = capped * (centre + da[s] * dv[s]) / t[k];
     }
     direction(true);
     correct(centre);
@@ -219,7 +226,7 @@ struct InteriorPoint {
         const double low = (a[l] + hoped * da[s]) * (u[l] + hoped * du[s]);
         const double high = (t[l] - hoped * da[s]) * (v[l] + hoped * dv[s]);
         push[s] += std::max(std::clamp(low, least, most) - low, -most) / a[l];
-        pull[s] += std::max(std::clamp(high, least, most) - high, -most) / t[l];
+        pull[s] += capped * std::max(std::clamp(high, least, most) - high, -most) / t[l];
       }
       direction(true);
       const double now = longest_step();
@@ -233,7 +240,8 @@ struct InteriorPoint {
 
   void iterate() {
     InteriorCounters& now = *state.counters;
-    now.complement = (std::inner_product(a, a + n, u, 0.0) + std::inner_product(t, t + n, v, 0.0)) / (2.0 * double(n));
+    now.complement = (std::inner_product(a, a + n, u, 0.0) + std::inner_product(t, t + n, v, 0.0)) /
+                     ((1.0 + capped) * double(n));
     build();
     predict_and_correct(now.complement);
     now.step = nearly_all * longest_step();
@@ -244,7 +252,7 @@ struct InteriorPoint {
     }
     for (Index k = 0; k < n; ++k) {
       const Index s = k;
-      a[k] += now.step * da[s], t[k] -= now.step * da[s];
+      a[k] += now.step * da[s], t[k] -= capped * now.step * da[s];
       u[k] += now.step * du[s], v[k] += now.step * dv[s];
     }
     for (Index j = 0; j < side; ++j) w[j] += now.step * dw[j];

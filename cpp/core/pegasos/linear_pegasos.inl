@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "linear_pegasos.h"
+#include "loss.h"
 #include "rows.h"
 #include "sampler.h"
 
@@ -19,21 +20,32 @@ struct Pegasos {
   W* weight_sums;
   W* alpha_sums;
   RowNumber* batch;
+  double* slopes;
 
   static constexpr Index prefetch_distance = 4;
 
-  bool violates(RowNumber i) const {
+  double margin(RowNumber i) const {
     const double score = now.scale * double(rows.dot(i, weights));
-    return double(problem.sign[i]) * (score + at(problem.offset, i)) < 1.0;
+    return double(problem.sign[i]) * (score + at(problem.offset, i));
   }
 
-  // The violators among the next batch_size rows go to `batch`; returns their number.
+  // The slope of the loss of a violator.
+  double slope(RowNumber i, double r, double weight) const {
+    if (std::isfinite(problem.cap)) return loss_slope(problem, r);
+    const double rate = double(rows.n_rows) * weight * at(problem.cost, i) / (problem.lam * problem.total);
+    return r / (problem.ridge + rate / double(now.step) * rows.squared_norm(i));
+  }
+
+  // The violators among the next batch_size rows go to `batch`, and the slopes of their losses; returns their number.
   Index draw(Sampler& sampler) const {
     Index n_violators = 0;
     for (Index k = 0; k < settings.batch_size; ++k) {
       rows.prefetch(sampler.peek(prefetch_distance));
       const RowNumber i = sampler.next();
-      if (violates(i)) batch[n_violators++] = i;
+      const double here = margin(i);
+      if (!(here < 1.0)) continue;
+      slopes[n_violators] = slope(i, 1.0 - here, sampler.weight(problem.sign[i] < 0));
+      batch[n_violators++] = i;
     }
     return n_violators;
   }
@@ -65,9 +77,9 @@ struct Pegasos {
     now.scale_sum = 0.0;
   }
 
-  void add(RowNumber i, double weight) {
+  void add(RowNumber i, double slope, double weight) {
     const double n = double(rows.n_rows) * weight;
-    const double gain = n / (double(now.step) * double(settings.batch_size)) * at(problem.cost, i) / now.scale;
+    const double gain = n / (double(now.step) * double(settings.batch_size)) * at(problem.cost, i) / now.scale * slope;
     const double push = gain * double(problem.sign[i]) / (problem.lam * problem.total);
     if (settings.project) now.squared_norm += push * (2.0 * double(rows.dot(i, weights)) + push * rows.squared_norm(i));
     rows.add(i, W(push), weights);
@@ -90,7 +102,7 @@ struct Pegasos {
     if (settings.average && now.scale_sum > 64.0 * now.scale * double(now.averaged)) fold_average();
     const Index n_violators = draw(sampler);
     shrink();
-    for (Index k = 0; k < n_violators; ++k) add(batch[k], sampler.weight(problem.sign[batch[k]] < 0));
+    for (Index k = 0; k < n_violators; ++k) add(batch[k], slopes[k], sampler.weight(problem.sign[batch[k]] < 0));
     if (settings.project) project();
   }
 };
@@ -107,7 +119,8 @@ inline void pegasos_advance(const Problem& problem, const PegasosSettings& setti
                           static_cast<W*>(state.alphas.data),
                           static_cast<W*>(state.weight_sums.data),
                           static_cast<W*>(state.alpha_sums.data),
-                          state.batch};
+                          state.batch,
+                          state.slopes};
     Sampler sampler{settings.sampling, state.order, rows.n_rows, now.position, Random{now.random}};
     if (settings.sampling == Sampling::balanced)
       sampler.n_first = size_of_first_group(state.order, problem.sign, rows.n_rows);

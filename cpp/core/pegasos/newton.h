@@ -1,13 +1,16 @@
 // The passes over the rows of Newton's method on a smoothed problem (src/pegasos/solvers/newton.py).
 //
-//   P_s(w) = lam/2 |w|^2 + (1/total) sum_i cost_i s log(1 + exp(r_i/s)),   s the softness
-//   r_i = 1 - sign_i (<w, x_i> + offset_i)
+//   P_s(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi_s(r_i),   r_i = 1 - sign_i (<w, x_i> + offset_i)
+//   phi_s(r) = cap s log(1 + exp(r/s))                            where ridge = 0: slope cap/(1 + exp(-r/s))
+//   phi_s(r) = max over 0 <= a <= cap of  a r - s a^2 / 2         where ridge > 0: slope clip(r/s, 0, cap)
+//
+// s, the softness, is at least ridge; where it is the ridge itself, nothing is smoothed.
 //
 //   residuals   r_i of some weights
 //   slope       the derivative of the sum of the losses along a line between two vectors of residuals
-//   smooth      alpha_i = cost_i/(1 + exp(-r_i/s)) and sum_i alpha_i sign_i x_i
+//   smooth      alpha_i = cost_i phi_s'(r_i) and sum_i alpha_i sign_i x_i
 //   bend        the second derivatives of the sum of the losses, times a vector: sum_i h_i <x_i, v> x_i,
-//               h_i = alpha_i (1 - alpha_i/cost_i)/s, over the few rows where that is not next to nothing
+//               h_i = cost_i phi_s''(r_i), over the few rows where that is not next to nothing
 //   curvature   their matrix, estimated from every so manieth of these rows: what preconditions a solution with `bend`
 //
 // Each takes a range of rows, so that threads can share them; what it adds up is its own.
@@ -32,9 +35,9 @@ struct Slope {
 
 // The sums of a smoothed problem over a range of rows.
 struct Smoothed {
-  double loss = 0.0;       // cost_i max(0, r_i)
-  double gap = 0.0;        // cost_i max(0, r_i) - alpha_i r_i
-  double alpha_sum = 0.0;  // alpha_i (1 - sign_i offset_i)
+  double loss = 0.0;       // cost_i phi(r_i)
+  double gap = 0.0;        // cost_i phi(r_i) + ridge alpha_i^2 / (2 cost_i) - alpha_i r_i
+  double alpha_sum = 0.0;  // alpha_i (1 - sign_i offset_i) - ridge alpha_i^2 / (2 cost_i)
   Index curved = 0;        // rows that bend the objective
 };
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "exponential.h"
+#include "loss.h"
 #include "matrices.h"
 #include "newton.h"
 #include "rows.h"
@@ -24,16 +25,37 @@ inline void residuals(const Problem& problem, const Buffer& weights, const Buffe
 // Below this share of its largest value, 1/4, a row's curvature is nothing worth its price.
 inline constexpr double least_curvature = 1e-3;
 
-// The logistic function of r/softness and its derivative times softness, for some rows at a time; where it differs from
-// 0 or 1 by less than single precision shows, it is 0 or 1.
+// The slope of a smoothed loss and its derivative times softness, both over `factor`, for some rows at a time. Where
+// ridge is 0 this is the logistic function of r/softness; where that differs from 0 or 1 by less than single precision
+// shows, it is 0 or 1.
 template <class W>
-struct Logistic {
+struct SmoothSlope {
   static constexpr int lanes = simd::vector_bytes / int(sizeof(W));
   static constexpr int n = 64;  // rows
   using V = simd::Vector<W, lanes>;
   W value[n], curvature[n];
+  const double factor;
+  const W cap;  // 0 for the logistic function
+
+  explicit SmoothSlope(const Problem& problem)
+      : factor(problem.ridge > 0.0 ? 1.0 : problem.cap), cap(problem.ridge > 0.0 ? W(problem.cap) : W(0)) {}
 
   void set(const W* r, W softness) {
+    if (cap > W(0))
+      set_clipped(r, softness);
+    else
+      set_logistic(r, softness);
+  }
+
+  void set_clipped(const W* r, W softness) {
+    for (int k = 0; k < n; ++k) {
+      const W a = r[k] / softness;
+      value[k] = a > W(0) ? (a < cap ? a : cap) : W(0);
+      curvature[k] = (a > W(0)) & (a < cap) ? W(1) : W(0);
+    }
+  }
+
+  void set_logistic(const W* r, W softness) {
     for (int k = 0; k < n; k += lanes) {
       const V x = simd::load<W, lanes>(r + k) / softness;
       const V e = simd::decayed<lanes>(x < 0 ? -x : x);
@@ -45,15 +67,15 @@ struct Logistic {
   }
 };
 
-// Calls f(i, n, r) for blocks of at most Logistic::n rows i, i + 1, ...; r are the residuals on the line, then zeros.
+// Calls f(i, n, r) for blocks of at most SmoothSlope::n rows i, i + 1, ...; r are the residuals on the line, then zeros.
 template <class W, class F>
 void each_block(const Line& line, Index begin, Index end, F&& f) {
   const W* residual = static_cast<const W*>(line.residual.data);
   const W* other = static_cast<const W*>(line.other.data);
   const W t = W(line.t);
-  for (Index i = begin; i < end; i += Logistic<W>::n) {
-    W r[Logistic<W>::n] = {};
-    const Index n = i + Logistic<W>::n < end ? Logistic<W>::n : end - i;
+  for (Index i = begin; i < end; i += SmoothSlope<W>::n) {
+    W r[SmoothSlope<W>::n] = {};
+    const Index n = i + SmoothSlope<W>::n < end ? SmoothSlope<W>::n : end - i;
     for (Index k = 0; k < n; ++k) r[k] = residual[i + k] + t * (other[i + k] - residual[i + k]);
     f(i, n, r);
   }
@@ -64,19 +86,20 @@ Slope slope_of(const Problem& problem, const Line& line, double softness, Index 
   const W* residual = static_cast<const W*>(line.residual.data);
   const W* other = static_cast<const W*>(line.other.data);
   Slope slope;
-  Logistic<W> logistic;
+  SmoothSlope<W> smooth_slope(problem);
   each_block<W>(line, begin, end, [&](Index i, Index n, const W* r) {
-    logistic.set(r, W(softness));
+    smooth_slope.set(r, W(softness));
     double first = 0.0, second = 0.0;
     for (Index k = 0; k < n; ++k) {
       const double cost = at(problem.cost, i + k), move = double(other[i + k] - residual[i + k]);
-      first += cost * double(logistic.value[k]) * move;
-      second += cost * double(logistic.curvature[k]) * move * move;
+      first += cost * double(smooth_slope.value[k]) * move;
+      second += cost * double(smooth_slope.curvature[k]) * move * move;
     }
     slope.first += first;
     slope.second += second;
   });
-  slope.second /= softness;
+  slope.first *= smooth_slope.factor;
+  slope.second *= smooth_slope.factor / softness;
   return slope;
 }
 
@@ -119,22 +142,23 @@ Smoothed smooth_rows(const Problem& problem, const R& rows, const SmoothedState&
   W* residual = static_cast<W*>(state.line.residual.data);
   W* alpha = static_cast<W*>(state.alpha.data);
   Smoothed total;
-  Logistic<W> logistic;
+  SmoothSlope<W> smooth_slope(problem);
   RowSum<R, W> sum(rows, state.sum, state.room);
   each_block<W>(state.line, begin, end, [&](Index i, Index n, const W* r) {
-    logistic.set(r, W(softness));
+    smooth_slope.set(r, W(softness));
     Smoothed part;
     for (Index k = 0; k < n; ++k) {
       const Index row = i + k;
       const double cost = at(problem.cost, row), sign = double(problem.sign[row]);
-      const double push = r[k] > W(0) ? double(r[k]) : 0.0;
-      const W moved = W(cost) * logistic.value[k], change = moved - alpha[row];
+      const double loss = cost * loss_value(problem, double(r[k]));
+      const W moved = W(cost * smooth_slope.factor) * smooth_slope.value[k], change = moved - alpha[row];
       residual[row] = r[k];
       alpha[row] = moved;
-      part.loss += cost * push;
-      part.gap += cost * push - double(moved) * double(r[k]);
-      part.alpha_sum += double(moved) * (1.0 - sign * at(problem.offset, row));
-      part.curved += cost > 0.0 && double(logistic.curvature[k]) > least_curvature;
+      const double curved = problem.ridge == 0.0 ? 0.0 : 0.5 * damping(problem, row) * double(moved);
+      part.loss += loss;
+      part.gap += loss - double(moved) * (double(r[k]) - curved);
+      part.alpha_sum += double(moved) * (1.0 - sign * at(problem.offset, row) - curved);
+      part.curved += cost > 0.0 && double(smooth_slope.curvature[k]) > least_curvature;
       if (change != W(0)) sum.add(row, change * W(sign));
     }
     sum.end_block();
@@ -155,13 +179,13 @@ inline void bend(const Problem& problem, const Buffer& residual, double softness
                  double* room, Index begin, Index end) {
   visit(problem.rows, residual.scalar, [&]<class R, class W>(const R& rows, W) {
     const W* v = static_cast<const W*>(vector.data);
-    Logistic<W> logistic;
+    SmoothSlope<W> smooth_slope(problem);
     RowSum<R, W> sum(rows, out, room);
     each_block<W>(Line{residual, residual, 0.0}, begin, end, [&](Index i, Index n, const W* r) {
-      logistic.set(r, W(softness));
+      smooth_slope.set(r, W(softness));
       for (Index k = 0; k < n; ++k)
-        if (double(logistic.curvature[k]) > least_curvature)
-          sum.add(i + k, W(at(problem.cost, i + k) / softness) * logistic.curvature[k] * rows.dot(i + k, v));
+        if (double(smooth_slope.curvature[k]) > least_curvature)
+          sum.add(i + k, W(at(problem.cost, i + k) * smooth_slope.factor / softness) * smooth_slope.curvature[k] * rows.dot(i + k, v));
       sum.end_block();
     });
   });
@@ -173,14 +197,15 @@ inline void curvature(const Problem& problem, const Buffer& residual, double sof
                       double* room, Index begin, Index end) {
   visit(problem.rows, residual.scalar, [&]<class R, class W>(const R& rows, W) {
     GramSum<R, typename R::Value> gram{rows, matrix, reinterpret_cast<typename R::Value*>(room)};
-    Logistic<W> logistic;
+    SmoothSlope<W> smooth_slope(problem);
     Index count = 0;
     each_block<W>(Line{residual, residual, 0.0}, begin, end, [&](Index i, Index n, const W* r) {
-      logistic.set(r, W(softness));
+      smooth_slope.set(r, W(softness));
       for (Index k = 0; k < n; ++k) {
-        if (!(double(logistic.curvature[k]) > least_curvature && at(problem.cost, i + k) > 0.0)) continue;
+        if (!(double(smooth_slope.curvature[k]) > least_curvature && at(problem.cost, i + k) > 0.0)) continue;
         if (count++ % every == 0)
-          gram.add(i + k, at(problem.cost, i + k) * double(logistic.curvature[k]) / softness * double(every));
+          gram.add(i + k, at(problem.cost, i + k) * smooth_slope.factor * double(smooth_slope.curvature[k]) / softness *
+                              double(every));
       }
     });
     gram.flush();

@@ -17,10 +17,11 @@ struct Inspection {
 // What a dual point adds up to, and what tells how far rounding may have moved w(alpha): docs/theory/rounding.md.
 // The rows are cut into stretches, at whose begin the length of the weights so far is looked at.
 struct DualSums {
-  double gain = 0.0;     // sum_i alpha_i (1 - sign_i offset_i)
+  double gain = 0.0;     // sum_i alpha_i (1 - sign_i offset_i), less `ridge`
   double spent = 0.0;    // sum_i alpha_i
   double wander = 0.0;   // sum over the stretches of |weights at its begin|, once per row that is added
   double climbed = 0.0;  // sum over the stretches of the alpha in it, once per row that is added
+  double ridge = 0.0;    // sum_i ridge alpha_i^2 / (2 cost_i)
 };
 
 // What weights cost: sum_i cost_i loss_i, and the least margin of the rows with a cost.

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "class_weights.h"
+#include "loss.h"
 #include "objective.h"
 #include "rows.h"
 
@@ -30,11 +31,13 @@ struct Stretch {
   double length = 0.0;  // of the weights at its begin
   double spent = 0.0;
   double added = 0.0;  // rows
+  double ridge = 0.0;
 
   void close(DualSums& sums) const {
     sums.spent += spent;
     sums.wander += added * length;
     sums.climbed += added * spent;
+    sums.ridge += ridge;
   }
 };
 
@@ -78,26 +81,30 @@ inline DualSums sum_in_stretches(const R& rows, Index begin, Index end, const do
   return sums;
 }
 
-// weights <- 1/(lam total) sum_i alpha_i sign_i x_i with alpha clipped to [0, cost_i], over a range of rows.
+// weights <- 1/(lam total) sum_i alpha_i sign_i x_i with alpha clipped to [0, cap cost_i], over a range of rows.
 inline DualSums dual_sums(const Problem& problem, const Buffer& alpha, double* weights, Index begin, Index end) {
   return visit(problem.rows, alpha.scalar, [&]<class R, class W>(const R& rows, W) {
     const W* alphas = static_cast<const W*>(alpha.data);
     for (Index j = 0; j <= rows.n_features; ++j) weights[j] = 0.0;
     const double unit = 1.0 / (problem.lam * problem.total);
     return sum_in_stretches(rows, begin, end, weights, rows.n_features + 1, [&](Index i, Stretch& stretch) {
-      const double cost = at(problem.cost, i);
+      const double bound = upper_bound(problem, i);
       const double given = double(alphas[i]);
-      const double a = given > cost ? cost : given;
+      const double a = given > bound ? bound : given;
       if (!(a > 0.0)) return 0.0;
       stretch.spent += a;
       stretch.added += 1.0;
       rows.add(i, a * double(problem.sign[i]) * unit, weights);
-      return a * (1.0 - double(problem.sign[i]) * at(problem.offset, i));
+      const double linear = a * (1.0 - double(problem.sign[i]) * at(problem.offset, i));
+      if (problem.ridge == 0.0) return linear;
+      const double curved = a * (a / at(problem.cost, i)) * (0.5 * problem.ridge);
+      stretch.ridge += curved;
+      return linear - curved;
     });
   });
 }
 
-// sum_i cost_i max(0, 1 - margin_i), margin_i = sign_i (<w, x_i> + offset_i), and the least margin that costs anything.
+// sum_i cost_i phi(1 - margin_i), margin_i = sign_i (<w, x_i> + offset_i), and the least margin that costs anything.
 inline Losses losses(const Problem& problem, const double* weights, Index begin, Index end) {
   return visit(problem.rows, [&]<class R>(const R& rows) {
     double least = std::numeric_limits<double>::infinity();
@@ -105,7 +112,7 @@ inline Losses losses(const Problem& problem, const double* weights, Index begin,
       const double margin = double(problem.sign[i]) * (rows.dot(i, weights) + at(problem.offset, i));
       const double cost = at(problem.cost, i);
       if (margin < least && cost > 0.0) least = margin;
-      return margin >= 1.0 ? 0.0 : cost * (1.0 - margin);  // NaN counts
+      return margin >= 1.0 ? 0.0 : cost * loss_value(problem, 1.0 - margin);  // NaN counts
     });
     return Losses{sum, least};
   });

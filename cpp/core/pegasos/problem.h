@@ -1,7 +1,9 @@
 // The one problem, as the core sees it: views of memory that somebody else owns.
 //
-//   P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i))
+//   P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_i (<w, x_i> + offset_i))
+//   phi(r) = max over 0 <= a <= cap of  a r - ridge a^2 / 2
 //
+// The hinge max(0, r) has cap 1 and ridge 0; loss.h has the others. A target other than 1 is part of the offset.
 // Class weights, sample weights, balancing and transfer are values of cost, offset and total;
 // the intercept is a constant last column of value rows.bias (0: none). No solver has a branch for them.
 #pragma once
@@ -39,6 +41,8 @@ struct Problem {
   Column offset;
   double lam;
   double total;
+  double cap = 1.0;    // of the slope of the loss; may be infinite
+  double ridge = 0.0;  // 1 / curvature of the loss where that is curved
 };
 
 // A table with one value for each row and class; strides of 0 repeat values without any memory.

@@ -10,9 +10,10 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -61,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser_for(next((word for word in given if word in _commands), None)).parse_args(given)
     try:
         with warnings.catch_warnings():
+            # Rows of files come in the order of the model's columns, without their names.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
             warnings.showwarning = lambda message, *_: print(f"pegasos {parsed.command}: {message}", file=sys.stderr)
             code: int | None = import_module(f"{__name__}.{parsed.command}").run(parsed)
         sys.stdout.flush()
@@ -71,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if parsed.debug:
             raise
-        print(f"pegasos {parsed.command}: {_sentence(error)}", file=sys.stderr)
+        print(f"pegasos {parsed.command}: {_in_options(_sentence(error), vars(parsed))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"pegasos {parsed.command}: interrupted.", file=sys.stderr)
@@ -110,7 +113,8 @@ def _describe(parser: argparse.ArgumentParser, command: str) -> None:
     module.add_arguments(parser)
     # That of argparse names every option, which fills a screen.
     places = [action for action in parser._actions if not action.option_strings]
-    words = [f"[{place.metavar}]" if place.nargs == "?" else str(place.metavar or place.dest) for place in places]
+    names = [str(place.metavar or place.dest) for place in places]
+    words = [f"[{name}]" if place.nargs == "?" else name for place, name in zip(places, names, strict=True)]
     parser.usage = " ".join([parser.prog, "[options]", *words])
 
 
@@ -118,6 +122,14 @@ def _spelt(word: str) -> str:
     """An option with the underscores of the parameter it is named after is meant all the same."""
     name, equals, value = word.partition("=")
     return name.replace("_", "-") + equals + value if name.startswith("--") else word
+
+
+def _in_options(message: str, known: Collection[str]) -> str:
+    """The message with the options of a command instead of the arguments of Python functions."""
+    for name in sorted(known, key=len, reverse=True):
+        option = f"--{name.replace('_', '-')}"
+        message = re.sub(rf"(?<![\w.-]){name}(=| must )", rf"{option}\1", message)
+    return message
 
 
 def _sentence(error: BaseException) -> str:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pegasos.errors import PegasosError
 
-kinds = "svmlight text, CSV, Parquet, Arrow, .npy, .npz or a cache; text also .gz, .bz2, .zst"
-_names = ("label", "features", "delimiter", "labels", "n_features", "dtype", "block_bytes", "header", "zero_based")
+if TYPE_CHECKING:
+    from pegasos.data import Table
+
+kinds = "svmlight text, CSV, TSV, Parquet, Arrow, .npy, .npz or a cache; text also .gz, .bz2, .zst; - is stdin"
+_names = ("label", "features", "weight", "header", "delimiter", "labels")
+_names_of_text = ("n_features", "dtype", "block_bytes", "zero_based")
 _words = {"yes": True, "no": False, "auto": "auto"}
 
 
@@ -21,8 +28,15 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
     options.add_argument("--format", help="svmlight, csv, parquet, arrow, npy or npz; default: by the name of the file")
     options.add_argument("--label", type=_name_or_number, help="tables: the column of the labels, its name or number")
     options.add_argument("--features", type=_listed, help="tables: the columns of X, with commas; default: all others")
+    options.add_argument(
+        "--weight-column",
+        dest="weight",
+        type=_name_or_number,
+        metavar="COLUMN",
+        help="tables: the column of the sample weights, its name or number",
+    )
     options.add_argument("--header", choices=_words, help="CSV: whether the first line has names")
-    options.add_argument("--delimiter", help="CSV: default ','")
+    options.add_argument("--delimiter", help="CSV: default ',', and a tab for .tsv; tab or '\\\\t' is the tab")
     options.add_argument("--labels", help=".npy: the file of the labels")
     options.add_argument("--zero-based", choices=_words, help="svmlight: whether the first index is 0")
     options.add_argument("--n-features", type=int, help="svmlight: default: as the largest index says")
@@ -32,38 +46,60 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
 
 def format_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Those that were given, for the functions of `pegasos.data`."""
-    given = {name: getattr(arguments, name) for name in _names if getattr(arguments, name) is not None}
+    given = {name: getattr(arguments, name) for name in _names + _names_of_text if getattr(arguments, name) is not None}
     for name in given.keys() & {"header", "zero_based"}:
         given[name] = _words[given[name]]
     return {"format": arguments.format, **given}
 
 
-def read_rows(path: str, options: dict[str, Any], *, labelled: bool = True) -> tuple[Any, Any]:
-    """All rows of a file and their labels; no rows are an error."""
-    from pegasos.data import read
+def read_rows(
+    path: str, options: dict[str, Any], *, labelled: bool = True, match: Sequence[str] | None = None
+) -> Table:
+    """All rows of a file and their labels; no rows are an error. The path "-" is standard input."""
+    from pegasos.data import read_table
 
-    X, y = read(path, labelled=labelled, **options)
-    if not X.shape[0]:
+    with _stored(path, options) as stored:
+        try:
+            table = read_table(stored, labelled=labelled, match=match, **options)
+        except PegasosError as error:
+            raise PegasosError(str(error).replace(stored, path)) from error
+    if not table.X.shape[0]:
         raise PegasosError(f"{path} holds no rows.")
-    return X, y
+    return table
+
+
+@contextmanager
+def _stored(path: str, options: dict[str, Any]) -> Iterator[str]:
+    """The path itself; for "-" a file with what standard input holds, while the block lasts."""
+    if path != "-":
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="stdin", suffix=f".{options.get('format') or 'svmlight'}") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield file.name
 
 
 def read_rows_for(
-    n_features: int, path: str, options: dict[str, Any], *, or_more: bool = False, labelled: bool = True
-) -> tuple[Any, Any]:
-    """The rows of a file for a model with so many features; sparse rows may end before the last of them.
+    model: Any, path: str, options: dict[str, Any], *, or_more: bool = False, labelled: bool = True
+) -> Table:
+    """The rows of a file for a model; sparse rows may end before the last of its features.
 
-    Svmlight text without an index 0 may begin with 0 all the same. Where the last feature does not occur either, that
-    cannot be seen, and is said.
+    Columns with names are put into the order of the model's. Svmlight text without an index 0 may begin with 0 all the
+    same. Where the last feature does not occur either, that cannot be seen, and a message says so.
     """
     import scipy.sparse as sp
 
+    n_features, names = int(model.n_features_in_), getattr(model, "feature_names_in_", None)
+    asked: dict[str, Any] = {"labelled": labelled, "match": None if names is None else list(names)}
     is_text = False
-    try:
-        X, y = read_rows(path, {"zero_based": False, **options}, labelled=labelled)
-        is_text = "zero_based" not in options
-    except PegasosError:  # it has an index 0, or is no svmlight text, or cannot be read at all
-        X, y = read_rows(path, options, labelled=labelled)
+    with _stored(path, options) as stored:
+        try:
+            table = read_rows(stored, {"zero_based": False, **options}, **asked)
+            is_text = "zero_based" not in options
+        except PegasosError:  # it has an index 0, or is no svmlight text, or cannot be read at all
+            table = read_rows(stored, options, **asked)
+    X = table.X
     if sp.issparse(X) and X.shape[1] < n_features:
         X.resize(X.shape[0], n_features)
         if is_text:
@@ -76,7 +112,15 @@ def read_rows_for(
         raise PegasosError(
             f"{path} has {X.shape[1]} features, but the model has {n_features}: give it rows of the same kind."
         )
-    return X, y
+    return table
+
+
+def keep_names(model: Any, names: Sequence[str] | None) -> None:
+    """Let a fitted model know its columns by the names that the file has."""
+    if names is not None:
+        import numpy as np
+
+        model.feature_names_in_ = np.asarray(names, dtype=object)
 
 
 def check_goals(*goals: str | Path | None, read: Sequence[str | None]) -> None:

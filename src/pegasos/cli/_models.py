@@ -56,7 +56,7 @@ def with_rows(
 ) -> tuple[Any, Any, Any]:
     """A model and the rows of a file with their labels; one of LIBSVM, whose file is read again, has their features."""
     is_open = _first_bytes(path).startswith(b"svm_type")
-    X, y = read_rows_for(int(model.n_features_in_), data, options, or_more=is_open, labelled=labelled)
+    X, y, *_ = read_rows_for(model, data, options, or_more=is_open, labelled=labelled)
     if X.shape[1] > model.n_features_in_:
         from pegasos.export import read_model
 

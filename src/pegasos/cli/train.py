@@ -17,7 +17,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from pegasos.cli._files import add_format_options, check_goals, format_options, kinds, read_rows, read_rows_for
+from pegasos.cli._files import (
+    add_format_options,
+    check_goals,
+    format_options,
+    keep_names,
+    kinds,
+    read_rows,
+    read_rows_for,
+)
 from pegasos.cli._parameters import add_parameter_options, model_of, option_of
 from pegasos.cli._progress import shown_progress
 from pegasos.cli._results import accuracy_of, certificate_values, label_text, print_json, print_prose
@@ -87,21 +95,25 @@ class _Training:
 
             self.source = open_source(arguments.data, **self.options)
             return
-        self.X, self.y = read_rows(arguments.data, self.options)
+        self.X, self.y, self.weights, self.names = read_rows(arguments.data, self.options)
         if arguments.hold_out is not None:
             self._hold_out(arguments.hold_out)
 
     def _hold_out(self, share: float) -> None:
+        import numpy as np
         from sklearn.model_selection import train_test_split
 
         seed = getattr(self.given, "random_state", None)
-        self.X, X, self.y, y = train_test_split(self.X, self.y, test_size=share, random_state=seed, stratify=self.y)
-        self.test = X, y
+        train, test = train_test_split(np.arange(len(self.y)), test_size=share, random_state=seed, stratify=self.y)
+        self.test = self.X[test], self.y[test]
+        self.X, self.y = self.X[train], self.y[train]
+        self.weights = None if self.weights is None else self.weights[train]
 
     def fit(self, model: Any) -> None:
         """Until the gap is proved, a budget ends, or someone interrupts it."""
         if not _is_large(self.given):
-            model.fit(self.X, self.y)
+            model.fit(self.X, self.y, sample_weight=self.weights)
+            keep_names(model, self.names)
         elif not hasattr(model, "fit_source"):
             raise PegasosError(
                 "a kernel machine needs all rows in memory: leave --out-of-core, --memory and --checkpoint."
@@ -112,7 +124,7 @@ class _Training:
     def accuracy(self, model: Any) -> float | None:
         """On the test rows, if there are any."""
         if self.given.test is not None:
-            self.test = read_rows_for(model.n_features_in_, self.given.test, self.options)
+            self.test = read_rows_for(model, self.given.test, self.options)[:2]
         return None if self.test is None else accuracy_of(model, *self.test)
 
     def write_report(self, model: Any) -> str | None:
@@ -140,6 +152,8 @@ def _check(arguments: argparse.Namespace, output: str) -> None:
             raise PegasosError(
                 f"{option_of(name)} needs all rows in memory: leave --out-of-core, --memory, --checkpoint."
             )
+    if _is_large(arguments) and arguments.weight is not None:
+        raise PegasosError("--weight-column needs all rows in memory: leave --out-of-core, --memory, --checkpoint.")
 
 
 def _is_large(arguments: argparse.Namespace) -> bool:

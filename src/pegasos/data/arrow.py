@@ -17,19 +17,30 @@ from pegasos.errors import PegasosError
 class ParquetSource(TableSource):
     """The row groups of a Parquet file."""
 
-    def __init__(self, origin: FileOrigin, *, label: Label = None, features: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        origin: FileOrigin,
+        *,
+        label: Label = None,
+        features: Sequence[str] | None = None,
+        weight: str | int | None = None,
+        match: Sequence[str] | None = None,
+    ) -> None:
         parquet = pyarrow("parquet", origin)
         try:
             file = parquet.ParquetFile(origin.path)
         except (OSError, ValueError) as error:
             raise PegasosError(f"{origin.name} is no whole Parquet file: {reason(error)}.") from error
         schema, self._metadata = file.schema_arrow, file.metadata
-        super().__init__(origin, schema.names, label, features)
+        super().__init__(origin, schema.names, label=label, features=features, weight=weight, match=match)
         self.dtype = _common_type(origin, schema, self.features)
         groups = range(file.num_row_groups)
         rows = [self._metadata.row_group(k).num_rows for k in groups]
         self._groups = [k for k in groups if rows[k]]
         self.starts = np.cumsum([0, *filter(None, rows)], dtype=np.int64)
+
+    def _of_columns(self, features: list[str]) -> ParquetSource:
+        return ParquetSource(self.origin, label=False, features=features)
 
     def _read(self, k: int) -> Block:
         parquet = pyarrow("parquet", self.origin)
@@ -46,13 +57,24 @@ class ParquetSource(TableSource):
 class ArrowSource(TableSource):
     """The record batches of an Arrow (Feather) file, which is mapped into memory."""
 
-    def __init__(self, origin: FileOrigin, *, label: Label = None, features: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        origin: FileOrigin,
+        *,
+        label: Label = None,
+        features: Sequence[str] | None = None,
+        weight: str | int | None = None,
+        match: Sequence[str] | None = None,
+    ) -> None:
         with self._opened(origin) as file:
-            super().__init__(origin, file.schema.names, label, features)
+            super().__init__(origin, file.schema.names, label=label, features=features, weight=weight, match=match)
             self.dtype = _common_type(origin, file.schema, self.features)
             rows = [file.get_batch(k).num_rows for k in range(file.num_record_batches)]
         self._batches = [k for k, n_rows in enumerate(rows) if n_rows]
         self.starts = np.cumsum([0, *filter(None, rows)], dtype=np.int64)
+
+    def _of_columns(self, features: list[str]) -> ArrowSource:
+        return ArrowSource(self.origin, label=False, features=features)
 
     def _read(self, k: int) -> Block:
         import pyarrow as pa

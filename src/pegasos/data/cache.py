@@ -62,6 +62,7 @@ class CacheSource(Blocks):
             self.is_sparse = {"dense": False, "csr": True}[directory["layout"]]
             self.dtype = _number_type(directory["dtype"], ("float32", "float64"))
             self.n_features = _count(directory["n_features"])
+            self.feature_names = _names(directory.get("feature_names"), self.n_features)
             self.made_from = str(directory["made_from"])
             self._classes = np.array(directory["classes"], dtype=str)
             self._label = _number_type(directory["label"], ("int32",) if len(self._classes) else None)
@@ -144,6 +145,7 @@ def write_cache(path: Path, source: BlockSource, made_from: str) -> None:
             "layout": "csr" if source.is_sparse else "dense",
             "dtype": source.dtype.name,
             "n_features": source.n_features,
+            "feature_names": getattr(source, "feature_names", None),
             "label": label,
             "classes": list(codes),
             "made_from": made_from,
@@ -216,6 +218,15 @@ def _entry(n_rows: object, n_entries: object, column: object, begin: object, che
 
 def _count(found: object) -> int:
     if type(found) is not int or not 0 <= found < 1 << 62:  # True is an int to isinstance, and no length to numpy
+        raise ValueError(found)
+    return found
+
+
+def _names(found: object, n_features: int) -> list[str] | None:
+    """The names of the features; ValueError when they are not names of all of them."""
+    if found is None:
+        return None
+    if not isinstance(found, list) or len(found) != n_features or not all(isinstance(name, str) for name in found):
         raise ValueError(found)
     return found
 

@@ -21,16 +21,17 @@ _kinds = ("int64", "double", "string")  # what labels of text can be, from the n
 
 
 class CsvSource(TableSource):
-    """Lines of a CSV file, which is read once, from end to end, when it is opened.
+    r"""Lines of a CSV file, which is read once, from end to end, when it is opened.
 
     Parameters
     ----------
     origin : FileOrigin
-    label, features
-        As of `TableSource`.
+    label, features, weight, match
+        As in `TableSource`.
     header : bool or 'auto'
         Whether the first line has names. 'auto': it has if the label is given by name, or no field of it is a number.
-    delimiter : str
+    delimiter : str, optional
+        Default: a tab where the name of the file ends in .tsv, otherwise a comma. "tab" and "\t" are the tab.
     dtype : float32 or float64
     block_bytes : int
         About how many bytes of the file make a block.
@@ -42,23 +43,40 @@ class CsvSource(TableSource):
         *,
         label: Label = None,
         features: Sequence[str] | None = None,
+        weight: str | int | None = None,
+        match: Sequence[str] | None = None,
         header: bool | str = "auto",
-        delimiter: str = ",",
+        delimiter: str | None = None,
         dtype: npt.DTypeLike = np.float32,
         block_bytes: int = default_block_bytes,
     ) -> None:
         pyarrow("csv", origin)
         if header not in ("auto", True, False):
             raise PegasosError(f"header must be True, False or 'auto', got {header!r}.")
+        if delimiter is None:
+            delimiter = "\t" if ".tsv" in origin.name.lower() else ","
+        delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
         if not isinstance(delimiter, str) or len(delimiter) != 1:
-            raise PegasosError(f"delimiter must be one character, got {delimiter!r}.")
+            raise PegasosError(f"delimiter must be one character, or 'tab', got {delimiter!r}.")
         self._file, self._delimiter = LineFile(origin, block_bytes), delimiter
         fields, size = self._first_line(origin)
         has_header = header if header != "auto" else isinstance(label, str) or not any(map(_is_number, fields))
+        if match is not None and not has_header:
+            raise PegasosError(f"{origin.name} has no line of names, and the model knows its columns by name: add one.")
         self._names = fields if has_header else [str(j) for j in range(len(fields))]
-        super().__init__(origin, self._names, label, features)
-        self.dtype = checked_float_type(dtype)
+        super().__init__(origin, self._names, label=label, features=features, weight=weight, match=match)
+        if not has_header:
+            self.feature_names = None
+        self.dtype, self._has_header = checked_float_type(dtype), has_header
         self._survey(size if has_header else 0)
+
+    def _of_columns(self, features: list[str]) -> CsvSource:
+        form: dict[str, Any] = {
+            "header": self._has_header,
+            "delimiter": self._delimiter,
+            "block_bytes": self._file.block_bytes,
+        }
+        return CsvSource(self.origin, label=False, features=features, dtype=np.float64, **form)
 
     def _first_line(self, origin: FileOrigin) -> tuple[list[str], int]:
         """Its fields, and how many bytes it has."""

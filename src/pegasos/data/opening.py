@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from pegasos.data.cache import CacheSource, DamagedCacheError, magic, write_cach
 from pegasos.data.origin import FileOrigin, stamp_of
 from pegasos.data.source import Blocks, digest
 from pegasos.data.svmlight import SvmlightSource, read_svmlight
+from pegasos.data.tables import TableSource, matched
 from pegasos.data.text import as_plain, compression_of
 from pegasos.errors import PegasosError
 
@@ -28,8 +30,8 @@ _openers: dict[str, Callable[..., Blocks]] = {
     "npy": arrays.open_npy,
     "npz": arrays.open_npz,
 }
-_formats = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
-_formats |= {".npy": "npy", ".npz": "npz"}
+_formats = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_formats |= {".arrow": "arrow", ".feather": "arrow", ".npy": "npy", ".npz": "npz"}
 _of_labels = {"csv": "label", "parquet": "label", "arrow": "label", "npy": "labels", "npz": "labels"}
 
 
@@ -47,14 +49,16 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
 
         =========  ========================================================================================
         svmlight   n_features, dtype, zero_based, allow_nan, block_bytes
-        csv        label, features, header, delimiter, dtype, block_bytes
-        parquet    label, features; the blocks are the row groups
-        arrow      label, features; the blocks are the record batches
+        csv        label, features, weight, match, header, delimiter, dtype, block_bytes
+        parquet    label, features, weight, match; the blocks are the row groups
+        arrow      label, features, weight, match; the blocks are the record batches
         npy        labels (the path of the other file), block_bytes
         npz        labels (where it holds no y), block_bytes; it holds X, or what scipy's save_npz writes
         =========  ========================================================================================
 
-        With label=False, or labels=False, there are no labels: y is NaN.
+        With label=False, or labels=False, there are no labels: y is NaN. `weight` names the column of the sample
+        weights, which `read_table` returns; `match` are the columns of a model, which are put into its order, and
+        of which none may be missing and none added.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def read(
     Parameters
     ----------
     path : path of the file
-        Of any kind that `open_source` knows; svmlight text may be compressed.
+        Of any kind that `open_source` reads; text may be compressed.
     labelled : bool
         Whether the rows must have labels; otherwise a table is read without, unless `label` or `labels` is given.
     format, **options
@@ -122,23 +126,94 @@ def read(
     >>> X.shape, y.tolist()
     ((2, 3), [1.0, -1.0])
     """
+    found = read_table(path, format=format, labelled=labelled, **options)
+    return found.X, found.y
+
+
+class Table(NamedTuple):
+    """All rows of a file.
+
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+        NaN where there are no labels.
+    weights : array of shape (n_rows,), or None
+        The sample weights, where a column of them was named.
+    feature_names : list of str, or None
+        Where the file names its columns.
+    """
+
+    X: Any
+    y: npt.NDArray[Any]
+    weights: npt.NDArray[np.float64] | None = None
+    feature_names: list[str] | None = None
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    labelled: bool = True,
+    match: Sequence[str] | None = None,
+    **options: Any,
+) -> Table:
+    r"""All rows of a file with their labels, sample weights and the names of their columns, in memory.
+
+    Parameters
+    ----------
+    path, format, labelled, **options
+        As in `read`.
+    match : sequence of str, optional
+        The names of a model's features. Where the file names its columns, they are put into this order, and a column
+        that is missing or not among them raises an error.
+
+    Returns
+    -------
+    table : Table
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos.data import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "small.tsv")
+    >>> _ = path.write_text("kind\tlength\twidth\nbig\t3\t4\nsmall\t1\t1\n")
+    >>> table = read_table(path, label="kind")
+    >>> table.feature_names, table.y.tolist()
+    (['length', 'width'], ['big', 'small'])
+    """
     file = Path(path)
-    stamp_of(file)
-    if not _is_cache(file):
-        kind = _format_of(file, format, options)
-        if kind == "svmlight":
-            return read_svmlight(path, **{name: value for name, value in options.items() if name != "block_bytes"})
-        if not labelled:
-            options = {_of_labels[kind]: False, **options}
-    source = open_source(path, format=format, **options)
+    stamp = stamp_of(file)
+    if _is_cache(file):
+        found = _whole(open_source(path, format=format, **options))
+        if match is None or found.feature_names is None:
+            return found
+        order = matched(str(path), found.feature_names, match)
+        return found._replace(X=found.X[:, [found.feature_names.index(name) for name in order]], feature_names=order)
+    kind = _format_of(file, format, options)
+    if kind == "svmlight":
+        return Table(*read_svmlight(path, **{name: value for name, value in options.items() if name != "block_bytes"}))
+    if not labelled:
+        options = {_of_labels[kind]: False, **options}
+    if match is not None and _of_labels[kind] == "label":
+        options["match"] = match
+    with as_plain(file, Path(tempfile.gettempdir())) as plain:
+        stamp = stamp if plain == file else stamp_of(plain)
+        origin = FileOrigin(plain.absolute(), str(path), stamp, _fingerprint(file, kind, options))
+        return _whole(_openers[kind](origin, **options))
+
+
+def _whole(source: Blocks) -> Table:
+    """All blocks as one."""
     blocks = list(source)
     if not blocks:
         shape = 0, source.n_features
         empty = sp.csr_matrix(shape, dtype=source.dtype) if source.is_sparse else np.empty(shape, source.dtype)
-        return empty, np.empty(0)
+        return Table(empty, np.empty(0), None, source.feature_names)
     rows = [block.X for block in blocks]
     X = sp.vstack(rows, format="csr") if source.is_sparse else np.concatenate(rows)
-    return X, np.concatenate([block.y for block in blocks])
+    weights = source.sample_weights() if isinstance(source, TableSource) else None
+    return Table(X, np.concatenate([block.y for block in blocks]), weights, source.feature_names)
 
 
 def convert(

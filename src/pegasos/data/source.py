@@ -52,6 +52,8 @@ class BlockSource(Protocol):
         The first row of each block, and `n_rows` at the end.
     fingerprint : str
         Another one when the content is another.
+
+    A source may have `feature_names`, a list of the names of its columns; None where they have none.
     """
 
     @property
@@ -109,6 +111,7 @@ class Blocks(ABC):
     is_sparse: bool
     dtype: np.dtype[Any]
     starts: Starts
+    feature_names: list[str] | None = None
 
     @property
     @abstractmethod

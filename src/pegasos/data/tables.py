@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,6 +16,7 @@ from pegasos.data.origin import FileOrigin
 from pegasos.data.source import Block, FileBlocks
 from pegasos.errors import PegasosError
 
+_INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")  # the row labels of a frame, which are not data
 Label = str | int | bool | None  # of the truth values, False alone
 
 
@@ -28,19 +31,38 @@ class TableSource(FileBlocks):
     label : str, int or False
         The name or the number of the column with the labels; -1 is the last. False: there is none, and y is NaN.
     features : sequence of str, optional
-        The columns that X is made of, in this order; default: all but the label.
+        The columns that X is made of, in this order; default: all but the label and the weight.
+    weight : str or int, optional
+        The column with the sample weights, by its name or number.
+    match : sequence of str, optional
+        The columns that X must be made of, in this order: those of a model. Other columns raise an error.
     """
 
     is_sparse = False
 
-    def __init__(self, origin: FileOrigin, names: Sequence[str], label: Label, features: Sequence[str] | None) -> None:
+    def __init__(
+        self,
+        origin: FileOrigin,
+        names: Sequence[str],
+        *,
+        label: Label,
+        features: Sequence[str] | None,
+        weight: str | int | None = None,
+        match: Sequence[str] | None = None,
+    ) -> None:
         self.origin = origin
         name, n_times = Counter(names).most_common(1)[0]
         if n_times > 1:
             raise PegasosError(f"{origin.name}: several columns are called {name!r}: rename them.")
         self.labels = [] if label is False else [_column(origin.name, names, label)]  # the columns of labels
-        self.features = list(features) if features is not None else [name for name in names if name not in self.labels]
-        others = {*names} - {*self.labels}
+        self.weights = [] if weight is None else [_column(origin.name, names, weight, "sample weights")]
+        taken = {*self.labels, *self.weights}
+        left = [name for name in names if name not in taken and not _INDEX_OF_PANDAS.fullmatch(name)]
+        self.features = left if features is None else list(features)
+        if match is not None:
+            self.features = matched(origin.name, self.features, match)
+        self.feature_names = self.features
+        others = {*names} - taken
         unknown = [name for name in self.features if name not in others]
         if unknown:
             raise PegasosError(f"{origin.name}: {unknown[0]!r} is no column of features; {_listed(names)}.")
@@ -57,6 +79,17 @@ class TableSource(FileBlocks):
             self._refuse_nulls(table[name], name, first_row)
             y = self._labels_of(table[name], name)
         return Block(X, y)
+
+    def sample_weights(self) -> npt.NDArray[np.float64] | None:
+        """Those of all rows; None where there is no such column."""
+        if not self.weights:
+            return None
+        blocks = self._of_columns(self.weights)
+        return np.concatenate([np.empty(0), *(block.X[:, 0].astype(np.float64) for block in blocks)])
+
+    @abstractmethod
+    def _of_columns(self, features: list[str]) -> TableSource:
+        """The same file with these columns as X, and no labels."""
 
     def _labels_of(self, column: Any, name: str) -> npt.NDArray[Any]:
         import pyarrow as pa
@@ -77,13 +110,27 @@ class TableSource(FileBlocks):
             raise PegasosError(f"{place}: column {name!r} has no value; fill it in or drop the row.")
 
 
-def _column(name: str, names: Sequence[str], label: Label) -> str:
+def matched(name: str, found: Sequence[str], expected: Sequence[str]) -> list[str]:
+    """The columns of a model, all of which and no others must be there."""
+    missing = [one for one in expected if one not in found]
+    unknown = [one for one in found if one not in expected]
+    if missing:
+        raise PegasosError(f"{name} has no column {missing[0]!r}, which the model was trained on; {_listed(found)}.")
+    if unknown:
+        raise PegasosError(
+            f"{name} has the column {unknown[0]!r}, which the model was not trained on: give label={unknown[0]!r} if "
+            "it holds the labels, otherwise choose the columns with features=[...]."
+        )
+    return list(expected)
+
+
+def _column(name: str, names: Sequence[str], label: Label, what: str = "labels") -> str:
     if label is None:
         raise PegasosError(f"{name}: say which column holds the labels, label='name' or label=0; {_listed(names)}.")
     if isinstance(label, int) and not isinstance(label, bool) and -len(names) <= label < len(names):
         return names[label]
     if not isinstance(label, str) or label not in names:
-        raise PegasosError(f"{name}: there is no column {label!r} for the labels; {_listed(names)}.")
+        raise PegasosError(f"{name}: there is no column {label!r} for the {what}; {_listed(names)}.")
     return str(label)
 
 

@@ -14,14 +14,15 @@ def attributes_of(fitted: Fit) -> dict[str, Any]:
     proof = fitted.proof
     if proof is None:
         return found
-    margins = fitted.margins
     found |= {
         "certificate_": proof.certificate,
         "trace_": proof.trace,
         "n_iter_": proof.n_epochs,
         "n_steps_": proof.n_steps,
-        "margin_": float(margins[0]) if len(margins) == 1 else margins,
     }
+    if hasattr(fitted.task, "margins"):  # numbers have no side to be on
+        margins = fitted.margins
+        found["margin_"] = float(margins[0]) if len(margins) == 1 else margins
     if proof.alpha is not None:
         found = {"support_": proof.support, **found, "alpha_": proof.alpha}  # a kernel's model has its own support
     return found

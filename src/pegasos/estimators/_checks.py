@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pegasos.checks import check_positive
+import numpy as np
+
+from pegasos.checks import check_positive, check_share, check_word
 from pegasos.errors import PegasosError
+from pegasos.losses import CLASSIFICATION_LOSSES
 
 _EPOCHS_TO_A_GAP = 100_000  # more than any reasonable fit needs
 _EPOCHS = 1000  # where only their number ends a fit, or the last digits would take very many
@@ -42,6 +45,17 @@ def check_aim(model: Any, origin: Any) -> None:
         check_positive("lam", model.lam)
 
 
+def check_nu(model: Any) -> None:
+    """A share of the rows, for solvers that end where they are told to."""
+    check_share("nu", model.nu)
+    if model.nu is not None and model.loss not in ("hinge", "epsilon_insensitive"):
+        raise PegasosError(f"nu is a share of a hinge, which loss={model.loss!r} is not; give lam or C instead of nu.")
+    if model.nu is not None and model.solver in ("pegasos", "cutting_plane"):
+        raise PegasosError(
+            f"nu needs solutions to a small gap, which solver={model.solver!r} does not give; use 'auto'."
+        )
+
+
 def check_intercept(solver: str, *, is_free: bool) -> None:
     """What the published algorithm does not support."""
     if is_free and solver == "pegasos":
@@ -51,12 +65,35 @@ def check_intercept(solver: str, *, is_free: bool) -> None:
         )
 
 
-def check_joint(solver: str, sampling: str, *, is_free: bool) -> None:
+def check_loss(loss: Any, smoothing: Any, C: Any) -> None:
+    """The loss of a classifier, and the parameter that one of them has."""
+    check_word("loss", loss, CLASSIFICATION_LOSSES)
+    check_positive("smoothing", smoothing)
+    if math.inf == C and loss != "hinge":
+        raise PegasosError(f"C=inf asks for a hard margin, which loss={loss!r} does not have; use loss='hinge'.")
+
+
+def check_probability(value: Any) -> None:
+    """Whether there are probabilities, or by which curve."""
+    if not (isinstance(value, bool | np.bool_) or value in ("sigmoid", "isotonic")):
+        raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {value!r}.")
+
+
+def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_free: bool) -> None:
     """What the problem of all classes at once does not support."""
+    if loss != "hinge":
+        raise PegasosError(
+            f"multi_class='crammer_singer' is a hinge over all classes and does not support loss={loss!r}; use 'ovr' "
+            "or 'ovo'."
+        )
     if solver == "cutting_plane":
         raise PegasosError(
             "solver='cutting_plane' does not support multi_class='crammer_singer', which has more than two signs; "
             "use 'ovr' or 'ovo'."
+        )
+    if nu is not None:
+        raise PegasosError(
+            "nu is a share of each problem's rows, and multi_class='crammer_singer' has one of all classes."
         )
     if is_free:
         raise PegasosError("multi_class='crammer_singer' needs a regularized intercept; use 'ovr' or 'ovo'.")
@@ -76,6 +113,7 @@ def check_for_source(model: Any) -> None:
         "prior": (model.prior is not None, "does not support a prior: give prior=None, or use fit"),
         "probability": (model.probability, "does not fit probabilities: give probability=False, or use fit"),
         "warm_start": (model.warm_start, "resumes from a checkpoint, not from the last fit: give warm_start=False"),
+        "nu": (model.nu is not None, "does not search for nu: give lam or C"),
         "batch_size": (model.batch_size != 1, "visits one row at a time: give batch_size=1"),
         "sampling": (model.sampling != "shuffle", "visits rows in shuffled order: give sampling='shuffle'"),
         "projection": (model.projection, "does not project: give projection=False"),

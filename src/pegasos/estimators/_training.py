@@ -11,13 +11,14 @@ from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._until import until_certified
 from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
-from pegasos.estimators.inputs import keeps_on_failure
+from pegasos.estimators.inputs import is_indicator, keeps_on_failure
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
+from pegasos.tasks import ManyLabels
 
 
-def _can_stream(model: Any) -> bool:
+def can_stream(model: Any) -> bool:
     refusal = model._why_not_a_stream()
     if refusal is not None:
         raise AttributeError(refusal)
@@ -46,14 +47,34 @@ class TrainedModel(CertifiedModel):
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
-        self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
+        self._write(fit(self._machine(), self._task_for(data.y), settings, data, start=start, audience=audience))
         if not self.fitted_.doubt:
             self._evidence = Evidence(X, y, sample_weight)
         is_met = self.fitted_.is_satisfied
-        if self.certified_share is not None and hasattr(self, "_evidence"):
+        if getattr(self, "certified_share", None) is not None and hasattr(self, "_evidence"):
             is_met &= until_certified(self, data.begun)
         if not is_met:
             warn_caller(self.status_, GapWarning)
+        return self
+
+    def _task_for(self, y: Any) -> Any:
+        """The task that the parameters mean for these targets."""
+        return self._task()
+
+    def _pass_over(self, X: Any, y: Any, sample_weight: Any, told: Any) -> Self:
+        """Learn from a block of a stream; ``told`` is what the task must know of all targets that will ever come."""
+        self._check_parameters()
+        if self.C is not None:
+            raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+        _checks.check_aim(self, self._origin)
+        before, settings = getattr(self, "fitted_", None), self._settings()
+        task = self._task() if before is None else goes_on_from(before, self._task(), settings)
+        data = self._read(X, y, sample_weight, reset=before is None)
+        if before is None:
+            task = task.begin(told)
+        else:
+            task.goes_on(told)
+        self._write(pass_over(self._machine(), task, settings, data, before))
         return self
 
     @property
@@ -64,7 +85,16 @@ class TrainedModel(CertifiedModel):
 class TrainedClassifier(TrainedModel, CertifiedClassifier):
     """A classifier that also learns from a stream, whose classes its first block must name."""
 
-    @available_if(_can_stream)
+    _takes_indicators = True
+
+    def _task_for(self, y: Any) -> Any:
+        if y.ndim == 1:
+            return self._task()
+        if self.probability:
+            raise PegasosError("probability=True does not support an indicator matrix; give probability=False.")
+        return ManyLabels(self.class_weight)
+
+    @available_if(can_stream)
     @keeps_on_failure
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
         """One pass of Pegasos over a block of rows; the step count goes on.
@@ -81,16 +111,6 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
             All classes that will ever come; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
-        self._check_parameters()
-        if self.C is not None:
-            raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
-        _checks.check_aim(self, self._origin)
-        before, settings = getattr(self, "fitted_", None), self._settings()
-        task = self._task() if before is None else goes_on_from(before, self._task(), settings)
-        data = self._read(X, y, sample_weight, reset=before is None)
-        if before is None:
-            task = task.begin(classes)
-        else:
-            task.goes_on(classes)
-        self._write(pass_over(self._machine(), task, settings, data, before))
-        return self
+        if is_indicator(y):
+            raise PegasosError("partial_fit does not support an indicator matrix; give one label per row, or use fit.")
+        return self._pass_over(X, y, sample_weight, classes)

@@ -16,17 +16,17 @@ from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._attributes import attributes_of
+from pegasos.estimators.inputs import is_indicator
+from pegasos.estimators.items import check_indicator, check_target
 from pegasos.estimators.warnings import ChangedRowsWarning, GapWarning
 from pegasos.estimators.watching import CallbackSupportMixin
 from pegasos.fitting.certify import recertify, with_dual_point
-from pegasos.fitting.probability import agreeing
 from pegasos.fitting.regions import find_regions, is_same
 from pegasos.fitting.result import Fit
-from pegasos.fitting.settled import Regions
+from pegasos.fitting.settled import Intervals, Regions
 from pegasos.machines.base import Data
 from pegasos.machines.solving import threads_of
 from pegasos.persistence import Saved
-from pegasos.tasks import winners
 
 
 class Evidence(NamedTuple):
@@ -74,62 +74,15 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
                 self._evidence = Evidence(X, y, sample_weight)
         return certificate
 
-    def certified(self, X: Any, *, region: str = "ellipsoid") -> npt.NDArray[np.bool_]:
-        """For each row: whether every exact solution of the training problem predicts the same.
-
-        A statement about the training problem, not about the truth of the answer. An exact solution's weights lie in an
-        ellipsoid that follows from the primal and the dual point of the fit; it is computed at the first call, from the
-        arrays given to ``fit``, to which the model keeps a reference. A model without them (loaded, or trained on a
-        stream) uses the ball of radius ``certificate_.weight_radius``, which certifies fewer rows, until ``certify`` is
-        called with the rows of the fit.
-
-        Parameters
-        ----------
-        X : rows, as in `predict`
-        region : {"ellipsoid", "ball"}, default="ellipsoid"
-            "ball" uses ``weight_radius`` alone: at the price of a prediction, without the rows of the fit.
-        """
-        self._check_certified()
-        check.check_word("region", region, ("ellipsoid", "ball"))
-        return self._current.settled(self._read_new(X), self._regions_now() if region == "ellipsoid" else None)
-
-    def score_interval(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Lower and upper bounds of the scores that any exact solution of the training problem gives to rows.
-
-        They follow from the same ellipsoid as `certified`.
-
-        Parameters
-        ----------
-        X : rows, as in `predict`
-
-        Returns
-        -------
-        lower, upper : arrays of shape (n_rows,) for two classes, else (n_rows, n_classes)
-            With ``multi_class="ovo"`` of shape (n_rows, n_pairs): the scores of the pairs, not the votes.
-        """
-        self._check_certified()
-        found = self._current.intervals(self._read_new(X), self._regions_now())
-        is_single = found.scores.shape[1] == 1
-        return (found.lower[:, 0], found.upper[:, 0]) if is_single else (found.lower, found.upper)
-
-    @property
-    def certified_share_(self) -> float:
-        """The share of the rows of the fit, by sample weight, whose prediction is `certified`; computed when asked."""
-        self._check_certified()
-        if not hasattr(self, "_certified_share"):
-            if not hasattr(self, "_evidence"):
-                raise AttributeError(
-                    "certified_share_ needs the rows of the fit, which this model does not have; call certify(X, y) "
-                    "with them first, or use certified(X).mean()."
-                )
-            sure, weights = self.certified(self._evidence.X), self._evidence.sample_weight
-            self._certified_share = float(np.average(sure, weights=None if np.ndim(weights) == 0 else weights))
-        return self._certified_share
-
     def _check_certified(self) -> None:
         check_is_fitted(self, "fitted_")
         if self.fitted_.origin is None:
             check_is_fitted(self, "certificate_")
+
+    def _intervals(self, X: Any) -> Intervals:
+        """The scores of rows, and bounds of those of every exact solution."""
+        self._check_certified()
+        return self._current.intervals(self._read_new(X), self._regions_now())
 
     def _regions_now(self) -> Regions | None:
         """The regions of the fit; None where there is only the ball: without its rows, or with edited weights."""
@@ -194,7 +147,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
     def __sklearn_clone__(self) -> Any:
         """A clone keeps its prior as it is, fitted."""
         clone = super().__sklearn_clone__()
-        if hasattr(self, "prior"):
+        if "prior" in vars(self):
             clone.prior = self.prior
         return clone
 
@@ -221,6 +174,14 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
         if not self.fitted_.is_satisfied:
             warn_caller(self.status_, GapWarning)
 
+    def _how_to_read_target(self, y: Any) -> dict[str, Any]:
+        """How scikit-learn is to read y."""
+        return {}
+
+    def _check_target(self, items: Any, y: Any) -> Any:
+        """Y as an array, one entry per item."""
+        return check_target(items, y)
+
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
         """X, y and the weights, checked as scikit-learn does."""
         raise NotImplementedError
@@ -230,16 +191,72 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
 
+class CertifiedAnswers(CertifiedModel):
+    """A certified estimator whose predictions are one of several answers, which no exact solution may change."""
+
+    def certified(self, X: Any, *, region: str = "ellipsoid") -> npt.NDArray[np.bool_]:
+        """For each row: whether every exact solution of the training problem predicts the same.
+
+        A statement about the training problem, not about the truth of the answer. An exact solution's weights lie in an
+        ellipsoid that follows from the primal and the dual point of the fit; it is computed at the first call, from the
+        arrays given to ``fit``, to which the model keeps a reference. A model without them (loaded, or trained on a
+        stream) uses the ball of radius ``certificate_.weight_radius``, which certifies fewer rows, until ``certify`` is
+        called with the rows of the fit.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+        region : {"ellipsoid", "ball"}, default="ellipsoid"
+            "ball" uses ``weight_radius`` alone: at the price of a prediction, without the rows of the fit.
+        """
+        self._check_certified()
+        check.check_word("region", region, ("ellipsoid", "ball"))
+        return self._current.settled(self._read_new(X), self._regions_now() if region == "ellipsoid" else None)
+
+    def score_interval(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Lower and upper bounds of the scores that any exact solution of the training problem gives to rows.
+
+        They follow from the same ellipsoid as `certified`.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+
+        Returns
+        -------
+        lower, upper : arrays of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            With ``multi_class="ovo"`` of shape (n_rows, n_pairs): the scores of the pairs, not the votes.
+        """
+        found = self._intervals(X)
+        is_single = found.scores.shape[1] == 1
+        return (found.lower[:, 0], found.upper[:, 0]) if is_single else (found.lower, found.upper)
+
+    @property
+    def certified_share_(self) -> float:
+        """The share of the rows of the fit, by sample weight, whose prediction is `certified`; computed when asked."""
+        self._check_certified()
+        if not hasattr(self, "_certified_share"):
+            if not hasattr(self, "_evidence"):
+                raise AttributeError(
+                    "certified_share_ needs the rows of the fit, which this model does not have; call certify(X, y) "
+                    "with them first, or use certified(X).mean()."
+                )
+            sure, weights = self.certified(self._evidence.X), self._evidence.sample_weight
+            self._certified_share = float(np.average(sure, weights=None if np.ndim(weights) == 0 else weights))
+        return self._certified_share
+
+
 def _has_probabilities(model: Any) -> bool:
     if not getattr(model, "probability", False):
         raise AttributeError("probabilities are fitted only with probability=True.")
     return True
 
 
-class CertifiedClassifier(ClassifierMixin, CertifiedModel):
+class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
     """A certified estimator that predicts classes."""
 
     classes_: npt.NDArray[Any]
+    _takes_indicators = False  # whether y may be a matrix with one column per label
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_rows,) for two classes, positive for ``classes_[1]``; else (n_rows, n_classes)."""
@@ -256,17 +273,19 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """The probability of each class, of shape (n_rows, n_classes); the class predicted has the largest.
+        """The probability of each class, of shape (n_rows, n_classes).
 
-        By Platt's method, on scores of rows that their model had not seen. Needs ``probability=True`` at the fit.
+        Calibrated on scores of rows that their model had not seen, for the class frequencies of the training data: it
+        increases with the score of a problem. `predict` follows the scores; next to class weights the likeliest class
+        may be another one. Needs ``probability=True``, "sigmoid" or "isotonic" at the fit.
         """
         check_is_fitted(self, "classes_")
         fitted = self._current
         if fitted.calibration is None:
             raise PegasosError("the model was fitted without probabilities; fit it with probability=True.")
         scores, task = self._scores(X, fitted), fitted.task
-        found = task.probabilities(fitted.calibration.of_problems(task.against_others(scores)))
-        return agreeing(found, winners(task.decisions(scores)))
+        found: npt.NDArray[np.float64] = task.probabilities(fitted.calibration.of_problems(task.against_others(scores)))
+        return found
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -338,6 +357,17 @@ class CertifiedClassifier(ClassifierMixin, CertifiedModel):
             return self.fitted_.task.target(y, None)
         except TypeError as error:
             raise PegasosError(f"y must hold classes such as {self.classes_[0]!r}: {error}.") from error
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self._takes_indicators
+        return tags
+
+    def _how_to_read_target(self, y: Any) -> dict[str, Any]:
+        return {"multi_output": True} if self._takes_indicators and is_indicator(y) else {}
+
+    def _check_target(self, items: Any, y: Any) -> Any:
+        return check_indicator(items, y) if self._takes_indicators and is_indicator(y) else check_target(items, y)
 
     def _scores(self, X: Any, fitted: Fit) -> npt.NDArray[np.float64]:
         return fitted.scores(self._read_new(X), threads_of(self.n_jobs))

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
 from pegasos.errors import PegasosError
@@ -20,6 +21,7 @@ __all__ = [
     "check_room_for_weights",
     "check_weights",
     "how_to_read",
+    "is_indicator",
     "keeps_on_failure",
     "kept_on_failure",
     "read_rows",
@@ -87,6 +89,13 @@ def keeps_on_failure(method: Callable[P, T]) -> Callable[P, T]:
             return method(*args, **options)
 
     return kept
+
+
+def is_indicator(y: Any) -> bool:
+    """Whether y is a matrix of labels, dense or sparse, with one column per label."""
+    if getattr(y, "ndim", 1) != 2 and not (isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple)):
+        return False
+    return bool(type_of_target(y) == "multilabel-indicator")
 
 
 def check_room_for_weights(n_features: int, n_vectors: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import _num_samples, validate_data
 
 from pegasos.errors import PegasosError
@@ -48,3 +48,34 @@ def check_target(X: Any, y: Any) -> npt.NDArray[Any]:
     if len(labels) != _num_samples(X):
         raise PegasosError(f"y must have one label per item: got {len(labels)} labels for {_num_samples(X)} items.")
     return np.asarray(labels)
+
+
+def check_numbers(X: Any, y: Any) -> npt.NDArray[np.float64]:
+    """The targets of a regression as numbers, one row or one entry for each item."""
+    if y is None:
+        raise PegasosError("y is missing: a regressor requires y to be passed, but the target y is None.")
+    try:
+        given = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
+        if given.dtype.kind == "c":
+            raise TypeError("they are complex")
+        numbers = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise PegasosError(f"y must hold numbers, of shape (n_rows,) or (n_rows, n_targets): {error}.") from error
+    if numbers.ndim not in (1, 2) or len(numbers) != _num_samples(X):
+        raise PegasosError(
+            f"y must have shape (n_rows,) or (n_rows, n_targets), one entry for each of the {_num_samples(X)} rows of X; "
+            f"got shape {numbers.shape}."
+        )
+    is_finite = np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1)
+    if not is_finite.all():
+        row = int(is_finite.argmin())
+        raise PegasosError(f"y contains NaN or infinity in row {row}, got {numbers[row]}; impute it or drop the row.")
+    return numbers
+
+
+def check_indicator(X: Any, y: Any) -> Any:
+    """An indicator matrix with one row for each item."""
+    found = check_array(y, accept_sparse="csr", input_name="y")
+    if found.shape[0] != _num_samples(X):
+        raise PegasosError(f"y must have one row per item: got {found.shape[0]} rows for {_num_samples(X)} items.")
+    return found

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Any
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import layout
 from pegasos.estimators._training import TrainedClassifier
-from pegasos.estimators.inputs import check_weights
-from pegasos.estimators.items import as_collection, check_target
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import ClassificationParameters, documented_by
+from pegasos.estimators.reading import ReadsItems
 from pegasos.machines.approximated import Approximated
-from pegasos.machines.base import Data
 from pegasos.machines.kernel import Kernel
-from pegasos.machines.kernel_choice import WORDS, KernelChoice
 
 
 @documented_by(PegasosClassifier)
 @dataclass(eq=False, repr=False)
-class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
+class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParameters):
     """Kernel support vector machine that proves how good its solution is.
 
-    Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, phi(x_i)> + b))`` over the weights w of the feature
+    Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i loss(1 - y_i (<w, phi(x_i)> + b))`` over the weights w of the feature
     space of the kernel, and stops when the result is *provably* within a relative duality gap of ``tol``, or at
     ``max_iter`` or ``time_budget``; it always returns the certificate it reached.
 
@@ -35,7 +30,7 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
         "linear", "poly", "rbf", "laplacian", "chi2", "intersection", "precomputed" (X is the kernel matrix); a kernel
         of `pegasos.kernels`, on vectors, strings, graphs, series or mixed records; or a function ``k(x, z)`` of two
         items or ``k(X, Z)`` of two collections.
-    lam, C
+    lam, C, loss, smoothing
         As in `PegasosClassifier`.
     gamma : "scale", "auto" or float, default="scale"
         Width of "rbf", "laplacian", "chi2", factor of "poly"; "scale" is ``1 / (n_features * X.var())``, "auto"
@@ -142,21 +137,7 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
     """
 
     _saved = layout.kernel
-    kernel: Any = field(default="rbf", kw_only=False)
-    gamma: float | str = field(default="scale", kw_only=True)
-    degree: int = field(default=3, kw_only=True)
-    coef0: float = field(default=1.0, kw_only=True)
-    sigma: float | None = field(default=None, kw_only=True)
-    cache_size: float = field(default=1000, kw_only=True)
-    max_support: int | None = field(default=None, kw_only=True)
     approximation: int | str | None = field(default=None, kw_only=True)
-    max_iter: int | None = field(default=1000, kw_only=True)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._choice.is_precomputed
-        tags.input_tags.sparse = not tags.input_tags.pairwise
-        return tags
 
     def _check_parameters(self) -> None:
         self._check_classification(("auto", "pegasos", "decomposition"))
@@ -165,30 +146,21 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
                 "multi_class='crammer_singer' is for linear machines (PegasosClassifier); with a kernel use 'ovr' or "
                 "'ovo'."
             )
-        check.check_positive("cache_size", self.cache_size)
+        self._check_kernel()
         self._check_approximation()
-        if self.max_support is not None:
-            check.check_count("max_support", self.max_support)
-            if self._is_free:
-                raise PegasosError(
-                    f"max_support={self.max_support!r} needs a regularized intercept: dropping support vectors would "
-                    "unbalance a free one; give regularize_intercept=True."
-                )
-            if self.multi_class == "ovo":
-                raise PegasosError(
-                    f"max_support={self.max_support!r} is not supported with multi_class='ovo', whose pairs share "
-                    "their support vectors; use multi_class='ovr'."
-                )
+        if self.max_support is not None and self.multi_class == "ovo":
+            raise PegasosError(
+                f"max_support={self.max_support!r} is not supported with multi_class='ovo', whose pairs share "
+                "their support vectors; use multi_class='ovr'."
+            )
 
     def _check_approximation(self) -> None:
-        if self.approximation is None or (isinstance(self.approximation, str) and self.approximation == "auto"):
-            pass
-        elif isinstance(self.approximation, str):
-            raise PegasosError(f"approximation must be None, 'auto' or a number of features; got {self.approximation!r}.")
-        else:
-            check.check_count("approximation", self.approximation)
         if self.approximation is None:
             return
+        if isinstance(self.approximation, str):
+            check.check_word("approximation", self.approximation, ("auto",))
+        else:
+            check.check_count("approximation", self.approximation)
         if self.solver != "auto":
             raise PegasosError(f"approximation is solved by solver='auto'; got solver={self.solver!r}.")
         if self.max_support is not None:
@@ -196,35 +168,14 @@ class KernelPegasosClassifier(TrainedClassifier, ClassificationParameters):
         if self._choice.is_precomputed:
             raise PegasosError("approximation does not support a precomputed kernel matrix.")
 
+    def _machine(self) -> Kernel:
+        if self.approximation is None:
+            return super()._machine()
+        return Approximated(self._choice, float(self.cache_size), approximation=self.approximation)
+
     def _why_not_a_stream(self) -> str | None:
-        if self.multi_class == "ovo":
-            return "partial_fit of a kernel machine does not support multi_class='ovo'; use 'ovr'."
         if self.approximation is not None:
             return "partial_fit does not support approximation, whose features are those of one fit."
-        if self._choice.is_precomputed:
-            return "partial_fit does not support a precomputed kernel matrix, which holds the rows of one fit only."
+        if self.multi_class == "ovo":
+            return "partial_fit of a kernel machine does not support multi_class='ovo'; use 'ovr'."
         return super()._why_not_a_stream()
-
-    @property
-    def _choice(self) -> KernelChoice:
-        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0, self.sigma)
-
-    def _machine(self) -> Kernel:
-        if self.approximation is not None:
-            return Approximated(self._choice, float(self.cache_size), approximation=self.approximation)
-        return Kernel(self._choice, float(self.cache_size), self.max_support)
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
-        begun = perf_counter()
-        if reset and isinstance(self.kernel, str):
-            check.check_word("kernel", self.kernel, WORDS)
-        known = self._choice.reader if reset else self.fitted_.model.kernel  # type: ignore[attr-defined]
-        items = as_collection(self, known, X, reset=reset)
-        labels = check_target(items, y)
-        weights = check_weights(sample_weight, len(labels))
-        has_prior = self.prior is not None or (not reset and self.fitted_.model.prior is not None)
-        given = X if has_prior else None  # which may know its columns by name
-        return Data(items, labels, weights, given, getattr(self, "feature_names_in_", None), begun)
-
-    def _read_new(self, X: Any) -> Data:
-        return Data(as_collection(self, self.kernel_, X, reset=False), given=X)

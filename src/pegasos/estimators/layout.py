@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from pegasos import _core
-from pegasos.fitting.probability import Calibration
+from pegasos.fitting.probability import Calibration, Isotonic, IsotonicCurve
 from pegasos.fitting.result import Fit, Origin, Proof
 from pegasos.kernels import Kernel, Mismatch, Precomputed
 from pegasos.machines.kernel_model import KernelModel
@@ -52,7 +52,7 @@ from pegasos.persistence.specs import (
 )
 from pegasos.persistence.values import Kind, Shared, anything
 from pegasos.solution import Status, Trace
-from pegasos.tasks import CLASSIFICATIONS, Classification, OneVsRest, Terms
+from pegasos.tasks import CLASSIFICATIONS, STORED_CLASSIFICATIONS, Classification, ManyLabels, OneVsRest, Terms
 
 _floats = "float32 float64"
 _features = "n_features_in_"
@@ -77,11 +77,15 @@ class StoredTerms:
     multi_class: str
     totals: npt.NDArray[np.float64]
     counts: npt.NDArray[np.float64]
+    cap: float = 1.0
+    ridge: float = 0.0
+    lams_found: npt.NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, terms: Terms, task: Classification) -> StoredTerms:
         """As they are laid out."""
         of_task = {"factors": task.factors, "totals": task.totals, "counts": task.counts}
+        of_task["lams_found"] = None if task.lams_found is None else np.array(task.lams_found)
         values: dict[str, Any] = {**vars(terms), **of_task, "n_classes": task.n_classes, "multi_class": task.name}
         return cls(**values)
 
@@ -129,12 +133,17 @@ class StoredKernelStream:
     traces: list[Trace]
 
 
+def _tasks() -> dict[str, type[OneVsRest]]:
+    """Every task whose models a file may hold, whoever added it."""
+    return {**STORED_CLASSIFICATIONS, **CLASSIFICATIONS}
+
+
 class TaskName(Text):
     """The name of a task that this version knows, whoever added it."""
 
     def unpack(self, stored: Any, what: str, source: Reader) -> str:
         """One of the tasks."""
-        require(stored in CLASSIFICATIONS, what, "a word that is known")
+        require(stored in _tasks(), what, "a word that is known")
         return str(stored)
 
 
@@ -146,9 +155,9 @@ class Classes:
         return anything.pack(value, what, out)
 
     def unpack(self, stored: Any, what: str, source: Reader) -> npt.NDArray[Any]:
-        """Two at least."""
+        """Two at least, but for columns of an indicator matrix."""
         labels = anything.unpack(stored, what, source)
-        require(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2, what, "a list of labels")
+        require(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 1, what, "a list of labels")
         require(bool((labels[:-1] < labels[1:]).all()), what, "a sorted list of different labels")
         source.agree(what, "n_classes", len(labels))
         return np.asarray(labels)
@@ -187,8 +196,15 @@ _above_0 = float(np.finfo(np.float64).smallest_subnormal)
 def _check_terms(terms: StoredTerms, lengths: Mapping[str, int]) -> None:
     """What is divided by must not be 0, in any problem."""
     weights = [each for each in (terms.totals, terms.counts, terms.factors) if each is not None]
+    require(terms.n_classes > 1 or terms.multi_class == ManyLabels.name, "classes_", "at least two")
     require(all(bool((each >= 0.0).all()) for each in weights), "the weight of a class", "at least 0")
-    require(bool(terms.totals.any()), "the weight of all classes", "above 0")
+    whole = terms.counts if terms.multi_class == ManyLabels.name else terms.totals
+    require(bool(whole.any()), "the weight of all classes", "above 0")
+    if terms.lams_found is not None:
+        n_problems = _tasks()[terms.multi_class].of(np.arange(terms.n_classes)).n_problems
+        require(len(terms.lams_found) == n_problems, "what nu has set", "one number per problem")
+        require(bool((terms.lams_found > 0.0).all()), "what nu has set", "above 0")
+    require(terms.ridge > 0.0 or terms.cap < np.inf, "the ridge of a loss without a cap", "above 0")
 
 
 _terms = Record(
@@ -199,19 +215,26 @@ _terms = Record(
         "is_free": Flag(),
         "factors": Optional(_of_classes),
         "total": Number(_above_0),
-        "n_classes": Count(2, dimension="n_classes"),
+        "n_classes": Count(1, dimension="n_classes"),
         "C": Optional(Number(0.0, is_finite=False)),
         "largest_norm": Number(0.0),
         "least_cost": Number(0.0, is_finite=False),
         "multi_class": TaskName(),
         "totals": _of_classes,
         "counts": _of_classes,
+        "cap": Number(_above_0, is_finite=False),
+        "ridge": Number(0.0),
+        "lams_found": Optional(Array("float64", None)),
     },
+    added=frozenset({"cap", "ridge", "lams_found"}),
     check=_check_terms,
 )
 _calibration = Record(Calibration, {"slopes": Array("float64", "n_scores"), "shifts": Array("float64", "n_scores")})
+_knots = Array("float64", "n_knots")
+_curve = Record(IsotonicCurve, {"scores": _knots, "probabilities": _knots}, own=("n_knots",))
+_isotonic = Record(Isotonic, {"curves": Many(_curve, "n_scores", kind=tuple)})
 _head: dict[str, Spec] = {"classes_": Classes(), "_terms": _terms}
-_names: dict[str, Spec] = {_features: Count(1, dimension=_features), "feature_names_in_": Names(_features)}
+NAMES: dict[str, Spec] = {_features: Count(1, dimension=_features), "feature_names_in_": Names(_features)}
 _proof: dict[str, Spec] = {
     "certificate_": certificate,
     "trace_": trace,
@@ -221,17 +244,18 @@ _proof: dict[str, Spec] = {
     "_free_intercepts": _one_each,
     "_intercept_reach": Array("float64", "n_problems", is_finite=False),
     "_calibration": Optional(_calibration),
+    "_isotonic": Optional(_isotonic),
     "_status": Text(tuple(status.name for status in Status)),
 }
-# Files of earlier versions name the status only in the words of `status_`.
-_together = ("_terms", *(name for name in _proof if name != "_status"))
+# Files of earlier versions have no isotonic probabilities, and name the status only in the words of `status_`.
+_together = ("_terms", *(name for name in _proof if name not in ("_isotonic", "_status")))
 _coef = Array("float64", "n_scores", _features)
 
 
 def _task_of(record: Any) -> OneVsRest:
     """The task of a record, without what it costs: enough to know the lengths of what follows."""
     told = getattr(record, "_origin", None) or getattr(record, "_terms", None) or record
-    return CLASSIFICATIONS[getattr(told, "multi_class", "ovr")].of(record.classes_)
+    return _tasks()[getattr(told, "multi_class", "ovr")].of(record.classes_)
 
 
 def _lengths(record: Any) -> dict[str, int]:
@@ -269,7 +293,7 @@ def _linear(record: Any) -> dict[str, Spec]:
     )
     prior = {"coef": _coef, "intercept": Array("float64", "n_scores")}
     return {
-        **_names,
+        **NAMES,
         "coef_": _coef,
         "intercept_": Array("float64", "n_scores"),
         "_prior": Optional(Record(LinearPrior, {"source": Source(), **prior})),
@@ -300,7 +324,7 @@ _of_foreign: dict[str, Spec] = {
 def _foreign(own: Mapping[str, Spec]) -> Fitted:
     """The attributes of a model with these vectors that was trained elsewhere."""
     needed = {**own, **_of_foreign}
-    specs = {**needed, "feature_names_in_": _names["feature_names_in_"]}
+    specs = {**needed, "feature_names_in_": NAMES["feature_names_in_"]}
     return Fitted(_foreign_head, lambda _: specs, (*_foreign_head, *needed), lengths=_lengths, restore=restore)
 
 
@@ -309,7 +333,10 @@ def record_of(model: Any) -> dict[str, Any]:
     fitted: Fit = model._current
     task, terms, proof, stream = fitted.task, fitted.terms, fitted.proof, fitted.state
     has = {name: value for name, value in vars(model).items() if name != "fitted_"}
-    has |= {"_calibration": fitted.calibration, "_prior": fitted.model.prior}
+    is_isotonic = isinstance(fitted.calibration, Isotonic)
+    has |= {"_isotonic" if is_isotonic else "_calibration": fitted.calibration, "_prior": fitted.model.prior}
+    if is_isotonic:
+        has["_calibration"] = None
     if hasattr(fitted.model, "n_training"):
         has["_n_training"] = fitted.model.n_training
     if fitted.origin is not None:
@@ -348,14 +375,16 @@ def _fit_of(found: Mapping[str, Any], model: Any) -> Fit:
     if seen is not None:
         of_rows |= {"totals": seen.totals, "counts": getattr(seen, "counts", seen.totals)}
         of_rows |= {"factors": getattr(seen, "factors", None)}
-    task = CLASSIFICATIONS[name](classes=found["classes_"], **of_rows)
+        lams = getattr(seen, "lams_found", None)
+        of_rows["lams_found"] = None if lams is None else tuple(lams.tolist())
+    task = _tasks()[name](classes=found["classes_"], **of_rows)
     return Fit(
         _model_of(found),
         task,
         None if stored is None else stored.terms,
         None if stored is None else _proof_of(found),
         _stream_of(stream),
-        found.get("_calibration"),
+        found.get("_isotonic") or found.get("_calibration"),
         doubt=found["status_"].startswith(_DOUBT),
         origin=None if origin is None else Origin(origin.words),
     )
@@ -437,8 +466,8 @@ _items: dict[str, Spec] = {
     "support_vectors_": Shared(),
     "_n_training": Count(),
 }
-_support: dict[str, Spec] = {
-    **_names,
+SUPPORT: dict[str, Spec] = {
+    **NAMES,
     **_items,
     "dual_coef_": Array("float64", "n_problems", "n_support"),
     "intercept_": _one_each,
@@ -465,7 +494,7 @@ def _kernel(record: Any) -> dict[str, Spec]:
     columns = Optional(Array("int64", None, below=_features))
     prior = Record(ScoredPrior, {"source": Source(), "model": Shared(), "mixing": mixing, "columns": columns})
     return {
-        **_support,
+        **SUPPORT,
         "_prior": Optional(prior),
         "alpha_": _alpha(record),
         "status_": Text(),
@@ -474,7 +503,7 @@ def _kernel(record: Any) -> dict[str, Spec]:
     }
 
 
-def _check_support(model: Any) -> None:
+def check_support(model: Any) -> None:
     """Whether the kernel reads the support vectors, and there are as many as coefficients."""
     kernel, support, vectors = model.kernel_, model.support_, model.support_vectors_
     require(isinstance(kernel, Kernel), "kernel_", "a kernel")
@@ -500,7 +529,7 @@ def _is_costly(kernel: Kernel) -> bool:
 
 
 def _check_kernel(record: Any) -> None:
-    _check_support(record)
+    check_support(record)
     stream, support = record._stream, record.support_
     require(stream.support is record.support_vectors_, "_stream", "about the support vectors")
     if record._prior is not None:
@@ -523,7 +552,7 @@ kernel = Fitted(
     _check_kernel,
     record_of,
     restore,
-    replace(_foreign({**_items, "dual_coef_": Array("float64", "n_scores", "n_support")}), check=_check_support),
+    replace(_foreign({**_items, "dual_coef_": Array("float64", "n_scores", "n_support")}), check=check_support),
 )
 
 _online_head: dict[str, Spec] = {"classes_": Classes()}
@@ -544,11 +573,11 @@ def _online_lengths(model: Any) -> dict[str, int]:
 def _online(model: Any) -> dict[str, Spec]:
     of_weights = Array("float64", "n_problems", _features)
     vectors = {"coef_": of_weights, "intercept_": _one_each, "variances_": of_weights}
-    return {**_names, **_curves, **vectors, "_state": online_state}
+    return {**NAMES, **_curves, **vectors, "_state": online_state}
 
 
 def _kernel_online(model: Any) -> dict[str, Spec]:
-    return {**_support, **_curves, "rho_": _one_each, "_state": kernel_online_state}
+    return {**SUPPORT, **_curves, "rho_": _one_each, "_state": kernel_online_state}
 
 
 _always = ("classes_", "intercept_", "_state", "_totals", "mistakes_", "n_steps_", "mistake_curve_", "loss_curve_")
@@ -558,7 +587,7 @@ kernel_online = Fitted(
     _kernel_online,
     (*_always, "kernel_", "support_", "support_vectors_", "dual_coef_", "_n_training"),
     lengths=_online_lengths,
-    check=_check_support,
+    check=check_support,
 )
 
 
@@ -577,7 +606,7 @@ def _check_auto(model: Any) -> None:
 def _auto(model: Any) -> dict[str, Spec]:
     texts_and_tables: dict[str, Spec] = {"best_params_": anything, "leaderboard_": anything, "account_": Text()}
     counts: dict[str, Spec] = {"best_score_": _loose, "n_rows_fitted_": Count(1)}
-    return {**_names, "best_estimator_": Shared(), **counts, **texts_and_tables}
+    return {**NAMES, "best_estimator_": Shared(), **counts, **texts_and_tables}
 
 
 auto = Fitted(

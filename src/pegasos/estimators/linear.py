@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, Self
-
-from sklearn.utils.validation import validate_data
 
 from pegasos.estimators import _checks, layout
 from pegasos.estimators._training import TrainedClassifier
-from pegasos.estimators.inputs import check_weights, how_to_read, keeps_on_failure, read_values
+from pegasos.estimators.assembly import with_fit
+from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.parameters import DEFAULT_LAM, ClassificationParameters
+from pegasos.estimators.reading import ReadsRows
 from pegasos.fitting.source import SourcePlan, fit_source
-from pegasos.machines.base import Data
-from pegasos.machines.linear import Linear
 
 
 @dataclass(eq=False, repr=False)
-class PegasosClassifier(TrainedClassifier, ClassificationParameters):
+class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     """Linear support vector machine that proves how good its solution is.
 
-    Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i max(0, 1 - y_i (<w, x_i> + b))`` and stops when the result is
+    Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i loss(1 - y_i (<w, x_i> + b))`` and stops when the result is
     *provably* within a relative duality gap of ``tol``, or at ``max_iter`` or ``time_budget``; it always returns the
     certificate it reached.
 
@@ -32,6 +29,12 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
         ``inf`` asks for a hard margin: where the classes cannot be separated, the fit proves that and ends.
+    loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
+        What a row costs whose margin falls short of 1 by r: "hinge" is ``max(0, r)``; "squared_hinge" its square, the
+        default of scikit-learn's LinearSVC; "huber_hinge" is ``r^2 / (2 smoothing)`` up to ``r = smoothing`` and the
+        line ``r - smoothing / 2`` beyond.
+    smoothing : float, default=0.5
+        Where "huber_hinge" turns into a line; the other losses do not use it.
     solver : {"auto", "pegasos", "dual", "cutting_plane"}, default="auto"
         "pegasos" is the algorithm of the paper and nothing else; "dual" is dual coordinate ascent; "cutting_plane" is
         the method of SVM-Perf, one pass over the rows for each plane; "auto" starts with Pegasos where that is enough,
@@ -82,9 +85,10 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
         prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
         takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
         predictions matter and the objective does not.
-    probability : bool, default=False
-        Whether to fit `predict_proba` as well: Platt's method on scores of five folds (fewer where a class has fewer
-        rows), so that a fit takes six times as long. Each fit has an equal share of ``time_budget``.
+    probability : bool, "sigmoid" or "isotonic", default=False
+        Whether to fit `predict_proba` as well, on scores of five folds (fewer where a class has fewer rows), so that a
+        fit takes six times as long: by Platt's sigmoid (True or "sigmoid"), or by isotonic regression, which needs
+        some thousand rows. Each fit has an equal share of ``time_budget``.
     warm_start : bool, default=False
         Start the next fit where the last one ended: with the same number of rows from its dual point, otherwise (for
         ``solver="pegasos"``) from its weights and step count.
@@ -108,7 +112,7 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
     status_ : str
         Why the fit ended, and what is proved.
     alpha_ : array of shape (n_rows,) or (n_classes, n_rows); with "ovo" a list of n_pairs arrays
-        The dual point: 0 <= alpha_i <= cost_i. That of a pair has an entry for each row of its two classes, in the
+        The dual point: 0 <= alpha_i <= cost_i, or any alpha_i >= 0 for "squared_hinge". That of a pair has an entry for each row of its two classes, in the
         order of the rows: n_classes - 1 numbers per row in all. For "crammer_singer" the sum over the classes is at
         most cost_i, and the entry of the row's own class is 0.
     support_ : array of int
@@ -172,6 +176,7 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
         ----------
         source : path, or source of blocks
             A file that `pegasos.data.open_source` opens, or what it returns. Sample weights are not part of a source.
+            Where it names its columns, the model knows them by name.
         memory : int or str, default="2G"
             Bytes for blocks, dual variables and weights, as a number or with a unit, "500M". The interpreter and its
             libraries take 0.3 to 0.4 GB besides.
@@ -196,34 +201,10 @@ class PegasosClassifier(TrainedClassifier, ClassificationParameters):
         _checks.check_for_source(self)
         _checks.check_aim(self, self._origin)
         plan = SourcePlan.of(memory, checkpoint, checkpoint_seconds)
-        fitted, n_features = fit_source(self._task(), self._settings(), source, plan, verbose=self.verbose)
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = n_features
-        self._write(fitted)
+        fitted, source = fit_source(self._task(), self._settings(), source, plan, verbose=self.verbose)
+        with_fit(self, fitted, int(source.n_features), getattr(source, "feature_names", None))
         self._warn_of_gap()
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_parameters(self) -> None:
         self._check_classification(("auto", "pegasos", "dual", "cutting_plane"))
-
-    def _machine(self) -> Linear:
-        return Linear()
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
-        return read_rows(self, X, y, sample_weight, reset=reset)
-
-    def _read_new(self, X: Any) -> Data:
-        return Data(read_values(self, X))
-
-
-def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
-    """Rows of numbers, their targets and weights, checked as scikit-learn does."""
-    begun = perf_counter()
-    X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X))
-    weights = check_weights(sample_weight, X.shape[0])
-    return Data(X, y, weights, names=getattr(estimator, "feature_names_in_", None), begun=begun)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,13 @@ from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError, warn_caller
-from pegasos.estimators import layout
+from pegasos.estimators import _checks, layout
 from pegasos.estimators.certified import CertifiedClassifier, Evidence
 from pegasos.estimators.inputs import check_room_for_weights, keeps_on_failure, read_values
-from pegasos.estimators.linear import PegasosClassifier, read_rows
+from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM, CommonParameters
-from pegasos.estimators.warnings import GapWarning
+from pegasos.estimators.reading import read_rows
+from pegasos.estimators.warnings import GapWarning, GridWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import Fit, SharesStart, fit
 from pegasos.fitting.folds import LamSearch, Split, search
@@ -24,6 +27,8 @@ from pegasos.fitting.path import LabelledRows, Lams, check_grid, falling, grid
 from pegasos.machines import Data, Linear
 
 _MOST_LAMS = 100_000
+_LAMS_PER_EXTENSION = 4  # tried at a time beyond the smallest of the grid
+_MOST_EXTENSIONS = 6
 
 
 @dataclass(eq=False, repr=False)
@@ -38,8 +43,8 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
     ----------
     lams : int or list of float, default=10
         How many lams to try, in equal ratios: from the largest at which anything but the length of the weights changes,
-        down to ``eps`` of it. Or the lams themselves, sorted either way. The loss is a mean over the rows, so lam means
-        the same for a fold as for all rows.
+        down to ``eps`` of it, and further down while the smallest is the best. Or the lams themselves, sorted either
+        way. The loss is a mean over the rows, so lam means the same for a fold as for all rows.
     eps : float, default=1e-5
         The smallest lam over the largest.
     cv : int, splitter or list of (train, test), default=5
@@ -53,12 +58,18 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
         gets a model and a copy of the rows held out.
     one_standard_error : bool, default=False
         Choose the largest lam whose mean score is within one standard error of the best: a simpler model, as good.
+    loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
+        See `PegasosClassifier`.
+    smoothing : float, default=0.5
+        Of "huber_hinge".
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight, regularized like the others, carries the intercept.
     class_weight : dict, "balanced" or None, default=None
     tol : float, default=1e-3
         The relative duality gap of every fit.
+    probability : bool, "sigmoid" or "isotonic", default=False
+        Whether the fit on all rows has `predict_proba`; see `PegasosClassifier`.
     max_iter : int, default=100_000
         Epochs of each fit at most.
     n_jobs : int, optional
@@ -69,6 +80,10 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
     ----------
     lam_ : float
         The lam chosen.
+    C_ : float
+        The same as ``1 / (lam N)``.
+    best_score_ : float
+        The mean score of the lam chosen.
     lams_ : array of shape (n_lams,), the largest first
     scores_ : array of shape (n_folds, n_lams)
     cv_results_ : dict
@@ -100,7 +115,10 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
     holdout: float | None = field(default=None, kw_only=True)
     scoring: Any = field(default=None, kw_only=True)
     one_standard_error: bool = field(default=False, kw_only=True)
+    loss: str = field(default="hinge", kw_only=True)
+    smoothing: float = field(default=0.5, kw_only=True)
     class_weight: Any = field(default=None, kw_only=True)
+    probability: bool | str = field(default=False, kw_only=True)
     max_iter: int | None = field(default=100_000, kw_only=True)
 
     @with_callbacks
@@ -121,13 +139,23 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
         data = read_rows(self, X, y, sample_weight, reset=True)
         found, chosen = self._search(data, groups)
         lam = float(found.lams[chosen])
-        settings = self._estimator(lam)._settings()
+        settings = self._settings(lam)
         start, audience = SharesStart(found.shares.of(chosen)), Onlookers.of(self, X, y, settings.max_iter)
         self._write(fit(self._machine(), self._task(), settings, data, start=start, audience=audience))
         self._evidence = Evidence(X, y, sample_weight)
         self.lam_, self.lams_, self.scores_, self.cv_results_ = lam, found.lams, found.scores, found.as_table()
         self._warn_of_gap()
         return self
+
+    @property
+    def C_(self) -> float:  # noqa: N802
+        """The lam chosen, in the other convention."""
+        return float(1.0 / (self.lam_ * self.fitted_.task.total))
+
+    @property
+    def best_score_(self) -> float:
+        """The mean score of the lam chosen."""
+        return float(self.scores_.mean(axis=0)[np.flatnonzero(self.lams_ == self.lam_)[0]])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -136,14 +164,15 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
 
     def _estimator(self, lam: float = DEFAULT_LAM) -> PegasosClassifier:
         """The classifier with the parameters of this one, which is fitted for every lam."""
-        shared = ("fit_intercept", "intercept_scaling", "class_weight", "tol", "max_iter", "n_jobs", "random_state")
-        return PegasosClassifier(lam, **{name: getattr(self, name) for name in shared})
+        shared = "fit_intercept", "intercept_scaling", "class_weight", "tol", "max_iter", "n_jobs", "random_state"
+        return PegasosClassifier(lam, **{name: getattr(self, name) for name in (*shared, "loss", "smoothing")})
 
     def _task(self, multi_class: str | None = None) -> Any:
         return self._estimator()._task(multi_class)
 
-    def _settings(self) -> Any:
-        return self._estimator(getattr(self, "lam_", DEFAULT_LAM))._settings()
+    def _settings(self, lam: float | None = None) -> Any:
+        lam = getattr(self, "lam_", DEFAULT_LAM) if lam is None else lam
+        return self._estimator(lam).set_params(probability=self.probability)._settings()
 
     def _machine(self) -> Linear:
         return Linear()
@@ -157,6 +186,8 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
     def _check_parameters(self) -> None:
         self._check_common()
         check.check_class_weight(self.class_weight)
+        _checks.check_loss(self.loss, self.smoothing, None)
+        _checks.check_probability(self.probability)
         check_grid(self.eps, self.tol)
         check.check_flag("one_standard_error", self.one_standard_error)
         if isinstance(self.lams, numbers.Integral | str | None):
@@ -181,11 +212,29 @@ class PegasosClassifierCV(CertifiedClassifier, CommonParameters):
         seed = settings.draw_seed()
         splits = self._splits(labelled, groups, seed)
         check_room_for_weights(labelled.rows.n_features, (len(splits) + 2) * labelled.task.n_classes)
-        lams = self._lams_of(labelled)
-        found = search(labelled, splits, lams, self.scoring, estimator_of=self._scored, seed=seed)
+        scored = partial(search, labelled, splits, scoring=self.scoring, estimator_of=self._scored, seed=seed)
+        found = scored(self._lams_of(labelled))
+        if isinstance(self.lams, numbers.Integral) and len(found.lams) > 1:
+            found = self._extended(found, scored)
         chosen = found.best(one_standard_error=self.one_standard_error)
         self._warn_of_gaps(found)
         return found, chosen
+
+    def _extended(self, found: LamSearch, scored: Callable[[Lams], LamSearch]) -> LamSearch:
+        """The search, continued with smaller lams while the smallest is the best."""
+        ratio = found.lams[1] / found.lams[0]
+        n_extensions = 0
+        while found.best(one_standard_error=False) == len(found.lams) - 1:
+            if n_extensions == _MOST_EXTENSIONS:
+                warn_caller(
+                    f"the best lam is the smallest of {len(found.lams)}, {found.lams[-1]:.2g}: smaller ones may be "
+                    "better still. Scale the features, or give lams.",
+                    GridWarning,
+                )
+                break
+            found = found.joined(scored(found.lams[-1] * ratio ** np.arange(1, _LAMS_PER_EXTENSION + 1)))
+            n_extensions += 1
+        return found
 
     def _scored(self, fitted: Fit) -> PegasosClassifier:
         """The model of a fold, for a scorer that looks at more than its decisions."""

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
+from pegasos.losses import loss_of
 from pegasos.machines.prior import check_prior
 from pegasos.machines.settings import Settings
 from pegasos.tasks import CLASSIFICATIONS, OneVsRest
@@ -69,6 +70,7 @@ class SolverParameters(CommonParameters):
 
     lam: float = DEFAULT_LAM
     C: float | None = None
+    nu: float | None = None
     solver: str = "auto"
     batch_size: int | str = 1
     sampling: str = "shuffle"
@@ -77,7 +79,6 @@ class SolverParameters(CommonParameters):
     regularize_intercept: bool = True
     prior: Any = None
     time_budget: float | None = None
-    certified_share: float | None = None
     warm_start: bool = False
     verbose: int = 0
 
@@ -88,6 +89,8 @@ class SolverParameters(CommonParameters):
 
     def _why_not_a_stream(self) -> str | None:
         """What `partial_fit` does not support; None: nothing is in the way."""
+        if self.nu is not None:
+            return "a stream does not know the share nu of all its rows; give lam instead of nu."
         if self._is_free:
             return "a stream does not support an unregularized intercept; give regularize_intercept=True."
         return None
@@ -110,6 +113,7 @@ class SolverParameters(CommonParameters):
             sampling=self.sampling,
             projection=bool(self.projection),
             average=self.average,
+            nu=self.nu,
         )
 
     def _check_solver(self, solvers: tuple[str, ...]) -> None:
@@ -119,6 +123,7 @@ class SolverParameters(CommonParameters):
         if self.C is not None:
             _checks.check_soft_margin(self.C, self.lam, self.prior, DEFAULT_LAM)
         check.check_word("solver", self.solver, solvers)
+        _checks.check_nu(self)
         if self.batch_size != "all":
             check.check_count("batch_size", self.batch_size)
         check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced"))
@@ -128,35 +133,44 @@ class SolverParameters(CommonParameters):
         _checks.check_intercept(self.solver, is_free=self._is_free)
         check_prior(self.prior)
         check.check_optional("time_budget", self.time_budget)
-        check.check_share("certified_share", self.certified_share)
-        if self.certified_share is not None and self.tol is None:
-            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ClassificationParameters(SolverParameters):
     """What the classifiers with a choice of solver and of task have."""
 
+    loss: str = "hinge"
+    smoothing: float = 0.5
     multi_class: str = "ovr"
     class_weight: Any = None
-    probability: bool = False
+    certified_share: float | None = None
+    probability: bool | str = False
 
     def _why_not_a_stream(self) -> str | None:
         if self.probability:
             return "a stream keeps no rows to fit probabilities on; give probability=False."
         return super()._why_not_a_stream()
 
+    @property
+    def _curve(self) -> bool | str:
+        """By which curve scores become probabilities; False: they do not."""
+        return self.probability if isinstance(self.probability, str) else "sigmoid" if self.probability else False
+
     def _task(self, multi_class: str | None = None) -> OneVsRest:
         return CLASSIFICATIONS[multi_class or self.multi_class](self.class_weight)
 
     def _settings(self) -> Settings:
         """What the parameters ask of a fit."""
-        return replace(super()._settings(), probability=bool(self.probability))
+        return replace(super()._settings(), probability=self._curve, loss=loss_of(self.loss, self.smoothing))
 
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
         check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
-        check.check_flag("probability", self.probability)
+        _checks.check_probability(self.probability)
         check.check_class_weight(self.class_weight)
+        _checks.check_loss(self.loss, self.smoothing, self.C)
         if self.multi_class == "crammer_singer":
-            _checks.check_joint(self.solver, self.sampling, is_free=self._is_free)
+            _checks.check_joint(self.solver, self.sampling, self.loss, self.nu, is_free=self._is_free)
         self._check_solver(solvers)
+        check.check_share("certified_share", self.certified_share)
+        if self.certified_share is not None and self.tol is None:
+            raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")

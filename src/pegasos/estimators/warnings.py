@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sklearn.exceptions import ConvergenceWarning
 
-from pegasos.errors import PriorWarning
+from pegasos.errors import NuWarning, PriorWarning
 
-__all__ = ["ChangedRowsWarning", "GapWarning", "PriorWarning"]
+__all__ = ["ChangedRowsWarning", "GapWarning", "GridWarning", "NuWarning", "PriorWarning"]
 
 
 class GapWarning(ConvergenceWarning):
@@ -14,6 +14,10 @@ class GapWarning(ConvergenceWarning):
 
     A filter for scikit-learn's ``ConvergenceWarning`` applies to it too.
     """
+
+
+class GridWarning(UserWarning):
+    """The best parameter of a search lies at the end of what was tried."""
 
 
 class ChangedRowsWarning(UserWarning):

@@ -25,7 +25,7 @@ from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators.certified import CertifiedClassifier
 from pegasos.estimators.online.base import OnlineClassifier
-from pegasos.fitting.probability import Calibration
+from pegasos.fitting.probability import Calibration, Isotonic
 from pegasos.kernels import Kernel, Linear, Precomputed
 from pegasos.machines.prior import LinearFormula, ScoredPrior
 
@@ -41,6 +41,7 @@ class Aim:
     intercept: str = "regularised"  # or "free", or "none"
     intercept_scaling: float = 1.0
     class_weight: Mapping[Any, float] | str | None = None
+    loss: str = "hinge"  # or "squared_hinge"; other libraries have no others of ours
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Formula:
     intercept: Numbers
     coef: Numbers | None = None
     terms: tuple[KernelTerm, ...] = ()
-    calibration: Calibration | None = None
+    calibration: Calibration | Isotonic | None = None
     feature_names: npt.NDArray[Any] | None = None
     aim: Aim = field(default_factory=Aim)
     certificate: Certificate | None = None
@@ -79,6 +80,15 @@ class Formula:
     def is_pairwise(self) -> bool:
         """Whether each score tells two classes apart."""
         return self.n_classes == 2 or self.multi_class == "ovo"
+
+    @property
+    def sigmoids(self) -> Calibration | None:
+        """The probabilities, in the one form that the formats have room for."""
+        if isinstance(self.calibration, Isotonic):
+            raise PegasosError(
+                'probabilities of probability="isotonic" cannot be exported; fit with probability="sigmoid", or False.'
+            )
+        return self.calibration
 
     def linear_coef(self) -> Numbers | None:
         """The coefficients of all features, where the model is linear: those of linear kernels are added up."""
@@ -149,11 +159,15 @@ def _aim(model: Any, classes: npt.NDArray[Any]) -> Aim:
         factors = model.class_weight
         if isinstance(factors, Mapping):
             factors = {label: float(factors.get(label, 1.0)) for label in classes.tolist()}
-        return Aim(lam, model.C, kind, float(model.intercept_scaling), factors)
+        return Aim(lam, model.C, kind, float(model.intercept_scaling), factors, _loss(model))
     kind = "free" if terms.is_free else "regularised" if terms.bias else "none"
     factors = dict(zip(classes.tolist(), fitted.task.factors.tolist(), strict=True)) if has_factors else None
     lam = terms.lam if terms.C is None else None
-    return Aim(lam, terms.C, kind, terms.bias or 1.0, factors)
+    return Aim(lam, terms.C, kind, terms.bias or 1.0, factors, _loss(model))
+
+
+def _loss(model: Any) -> str:
+    return "squared_hinge" if getattr(model, "loss", None) == "squared_hinge" else "hinge"
 
 
 def _with_prior(formula: Formula, prior: ScoredPrior) -> Formula:

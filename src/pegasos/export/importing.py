@@ -59,6 +59,7 @@ def _parameters(formula: Formula) -> dict[str, Any]:
         "multi_class": formula.multi_class,
         "class_weight": dict(aim.class_weight) if isinstance(aim.class_weight, Mapping) else aim.class_weight,
         "probability": formula.calibration is not None,
+        "loss": aim.loss,
     }
 
 

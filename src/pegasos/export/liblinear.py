@@ -18,7 +18,7 @@ from pegasos.export.formula import Aim, Formula, Numbers, formula_of
 from pegasos.export.importing import check_aim, estimator_of
 from pegasos.export.text import Header, ModelText, Path, exactly, in_order, whole_labels, write_bytes
 
-_one_vs_rest, _joint = "L2R_L1LOSS_SVC_DUAL", "MCSVM_CS"
+_one_vs_rest, _squared, _joint = "L2R_L1LOSS_SVC_DUAL", "L2R_L2LOSS_SVC_DUAL", "MCSVM_CS"
 _classifiers = frozenset(
     [
         "L2R_LR",
@@ -69,7 +69,7 @@ def to_liblinear(model: Any, path: Path) -> None:
     is_joint = formula.multi_class == "crammer_singer" and formula.n_classes > 2
     bias, weights = _with_bias(coef, formula)
     header = {
-        "solver_type": _joint if is_joint else _one_vs_rest,
+        "solver_type": _joint if is_joint else _squared if formula.aim.loss == "squared_hinge" else _one_vs_rest,
         "nr_class": formula.n_classes,
         # Of two classes a score is positive for the first label there, for the second class here.
         "label": " ".join(map(str, labels[::-1] if formula.n_classes == 2 else labels)),
@@ -106,7 +106,8 @@ def from_liblinear(path: Path, *, C: float | None = None, lam: float | None = No
     -------
     PegasosClassifier
         ``certify(X, y)`` solves the dual problem of these rows and says how far the weights of the file are from the
-        best possible, for the hinge loss, which is that of the solvers L2R_L1LOSS_SVC_DUAL and MCSVM_CS.
+        best possible: for the squared hinge, where the solver is L2R_L2LOSS_SVC or L2R_L2LOSS_SVC_DUAL, and else for
+        the hinge, which is that of L2R_L1LOSS_SVC_DUAL and MCSVM_CS.
     """
     check_aim(lam, C)
     text = ModelText.read(path)
@@ -130,7 +131,8 @@ def from_liblinear(path: Path, *, C: float | None = None, lam: float | None = No
         coef, intercept = coef[order], intercept[order]
     multi_class = "crammer_singer" if kind == _joint else "ovr"
     intercept_kind = "regularised" if bias > 0.0 else "none"
-    aim = Aim(lam, C, intercept_kind, bias if bias > 0.0 else 1.0)
+    loss = "squared_hinge" if kind in (_squared, "L2R_L2LOSS_SVC") else "hinge"
+    aim = Aim(lam, C, intercept_kind, bias if bias > 0.0 else 1.0, loss=loss)
     classes = np.array(labels)[order]
     formula = Formula(classes, multi_class, n_features, intercept, np.ascontiguousarray(coef), aim=aim)
     return estimator_of(formula, f"a LIBLINEAR file ({kind})")

@@ -78,10 +78,10 @@ def to_libsvm(model: Any, path: Path) -> None:
     text.write(f"nr_class {formula.n_classes}\ntotal_sv {len(places.numbers)}\n")
     _write_list(text, "rho", reordered(formula.intercept, backwards))
     text.write(f"label {' '.join(map(str, labels[::-1]))}\n")
-    if formula.calibration is not None:
+    if (sigmoids := formula.sigmoids) is not None:
         # There the probability of the first label is 1 / (1 + exp(A score + B)).
-        _write_list(text, "probA", _slopes(formula.calibration.slopes, backwards))
-        _write_list(text, "probB", reordered(formula.calibration.shifts, backwards))
+        _write_list(text, "probA", _slopes(sigmoids.slopes, backwards))
+        _write_list(text, "probB", reordered(sigmoids.shifts, backwards))
     text.write(f"nr_sv {' '.join(map(str, places.n_support))}\nSV\n")
     entries = _entries(term)
     for number, coefficients in zip(places.numbers.tolist(), places.dual_coef.T.tolist(), strict=True):

@@ -20,7 +20,6 @@ from pegasos.tasks import pairs_of
 
 _largest_file = 2**31 - 1  # bytes of a protocol buffer
 _least_probability = 1e-7  # of a pair
-_least_part = {4: 1e-6, 8: 1e-12}  # more certainty than rounding can take away, by the bytes of a number
 
 
 def to_onnx(model: Any, path: Path | None = None, *, dtype: Any = np.float32) -> Any:
@@ -54,9 +53,8 @@ def to_onnx(model: Any, path: Path | None = None, *, dtype: Any = np.float32) ->
         (graph.named("label", "Gather", graph.constant(_labels(formula.classes)), winners), [rows]),
         (graph.named("scores", "Identity", decisions), [rows] if formula.n_classes == 2 else [rows, formula.n_classes]),
     ]
-    if formula.calibration is not None:
+    if formula.sigmoids is not None:
         found = _probabilities(graph, problems, formula)
-        found = _agreeing(graph, found, winners, formula.n_classes)
         outputs.append((graph.named("probabilities", "Identity", found), [rows, formula.n_classes]))
     proto = graph.model(
         [("X", [rows, formula.n_features])], outputs, {"label": helper.np_dtype_to_tensor_dtype(_label_type(formula))}
@@ -139,12 +137,12 @@ def _membership(n_classes: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
 
 
 def _probabilities(graph: Graph, scores: str, formula: Formula) -> str:
-    assert formula.calibration is not None
-    n_classes = formula.n_classes
+    sigmoids, n_classes = formula.sigmoids, formula.n_classes
+    assert sigmoids is not None
     if formula.multi_class == "crammer_singer" and n_classes > 2:
         scores = _lead(graph, scores)
-    raised = graph.add("Mul", scores, graph.number(formula.calibration.slopes))
-    found = graph.add("Sigmoid", graph.add("Add", raised, graph.number(formula.calibration.shifts)))
+    raised = graph.add("Mul", scores, graph.number(sigmoids.slopes))
+    found = graph.add("Sigmoid", graph.add("Add", raised, graph.number(sigmoids.shifts)))
     if n_classes == 2:
         return graph.add("Concat", graph.add("Sub", graph.number(1.0), found), found, axis=1)
     if formula.multi_class == "ovo":
@@ -202,21 +200,3 @@ def _eliminated(graph: Graph, system: str, k: int, n: int) -> str:
     unit = graph.constant(np.eye(n)[k].reshape(1, n, 1))
     share = graph.add("Div", row, pivot)
     return graph.add("Sub", system, graph.add("Mul", graph.add("Sub", column, unit), share))
-
-
-def _agreeing(graph: Graph, found: str, winners: str, n_classes: int) -> str:
-    """Mixed with just so much certainty of the predicted class that it is the likeliest."""
-    one_hot = graph.add("Gather", graph.number(np.eye(n_classes)), winners)
-    own = graph.sum(graph.add("Mul", found, one_hot), 1)
-    others = graph.add("Sub", found, graph.add("Mul", one_hot, graph.number(2.0)))
-    missing = graph.add("Sub", graph.add("ReduceMax", others, axes=[1], keepdims=1), own)
-    lacking = graph.add("Relu", missing)
-    needed = graph.add(
-        "Div",
-        graph.add("Add", lacking, graph.number(_least_part[graph.dtype.itemsize])),
-        graph.add("Add", lacking, graph.number(1.0)),
-    )
-    is_ahead = graph.add("Less", missing, graph.number(0.0))
-    part = graph.add("Where", is_ahead, graph.number(0.0), needed)
-    kept = graph.add("Mul", graph.add("Sub", graph.number(1.0), part), found)
-    return graph.add("Add", kept, graph.add("Mul", part, one_hot))

@@ -73,11 +73,8 @@ def to_json(model: Any, path: Path | None = None) -> str:
     else:
         described["coef"] = _finite(formula.linear_coef())
     described["intercept"] = _finite(formula.intercept)
-    if formula.calibration is not None:
-        described["probability"] = {
-            "slopes": _finite(formula.calibration.slopes),
-            "shifts": _finite(formula.calibration.shifts),
-        }
+    if (sigmoids := formula.sigmoids) is not None:
+        described["probability"] = {"slopes": _finite(sigmoids.slopes), "shifts": _finite(sigmoids.shifts)}
     described |= {"problem": _aim_keys(formula), "certificate": _certificate_keys(formula)}
     text = json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False)
     if path is not None:

@@ -72,7 +72,7 @@ def _linear_svc(formula: Formula, coef: Any, n_iter: int) -> LinearSVC:
     joint = formula.multi_class == "crammer_singer" and formula.n_classes > 2
     svc = LinearSVC(
         C=_finite_c(aim),
-        loss="hinge",
+        loss=aim.loss,
         multi_class="crammer_singer" if joint else "ovr",
         fit_intercept=aim.intercept != "none",
         intercept_scaling=aim.intercept_scaling,
@@ -137,7 +137,7 @@ def _svc(formula: Formula, term: KernelTerm) -> SVC:
     sign = -1.0 if formula.n_classes == 2 else 1.0
     svc.dual_coef_, svc.intercept_ = sign * svc._dual_coef_, sign * svc._intercept_
     svc._num_iter = np.zeros(len(formula.intercept), np.int32)
-    _hand_over_probabilities(svc, formula.calibration)
+    _hand_over_probabilities(svc, formula.sigmoids)
     return _with_features(svc, formula, svc._num_iter)
 
 
@@ -177,7 +177,8 @@ def from_sklearn(model: Any) -> PegasosClassifier | KernelPegasosClassifier:
     Returns
     -------
     PegasosClassifier or KernelPegasosClassifier
-        With the lam or C of the model; ``certify(X, y)`` says how good it is, for the hinge loss.
+        With the lam or C of the model; ``certify(X, y)`` says how good it is, for the squared hinge if that is the loss
+        of the model, and for the hinge otherwise.
 
     Examples
     --------
@@ -202,14 +203,20 @@ def from_sklearn(model: Any) -> PegasosClassifier | KernelPegasosClassifier:
     return estimator_of(formula, f"a {type(model).__name__} of scikit-learn")
 
 
+def _loss(model: Any) -> str:
+    return "squared_hinge" if model.loss == "squared_hinge" else "hinge"
+
+
 def _linear_formula(model: Any) -> Formula:
     if isinstance(model, SGDClassifier):
         kind = "free" if model.fit_intercept else "none"
         aim, multi_class = Aim(lam=float(model.alpha), intercept=kind, class_weight=model.class_weight), "ovr"
+        aim = replace(aim, loss=_loss(model))
     else:
         kind = "regularised" if model.fit_intercept else "none"
         aim = Aim(C=model.C, intercept=kind, intercept_scaling=model.intercept_scaling, class_weight=model.class_weight)
         multi_class = model.multi_class
+        aim = aim if multi_class == "crammer_singer" else replace(aim, loss=_loss(model))
     coef = np.array(model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_, np.float64)
     intercept = np.array(np.broadcast_to(model.intercept_, len(coef)), np.float64)
     return Formula(model.classes_, multi_class, coef.shape[1], intercept, coef, aim=aim)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pegasos.fitting.nu import met, solve_nu
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
 from pegasos.fitting.watching import told
@@ -77,6 +78,7 @@ def fit(
     audience : who looks on
     """
     audience = Listeners() if audience is None else audience
+    asked, settings = settings, settings if settings.nu is None else settings.of_search
     task = task.learn(data.y, data.weights)
     given, (machine, rows) = machine, machine.read(data, settings, task)
     terms = terms_of(rows, task, settings, data)
@@ -98,8 +100,15 @@ def fit(
     plan = Plan(settings, task, terms, seed, states, watchers, audience.is_seen)
     stop = settings.stop(seconds=data.seconds, is_hard=terms.is_hard)
     with machine.threads_within(problems):
-        solutions = machine.solve(problems, solvers, stop, plan)
+        if settings.nu is None:
+            solutions = machine.solve(problems, solvers, stop, plan)
+        else:
+            problems, solutions, values = solve_nu(machine, problems, solvers, stop, plan, asked.tol)
+            task = task.with_found(values)
     solutions = machine.finish(rows, problems, solutions, plan)
+    if settings.nu is not None:
+        each = zip(problems, solutions, strict=True)
+        solutions = [task.completed(problem, met(solution, asked.tol), settings.nu) for problem, solution in each]
     calibration = None
     if settings.probability:
         calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed)
@@ -122,6 +131,7 @@ def terms_of(rows: Any, task: Any, settings: Settings, data: Data) -> Terms:
         total=task.total,
         largest_norm=math.sqrt(float(rows.squared_norms.max())),
         least_cost=least * task.factors_range[0],
+        loss=settings.loss,
     )
 
 

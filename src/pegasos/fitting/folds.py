@@ -6,6 +6,7 @@ all rows starts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -35,13 +36,15 @@ Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]  # the rows to train o
 Scorer = Callable[..., Any]
 
 _LEVELS = 255  # of a share: enough for a start
+_LARGEST_SHARE = 8.0  # of a loss without a cap: a larger one is as good a start
 
 
 class Shares:
     """The mean over the folds of alpha_i / cost_i, for every lam, problem and row; whole numbers, in any order."""
 
-    def __init__(self, shape: tuple[int, int, int], n_folds: int):
-        self._sums = np.zeros(shape, np.min_scalar_type(_LEVELS * n_folds))
+    def __init__(self, shape: tuple[int, int, int], n_folds: int, cap: float = 1.0):
+        self._most = min(cap, _LARGEST_SHARE)
+        self._sums = np.zeros(shape, np.min_scalar_type(math.ceil(_LEVELS * n_folds * self._most)))
         self._counts = np.zeros(shape[2], np.min_scalar_type(n_folds))
         self._lock = Lock()
 
@@ -54,7 +57,13 @@ class Shares:
         """The dual point of a lam and a problem, by number."""
         share = np.divide(alpha, cost, out=np.zeros(len(members)), where=cost > 0.0)
         with self._lock:
-            self._sums[which][members] += np.rint(_LEVELS * share).astype(self._sums.dtype)
+            self._sums[which][members] += np.rint(_LEVELS * np.minimum(share, self._most)).astype(self._sums.dtype)
+
+    def joined(self, other: Shares) -> Shares:
+        """Those of the lams of both, for the same folds."""
+        both = Shares((0, 0, len(self._counts)), 1)
+        both._sums, both._counts = np.concatenate([self._sums, other._sums]), self._counts
+        return both
 
     def of(self, lam: int) -> list[npt.NDArray[np.float64]]:
         """The means for a lam, one array a problem; 0 for rows that no fold trained on."""
@@ -76,6 +85,15 @@ class LamSearch:
     scores: npt.NDArray[np.float64]  # (n_folds, n_lams)
     gaps: npt.NDArray[np.float64]  # (n_lams,), the largest of the folds
     shares: Shares
+
+    def joined(self, other: LamSearch) -> LamSearch:
+        """The same with the search of smaller lams on the same folds."""
+        return LamSearch(
+            np.concatenate([self.lams, other.lams]),
+            np.concatenate([self.scores, other.scores], axis=1),
+            np.concatenate([self.gaps, other.gaps]),
+            self.shares.joined(other.shares),
+        )
 
     @property
     def standard_errors(self) -> npt.NDArray[np.float64]:
@@ -124,7 +142,7 @@ def search(
     ``estimator_of`` makes the estimator that a callable ``scoring`` gets.
     """
     n_jobs = data.settings.n_jobs
-    shares = Shares((len(lams), data.task.n_problems, data.rows.n_rows), len(splits))
+    shares = Shares((len(lams), data.task.n_problems, data.rows.n_rows), len(splits), data.settings.loss.cap)
     of_rows = partial(_score_of_rows, scoring, estimator_of)
     judge = of_rows if callable(scoring) else partial(_score_of_decisions, _named(scoring))
     plan: dict[str, Any] = {"data": data, "lams": lams, "judge": judge, "shares": shares, "seed": seed}

@@ -1,7 +1,11 @@
-"""Probabilities from scores, by Platt's method on cross-fitted scores, that never contradict the prediction.
+"""Probabilities from cross-fitted scores: Platt's sigmoid, or isotonic regression.
+
+They are increasing in the score and follow the class frequencies of the data, whatever the class weights. Where class
+weights move the boundary away from a probability of one half, the likeliest class need not be the predicted one.
 
 Platt: Probabilistic outputs for support vector machines. 1999; with the Newton steps of Lin, Lin, Weng: A note on
-Platt's probabilistic outputs for support vector machines. Machine Learning 68, 2007.
+Platt's probabilistic outputs for support vector machines. Machine Learning 68, 2007. Zadrozny, Elkan: Transforming
+classifier scores into accurate multiclass probability estimates. KDD 2002 (isotonic).
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.isotonic import IsotonicRegression
 
 from pegasos.errors import PegasosError
 from pegasos.gram import KernelRows
@@ -21,7 +26,6 @@ from pegasos.problem import RowsLike
 
 _NEWTON_STEPS = 100
 _ENOUGH = 1e-8  # slope of the mean log loss at which Newton's method ends
-_LEAST = 1e-12  # more certainty than rounding can take away
 
 Numbers = npt.NDArray[np.float64]
 
@@ -45,10 +49,30 @@ class Calibration:
         return _sigmoid(self.slopes * scores + self.shifts)
 
 
+@dataclass(frozen=True)
+class IsotonicCurve:
+    """An increasing function of the score: linear between its knots, constant beyond them."""
+
+    scores: Numbers
+    probabilities: Numbers
+
+
+@dataclass(frozen=True)
+class Isotonic:
+    """One increasing curve for each problem."""
+
+    curves: tuple[IsotonicCurve, ...]
+
+    def of_problems(self, scores: Numbers) -> Numbers:
+        """The probability of the positive side of each problem."""
+        each = zip(scores.T, self.curves, strict=True)
+        return np.column_stack([np.interp(score, curve.scores, curve.probabilities) for score, curve in each])
+
+
 def cross_fitted(
     fit: Fitter, machine: Any, task: Any, settings: Settings, data: Data, *, rows: RowsLike, seed: int
-) -> Calibration:
-    """Sigmoids fitted to scores of rows that their model has not seen; the time budget counts from ``data.begun``."""
+) -> Calibration | Isotonic:
+    """Curves fitted to scores of rows that their model has not seen; the time budget counts from ``data.begun``."""
     codes, weights = task.target(data.y, data.weights), data.weights
     if weights is not None:
         codes = np.where(weights > 0.0, codes, -1)
@@ -71,13 +95,14 @@ def cross_fitted(
         share = None if left is None else left / (n_folds - fold)
         found = fit(machine, task, settings.of_fold(seed, share), machine.part(data, train))
         scores[test] = found.scores(machine.part(data, test, train), settings.threads)
-    pairs = []
+    is_isotonic = settings.probability == "isotonic"
+    curves: list[Any] = []
     against = task.against_others(scores)
     for score, sign in zip(against.T, task.signs(codes), strict=True):
         chosen = (codes >= 0) & (sign != 0) & (fold_of < n_scored)
-        pairs.append(_fit_sigmoid(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
-    slopes, shifts = np.transpose(pairs)
-    return Calibration(slopes, shifts)
+        fitted = _fit_isotonic if is_isotonic else _fit_sigmoid
+        curves.append(fitted(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
+    return Isotonic(tuple(curves)) if is_isotonic else Calibration(*np.transpose(curves))
 
 
 def _folds(rows: RowsLike, codes: npt.NDArray[np.intp], n_folds: int, seed: int) -> npt.NDArray[np.intp]:
@@ -106,17 +131,10 @@ def _keys(rows: RowsLike, random: np.random.Generator) -> Numbers:
     return rows.scores_of(random.normal(size=rows.n_features + 1))
 
 
-def agreeing(probabilities: Numbers, winners: npt.NDArray[np.intp]) -> Numbers:
-    """The same, mixed with just so much certainty of the predicted class that it is the likeliest."""
-    own = np.take_along_axis(probabilities, winners[:, None], axis=1)[:, 0]
-    others = probabilities.copy()
-    np.put_along_axis(others, winners[:, None], -np.inf, axis=1)
-    missing = others.max(axis=1) - own
-    lacking = np.maximum(missing, 0.0)
-    part = np.where(missing >= 0.0, (lacking + _LEAST) / (1.0 + lacking), 0.0)[:, None]
-    mixed = (1.0 - part) * probabilities
-    np.put_along_axis(mixed, winners[:, None], np.take_along_axis(mixed, winners[:, None], axis=1) + part, axis=1)
-    return np.asarray(mixed)
+def _fit_isotonic(scores: Numbers, positive: npt.NDArray[np.bool_], weights: Numbers | None) -> IsotonicCurve:
+    """The increasing curve of least squares."""
+    curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, positive, sample_weight=weights)
+    return IsotonicCurve(*(np.asarray(knots, np.float64) for knots in (curve.X_thresholds_, curve.y_thresholds_)))
 
 
 def _fit_sigmoid(scores: Numbers, positive: npt.NDArray[np.bool_], weights: Numbers | None) -> tuple[float, float]:

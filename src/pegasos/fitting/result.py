@@ -93,7 +93,7 @@ class Fit:
     proof : Proof or None
         The certificate, why the fit ended, and the dual point; None for a model that was trained elsewhere.
     state : what a stream or a warm start goes on from
-    calibration : Calibration or None
+    calibration : Calibration, Isotonic or None
         What turns scores into probabilities, where they were fitted.
     doubt : str or None
         Why the certificate proves nothing, for a kernel that is not positive semi-definite.
@@ -169,6 +169,9 @@ class Fit:
     def lam(self) -> Any:
         """The lam of the problem that was solved; for pairs of classes one for each pair."""
         assert self.terms is not None
+        found = getattr(self.task, "lams_found", None)
+        if found is not None:
+            return found[0] if len(found) == 1 else np.array(found)
         has_own = hasattr(self.task, "lams") and self.task.n_problems > 1
         return self.task.lams(self.terms) if has_own else self.terms.lam
 

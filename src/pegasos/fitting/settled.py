@@ -12,7 +12,6 @@ from pegasos.problem import Rows
 from pegasos.region import GramRegion, PrimalRegion
 from pegasos.region.primal import difference
 from pegasos.rounding import unit
-from pegasos.tasks import winners
 
 Floats = npt.NDArray[np.float64]
 Regions = Sequence[PrimalRegion | GramRegion | None]  # one per problem; None where the ball is all there is
@@ -86,7 +85,8 @@ def settled(task: Any, asked: Asked, regions: Regions | None) -> npt.NDArray[np.
     found = intervals(asked, regions)
     middle, half = 0.5 * (found.lower + found.upper), 0.5 * (found.upper - found.lower)
     half = half * (1.0 + 8.0 * unit) + 4.0 * unit * np.abs(middle)
-    same = winners(task.decisions(middle)) == winners(task.decisions(found.scores))
+    same = np.equal(task.answer(task.decisions(middle)), task.answer(task.decisions(found.scores)))
+    same = same if same.ndim == 1 else same.all(axis=1)
     sure[open_] = same & task.settled(middle, half)
     return sure
 

@@ -50,20 +50,22 @@ class SourcePlan:
         return cls(bytes_of_memory(memory), checkpoint, checkpoint_seconds)
 
 
-def fit_source(task: Any, settings: Settings, source: Any, plan: SourcePlan, *, verbose: int) -> tuple[Fit, int]:
-    """The fit of all blocks of a source, and the number of its features."""
+def fit_source(
+    task: Any, settings: Settings, source: Any, plan: SourcePlan, *, verbose: int
+) -> tuple[Fit, BlockSource]:
+    """The fit of all blocks of a source, and the source, opened."""
     source = _opened(source)
     labels = read_labels(source)
     task = task.counted(labels.classes, labels.counts, labels.counts)
     common: dict[str, Any] = {"bias": settings.bias, "is_free": False, "total": float(source.n_rows)}
-    terms = Terms.of(settings.lam, settings.C, **common, least_cost=task.factors_range[0])
+    terms = Terms.of(settings.lam, settings.C, **common, least_cost=task.factors_range[0], loss=settings.loss)
     positive = (1,) if task.n_classes == 2 else tuple(range(task.n_classes))
     solver = _solver(settings, source, single=terms.suits_single(task.factors_range[1]))
     seed = _seed(settings, plan)
     room = _room(plan.memory, source, labels, solver, len(positive))
     fits, sizes = labels.n_bytes <= room, labels.block_bytes
     with Window(source, terms.bias, room, fits=fits, block_bytes=sizes) as window:
-        problem = SourceProblem(window, labels.codes, positive, task.factors, terms.lam, terms.total)
+        problem = SourceProblem(window, labels.codes, positive, task.factors, terms.lam, terms.total, terms.loss)
         checkpoint = _checkpoint(settings, problem, plan, classes=labels.classes, seed=seed)
         progress = ReadingProgress(verbose, window)
         solution = _solve(settings, problem, solver, seed=seed, checkpoint=checkpoint, progress=progress)
@@ -71,7 +73,7 @@ def fit_source(task: Any, settings: Settings, source: Any, plan: SourcePlan, *, 
     machine, members = Linear(), [slice(None)] * len(solutions)
     model = machine.model_of(solutions, [*members], Data(None), prior=None, bias=settings.bias)
     state = machine.state_after(solutions, model, int(source.n_rows), seed)
-    return Fit(model, task, terms, Proof.of(solutions, solution.trace, [*members]), state), int(source.n_features)
+    return Fit(model, task, terms, Proof.of(solutions, solution.trace, [*members]), state), source
 
 
 def _solve(
@@ -130,6 +132,8 @@ def _checkpoint(
         "average": settings.average,
         "random_state": seed,
     }
+    if not problem.loss.is_hinge:  # which files of earlier versions do not name
+        identity["loss"] = [problem.loss.cap, problem.loss.ridge]
     return Checkpoint(plan.checkpoint, plan.checkpoint_seconds, identity)
 
 

@@ -25,7 +25,7 @@ def pass_over(machine: Any, task: Any, settings: Settings, data: Data, before: F
     if data.weights is not None and not data.weights.any():
         return before or Fit(streaming.model_of(stream, prior, settings.bias), followed, state=stream)
     total = rows.n_rows * (followed.total / (stream.n_rows + rows.n_rows))
-    terms = Terms.of(settings.lam, None, bias=settings.bias, is_free=False, total=total)
+    terms = Terms.of(settings.lam, None, bias=settings.bias, is_free=False, total=total, loss=settings.loss)
     target = followed.target(data.y, data.weights)
     members = followed.members(target)
     problems = followed.problems(rows, target, data.weights, terms, known_of(prior, data, rows))
@@ -63,6 +63,8 @@ def goes_on_from(before: Fit, task: Any, settings: Settings) -> Any:
             "now: fit_intercept and intercept_scaling must not change in the middle of a stream; call fit, or begin "
             "with a new model."
         )
+    if terms is not None and terms.loss != settings.loss:
+        raise PegasosError("the loss must not change in the middle of a stream; call fit, or begin with a new model.")
     if terms is not None and terms.is_free:
         raise PegasosError(
             "a stream cannot go on from a fit whose intercept was not regularized; begin with a new model."

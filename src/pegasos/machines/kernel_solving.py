@@ -84,7 +84,8 @@ def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes:
         is_small = rows.holds_all and rows.n_rows <= most_table_rows and stop.time_budget is None
     else:
         is_small = largest <= most_rows and plan.settings.threads * largest**2 * 8.0 <= cache_bytes
-    is_plain = stop.tol is not None and not stop.is_hard and stop.max_iter >= _LEAST_EPOCHS
+    is_plain = stop.tol is not None and not stop.is_hard and plan.terms.loss.is_hinge
+    is_plain = is_plain and stop.max_iter >= _LEAST_EPOCHS
     is_new = not plan.is_seen and all(state is None for state in plan.states)
     return is_plain and is_small and rows.dtype == np.float64 and is_new and plan.settings.solver != "pegasos"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
 from pegasos.gram import KernelRows
@@ -42,6 +43,11 @@ class ExtendedRows:
         """One coefficient per row."""
         return self.n_rows
 
+    def view(self, indices: npt.NDArray[Any]) -> ExtendedRows:
+        """Some of the rows of the block, or several times the same ones, behind all support vectors."""
+        numbers = np.concatenate([np.arange(self.n_support), self.n_support + indices])
+        return ExtendedRows(self.rows.view(numbers), _safe_indexing(self.together, numbers), self.n_support)
+
 
 @dataclass(frozen=True)
 class KernelStreaming:
@@ -65,9 +71,11 @@ class KernelStreaming:
         self, stream: KernelStream, rows: ExtendedRows, problems: Sequence[Problem], data: Data, plan: Plan
     ) -> tuple[KernelStream, list[Solution]]:
         """One pass of kernel Pegasos over a block."""
-        behind = [behind_support(problem, rows.rows, rows.n_support) for problem in problems]
-        solver = KernelPegasos(plan.settings.pegasos(rows.n_rows, np.float64, at_most_all=True))
-        return stream.learn(behind, solver, self.max_support, rows.together, data.begun)
+        mine: Any = problems[0].rows  # these rows, or a view of them
+        behind = [behind_support(problem, mine.rows, mine.n_support) for problem in problems]
+        solver = KernelPegasos(plan.settings.pegasos(mine.n_rows, np.float64, at_most_all=True))
+        after, solutions = stream.learn(behind, solver, self.max_support, mine.together, data.begun)
+        return replace(after, n_rows=stream.n_rows + rows.n_rows), solutions
 
     def model_of(self, stream: KernelStream, prior: ScoredPrior | None, bias: float) -> KernelModel:
         """What predicts after a block."""

@@ -46,13 +46,13 @@ class LinearPrior:
             _check_fitted(prior)
             if not hasattr(prior, "coef_"):
                 raise PegasosError(
-                    f"prior must be a fitted linear classifier with coef_, or a pair (coef, intercept), got "
-                    f"{_name(prior)}; KernelPegasosClassifier takes any model with decision_function."
+                    f"prior must be a fitted linear model with coef_, or a pair (coef, intercept), got "
+                    f"{_name(prior)}; the kernel machines take any model with decision_function or predict."
                 )
             if hasattr(prior, "decision_function_shape") or _has_pairs(prior):
                 _refuse_pairs(prior, "coefficients")
         coef, intercept = _coefficients(prior)
-        mixing = task.mixing(_labels(prior), len(coef))
+        mixing = task.mixing(_labels(prior, task), len(coef))
         coef = _in_our_features(coef, getattr(prior, "feature_names_in_", None), names, n_features)
         return cls(prior, mixing.T @ coef, intercept @ mixing)
 
@@ -90,14 +90,12 @@ class ScoredPrior:
             model = LinearFormula(*_coefficients(prior))
             return cls(prior, model, task.mixing(None, len(model.coef)), None)
         _check_fitted(prior)
-        if not hasattr(prior, "decision_function"):
-            raise PegasosError(
-                f"prior must be a fitted classifier with decision_function, or a pair (coef, intercept), got "
-                f"{_name(prior)}."
-            )
+        method = "decision_function" if hasattr(task, "classes") else "predict"
+        if not hasattr(prior, method):
+            raise PegasosError(f"prior must be a fitted model with {method}, or a pair (coef, intercept), got {_name(prior)}.")
         if getattr(prior, "decision_function_shape", None) == "ovo" or _has_pairs(prior):
             _refuse_pairs(prior, "scores")
-        mixing = task.mixing(_labels(prior), None)
+        mixing = task.mixing(_labels(prior, task), None)
         return cls(prior, prior, mixing, _our_columns(getattr(prior, "feature_names_in_", None), names))
 
     def known(self, data: Data, rows: Any) -> Known:
@@ -107,12 +105,14 @@ class ScoredPrior:
     def scores(self, X: Any) -> Scores:
         """Of each item for each problem."""
         known = X if self.columns is None else _safe_indexing(X, self.columns, axis=1)
-        scores = np.asarray(self.model.decision_function(known), np.float64)
+        has_decisions = hasattr(self.model, "decision_function")  # a regressor has none
+        scored = self.model.decision_function(known) if has_decisions else self.model.predict(known)
+        scores = np.asarray(scored, np.float64)
         scores = scores[:, None] if scores.ndim == 1 else scores
         if scores.ndim != 2 or scores.shape[1] != len(self.mixing):
             raise PegasosError(
-                f"decision_function of the prior must give {len(self.mixing)} score(s) a row, one for two classes or "
-                f"else one a class, got an array of shape {scores.shape}."
+                f"the prior must give {len(self.mixing)} score(s) per row, one for two classes, else one per class or "
+                f"target, got an array of shape {scores.shape}."
             )
         if not np.isfinite(scores).all():
             row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
@@ -159,9 +159,9 @@ def _check_fitted(prior: Any) -> None:
         raise PegasosError(f"prior is {_name(prior)} that is not fitted; fit it first.") from error
 
 
-def _labels(prior: Any) -> list[Any] | None:
-    """The classes of the prior, in the order of its scores; None where it is a pair of numbers, or does not say."""
-    if _is_pair(prior):
+def _labels(prior: Any, task: Any) -> list[Any] | None:
+    """The classes of the prior, in the order of its scores; None for a pair of numbers, or a task without classes."""
+    if _is_pair(prior) or not hasattr(task, "classes"):
         return None
     if not hasattr(prior, "classes_"):
         raise PegasosError(
@@ -180,7 +180,7 @@ def _has_pairs(prior: Any) -> bool:
 
 def _refuse_pairs(prior: Any, what: str) -> None:
     """Three classes have three pairs, so that the number of scores would not reveal them."""
-    if len(_labels(prior) or ()) > 2:
+    if len(getattr(prior, "classes_", ())) > 2:
         raise PegasosError(f"prior has {what} of pairs of classes; it needs one per class, as one-vs-rest has.")
 
 

@@ -10,11 +10,13 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from pegasos.errors import PegasosError
+from pegasos.losses import HINGE, Loss
 from pegasos.machines.solving import threads_of
 from pegasos.solvers.driver import Stop
 from pegasos.solvers.pegasos import Pegasos
 
 FOLDS = 5  # at most, that scores for probabilities come from; each takes as long as the fit itself
+_GAP_OF_SEARCH = 1e-6  # the largest relative gap of a solve on the way to nu
 _FINE = 1e-5  # a smaller relative gap needs weights in double precision
 
 
@@ -33,11 +35,13 @@ class Settings:
     time_budget: float | None
     random_state: Any
     n_jobs: int | None
-    probability: bool = False
+    probability: bool | str = False  # or by which curve, "sigmoid" or "isotonic"
     batch_size: int | str = 1
     sampling: str = "shuffle"
     projection: bool = False
     average: str | None = None
+    loss: Loss = HINGE
+    nu: float | None = None  # the share of the rows that the dual point is to spend, which then sets lam or epsilon
 
     @property
     def threads(self) -> int:
@@ -67,6 +71,11 @@ class Settings:
         """When a run ends that begins so many seconds after the fit did."""
         share = self.time_share
         return Stop(self.tol, self.max_iter, None if share is None else max(0.0, share - seconds), is_hard)
+
+    @property
+    def of_search(self) -> Settings:
+        """Those of every solve of a search for nu, whose gap must tell how much a dual point spends."""
+        return replace(self, tol=min(_GAP_OF_SEARCH, self.tol or _GAP_OF_SEARCH))
 
     def draw_seed(self) -> int:
         """A seed from the random state, which a fit draws once."""

@@ -28,17 +28,47 @@ class Ends(NamedTuple):
 
 
 class Slacks(NamedTuple):
-    """The slack of a row is at least above * max(0, r) + below * max(0, -r), with r its residual at the solution."""
+    """What the slack of a row is at least, by the distance s of its residual at the solution from where that is pinned.
+
+    It is the largest m s - damping m^2 / 2 with -below <= m <= above: without damping, above * max(0, s) + below *
+    max(0, -s); with damping, s^2 / (2 damping) while s is between -damping below and damping above.
+    """
 
     above: Vector
     below: Vector
+    damping: Vector
+
+    def of(self, chosen: npt.NDArray[np.intp]) -> Slacks:
+        """Those of some of the rows."""
+        return Slacks(self.above[chosen], self.below[chosen], self.damping[chosen])
+
+    @property
+    def least(self) -> Vector:
+        """The smaller side of each."""
+        return np.minimum(self.above, self.below)
 
 
 def slacks_of(problem: Problem, alpha: Floats) -> Slacks:
-    """The hinge: cost_i max(0, r) - alpha_i r."""
-    own = np.asarray(np.clip(alpha, 0.0, problem.cost), np.float64)
+    """cost_i phi(r) + d_i alpha_i^2 / 2 - alpha_i r with s = r - d_i alpha_i; for the hinge d_i = 0."""
+    own = np.asarray(np.clip(alpha, 0.0, problem.bound), np.float64)
     # A difference of two doubles within a factor of two is exact, others are off by half a unit: none is too large.
-    return Slacks((problem.cost - own) * (1.0 - 2.0 * unit), own)
+    above = (problem.bound - own) * (1.0 - 2.0 * unit)
+    if problem.cap_roundings > 0.0:
+        above = np.maximum(above - 2.0 * unit * problem.cap_roundings * problem.bound, 0.0)
+    return Slacks(above, own, problem.damping)
+
+
+def pinned(problem: Problem, alpha: Floats) -> Problem:
+    """The problem whose residuals are the distances s_i: where rows are pinned is part of their offsets.
+
+    What the roundings of these products and sums amount to is carried by the problem.
+    """
+    if problem.ridge == 0.0:
+        return problem
+    place = problem.damping * np.clip(alpha, 0.0, problem.bound)
+    largest = problem.carried.constant + problem.largest_offset + float(np.max(place, initial=0.0))
+    carried = replace(problem.carried, constant=largest)
+    return replace(problem, offset=problem.offset + problem.sign * place, carried=carried)
 
 
 @dataclass(frozen=True)
@@ -185,4 +215,4 @@ def joint_pins_of(problem: JointProblem, alpha: Floats) -> JointPins:
     own, first = problem.codes[row], leader[row]
     claim = (rival != own).astype(np.float64) - (first != own)
     target = claim + problem.offset[row, rival] - problem.offset[row, first]
-    return JointPins(row, first, rival, target, Slacks(above, below))
+    return JointPins(row, first, rival, target, Slacks(above, below, np.zeros(len(row))))

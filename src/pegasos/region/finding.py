@@ -12,10 +12,11 @@ import numpy.typing as npt
 from pegasos.gram import KernelRows
 from pegasos.joint_problem import JointProblem
 from pegasos.problem import Floats, Problem, Rows
-from pegasos.region.bounds import Ball, Ends, JointPins, Point, Slacks, joint_pins_of, slacks_of
+from pegasos.region.bounds import Ball, Ends, JointPins, Point, Slacks, joint_pins_of, pinned, slacks_of
 from pegasos.region.gram import FeatureProducts, GramRegion, GramSpace, KernelProducts
 from pegasos.region.primal import PinnedPairs, PinnedRows, PrimalRegion, PrimalSpace, errors_of
 from pegasos.region.rounds import Narrowed, NotDefiniteError, Space, curvatures, first_bounds, narrowed
+from pegasos.rounding import unit
 
 Vector = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -120,12 +121,13 @@ class _Look:
         self.ball = self.point.ball(self.problem, self.model, self.problem.rows.bias)
         is_bounded = math.isfinite(self.ball.gap) and (self.intercept is None or math.isfinite(self.intercept.reach))
         self.slacks = slacks_of(self.problem, self.point.alpha)
-        telling = np.minimum(self.slacks.above, self.slacks.below) > _TELLING * self.problem.cost
+        self.pinned = pinned(self.problem, self.point.alpha)
+        telling = self.slacks.least > _TELLING * self.problem.cost
         self.chosen = np.flatnonzero(telling) if is_bounded else np.arange(0)
 
     def region(self) -> Region:
         """Narrow the bounds of the pinned rows."""
-        slacks = Slacks(self.slacks.above[self.chosen], self.slacks.below[self.chosen])
+        slacks = self.slacks.of(self.chosen)
         self.chosen, slacks = _most_telling(self.problem, self.ball, self.chosen, slacks)
         if self.intercept is None:
             found = self._narrowed(self.ball, slacks, None)
@@ -135,11 +137,16 @@ class _Look:
         return found.region
 
     def _narrowed(self, ball: Ball, slacks: Slacks, intercepts: tuple[float, float] | None) -> Narrowed[Region]:
-        space = _space(self.problem, ball, self.chosen, intercepts)
+        space = _space(self.pinned, ball, self.chosen, intercepts)
         low, high = first_bounds(ball, slacks, space)
-        low, high = np.maximum(low, self.low[self.chosen]), np.minimum(high, self.high[self.chosen])
+        # What is known is known of residuals; where rows are pinned depends on the dual point.
+        own = np.clip(self.point.alpha[self.chosen], 0.0, self.problem.bound[self.chosen])
+        place = self.problem.damping[self.chosen] * own
+        low = np.maximum(low, _moved(self.low[self.chosen], -place, -1.0))
+        high = np.minimum(high, _moved(self.high[self.chosen], -place, 1.0))
         found = narrowed(ball, slacks, space, low, high)
-        self.low[self.chosen], self.high[self.chosen] = found.low, found.high
+        self.low[self.chosen] = _moved(found.low, place, -1.0)
+        self.high[self.chosen] = _moved(found.high, place, 1.0)
         return found
 
     def _free(self, slacks: Slacks, intercept: FreeIntercept) -> Narrowed[Region]:
@@ -164,12 +171,18 @@ class _Look:
         weights = self.model + region.shift.ravel()
         alpha = self.point.alpha.astype(np.float64)
         alpha[self.chosen] += self.problem.total * self.scale * self.residuals
-        alpha = np.clip(alpha, 0.0, self.problem.cost)
+        alpha = np.clip(alpha, 0.0, self.problem.bound)
         if self.intercept is None:
             return Point.of(self.problem, weights, alpha)
         weights[-1] = 0.0
         move = region.bounds_of_constant()[0]
         return Point.free(self.problem, weights, alpha, self.intercept.value + move)
+
+
+def _moved(bounds: Vector, place: Vector, outward: float) -> Vector:
+    """Bounds after a place is added to them, which is rounded a few times; moved outward by more than that."""
+    rounding = np.where(place == 0.0, 0.0, 16.0 * unit * (np.abs(place) + np.abs(bounds)))
+    return bounds + place + outward * rounding
 
 
 def _nearer(intercept: FreeIntercept, region: Region) -> FreeIntercept:
@@ -183,10 +196,10 @@ def _most_telling(problem: Problem, ball: Ball, chosen: Numbers, slacks: Slacks)
     if len(chosen) <= most:
         return chosen, slacks
     lengths = problem.rows.lengths[chosen]
-    high = np.minimum(ball.radius * lengths, ball.total * ball.gap / np.minimum(slacks.above, slacks.below))
+    high = np.minimum(ball.radius * lengths, ball.total * ball.gap / slacks.least)
     telling = curvatures(slacks, -high, high) * np.square(lengths)
     kept = np.sort(np.argpartition(telling, len(telling) - most)[-most:])
-    return chosen[kept], Slacks(slacks.above[kept], slacks.below[kept])
+    return chosen[kept], slacks.of(kept)
 
 
 def _is_primal(problem: Problem) -> bool:
@@ -247,15 +260,15 @@ def _joint_region(problem: JointProblem, weights: Vector, alpha: Floats) -> Foun
     if not math.isfinite(ball.gap) or weights.size > _MOST_FEATURES:
         return Found(None, ends)
     pins = joint_pins_of(problem, alpha)
-    telling = np.minimum(*pins.slacks) > _TELLING * problem.cost[pins.row]
+    telling = pins.slacks.least > _TELLING * problem.cost[pins.row]
     most = max(_MOST_PINNED, int(_MOST_WORK / weights.size**2))
     kept = np.flatnonzero(telling)
     if len(kept) > most:
-        strongest = np.minimum(*pins.slacks)[kept]
+        strongest = pins.slacks.least[kept]
         kept = np.sort(kept[np.argpartition(strongest, len(kept) - most)[-most:]])
     if len(kept) == 0:
         return Found(None, ends)
-    slacks = Slacks(*(each[kept] for each in pins.slacks))
+    slacks = pins.slacks.of(kept)
     mine = JointPins(pins.row[kept], pins.leader[kept], pins.rival[kept], pins.target[kept], slacks)
     space = PrimalSpace(PinnedPairs(problem, mine, ball), ball)
     try:

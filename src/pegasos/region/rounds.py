@@ -1,6 +1,7 @@
 """Pinned rows and the ellipsoid narrow each other, round after round; the result of every round is valid.
 
-If a pinned row is known to have low <= r_i(w*) <= high, its slack is at least curvature_i r_i(w*)^2, and so
+If a pinned row is known to have low <= r_i(w*) <= high, its slack is at least curvature_i r_i(w*)^2, and so (r_i is the
+distance from where the row is pinned, which for the hinge is its margin)
 
     lam |w* - middle|^2 + (1/N) sum_i curvature_i r_i(w*)^2 <= gap:
 
@@ -78,10 +79,26 @@ class Space(Protocol[Region_co]):
 def curvatures(slacks: Slacks, low: Vector, high: Vector) -> Vector:
     """The largest number such that curvature r^2 is at most the slack everywhere between low and high."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        above = np.where(high > 0.0, slacks.above / high, np.inf)
-        below = np.where(low < 0.0, slacks.below / -low, np.inf)
-    found = np.minimum(above, below) * (1.0 - 4.0 * unit)
+        above = np.where(high > 0.0, _curvature(slacks.above, slacks.damping, high), np.inf)
+        below = np.where(low < 0.0, _curvature(slacks.below, slacks.damping, -low), np.inf)
+    found = np.minimum(above, below) * (1.0 - 16.0 * unit)
     return np.where(np.isfinite(found), found, 0.0)
+
+
+def _curvature(side: Vector, damping: Vector, end: Vector) -> Vector:
+    """The slack at the end, over its square: 1 / (2 damping) up to damping times the side, and falling from there."""
+    if not damping.any():
+        return side / end
+    far = (side - 0.5 * damping * side * (side / end)) / end
+    return np.where(end <= damping * side, 0.5 / damping, far)
+
+
+def _farthest(side: Vector, damping: Vector, most: float) -> Vector:
+    """The distance at which the slack is `most`."""
+    if not damping.any():
+        return most / side
+    turn = 0.5 * damping * side * side  # the slack at damping times the side
+    return np.where(most <= turn, np.sqrt(2.0 * damping * most), (most + turn) / side) * _WIDER
 
 
 def capped(scale: Vector, lengths: Vector, room: float) -> Vector:
@@ -98,8 +115,9 @@ def first_bounds(ball: Ball, slacks: Slacks, space: Space[Region_co]) -> tuple[V
     residuals, errors = space.start()
     reach = ball.radius * space.lengths + errors
     most = ball.total * ball.gap * _WIDER
-    with np.errstate(divide="ignore"):
-        return np.maximum(residuals - reach, -most / slacks.below), np.minimum(residuals + reach, most / slacks.above)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below, above = (_farthest(side, slacks.damping, most) for side in (slacks.below, slacks.above))
+        return np.maximum(residuals - reach, -below), np.minimum(residuals + reach, above)
 
 
 class Narrowed(NamedTuple, Generic[Region_co]):

@@ -33,6 +33,7 @@ from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 _GAP_OF_ONE_EPOCH = 0.01  # at which Pegasos begins when there is no tol to reach
 _LEAST_NEWTON_GAP = 1e-3  # relative gap from which an interior point on the rows near the margin is faster
+_SMOOTH_RIDGE = 0.05  # of a loss, from which Newton's method needs no smaller smoothing on the way to the last digits
 _NEWTON_MARGIN = 0.8  # of the gap asked for is what it should reach by its own account
 _INTERIOR_MARGIN = 0.3  # the same for an interior point
 _CACHED = float(1 << 24)  # values that fit into caches
@@ -91,7 +92,7 @@ class Auto:
     def start(self, problem: Problem, seed: int) -> AutoState:
         """Pegasos, where its first epoch is expected to reach the gap; else what is expected to need the least work."""
         gap = first_gap(problem)
-        if gap <= (_GAP_OF_ONE_EPOCH if self.tol is None else self.tol):
+        if gap <= (_GAP_OF_ONE_EPOCH if self.tol is None else self.tol) and problem.cap < np.inf:
             return AutoState(seed, pegasos=self.pegasos.start(problem, seed))
         return self._by_price(problem, seed, gap)
 
@@ -183,7 +184,7 @@ class Auto:
     def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
         """As the solver at work sees it."""
         if state.newton is not None:
-            return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(state.newton)
+            return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(problem, state.newton)
         if state.interior is not None:
             return is_now_and_then(problem, epoch) or self._interior_is_ready(state, state.interior)
         if state.dual is not None:
@@ -233,14 +234,19 @@ class Auto:
     def _newton_of(newton: NewtonState) -> Newton:
         return Newton(newton.residual.dtype)
 
-    def _newton_goal(self, newton: NewtonState) -> float:
+    def _newton_goal(self, problem: Problem, newton: NewtonState) -> float:
         """The gap at which Newton's method asks for a certificate: less after each one that failed."""
         assert self.tol is not None
-        return max(self.tol, _LEAST_NEWTON_GAP) * _NEWTON_MARGIN * 0.5**newton.reviews
+        return max(self.tol, self._least_newton_gap(problem)) * _NEWTON_MARGIN * 0.5**newton.reviews
+
+    @staticmethod
+    def _least_newton_gap(problem: Problem) -> float:
+        """The gap that is left to others: none where the loss is smooth by itself."""
+        return _LEAST_NEWTON_GAP if problem.ridge < _SMOOTH_RIDGE else 0.0
 
     def _newton_step(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
         solver = self._newton_of(newton)
-        solver.step(problem, newton, self._newton_goal(newton))
+        solver.step(problem, newton, self._newton_goal(problem, newton))
         if newton.stalled and newton.is_lost and solver.dtype != np.float64:
             # Single precision was not enough for these residuals; what it led to is not a place to go on from.
             state.newton = Newton(np.float64).start(problem)
@@ -257,7 +263,7 @@ class Auto:
             self._enter_from_far(problem, state, newton.weights, stretched(problem, newton.alpha))
         else:
             alpha = _at_bounds(problem, newton.alpha)
-            near = np.flatnonzero((alpha > 0.0) & (alpha < problem.cost)).astype(np.uint32)
+            near = np.flatnonzero((alpha > 0.0) & (alpha < problem.bound)).astype(np.uint32)
             width = _PART_OF_SOFTNESS * newton.softness
             self._enter_interior(problem, state, near, newton.weights, alpha, width=width)
 
@@ -272,7 +278,7 @@ class Auto:
             return Review(certificate, weights, alpha)
         alpha = stretched(problem, newton.alpha)
         review = Review(certify(problem, weights, alpha), weights, alpha)
-        if tol is not None and review.certificate.relative_gap > tol and tol < _LEAST_NEWTON_GAP:
+        if tol is not None and review.certificate.relative_gap > tol and tol < self._least_newton_gap(problem):
             self._leave_newton(problem, state, newton)
             state.best = review
         return review
@@ -310,7 +316,7 @@ class Auto:
     ) -> None:
         """An interior point on all rows; where that is too much and few have a part in this point, on those first."""
         everyone = _all_rows(problem)
-        least = _AT_BOUND * np.minimum(problem.cost, alpha.max(initial=0.0))
+        least = _AT_BOUND * np.minimum(problem.bound, alpha.max(initial=0.0))
         has_part = np.flatnonzero((alpha > least) & (problem.cost > 0.0)).astype(np.uint32)
         price = self.interior.price(problem, len(everyone))
         if price < (np.inf if 4 * len(has_part) > len(everyone) else _AFFORDABLE):
@@ -368,13 +374,13 @@ class Auto:
         In the limit one of a_i and its multiplier u_i is 0. While a_i/cost_i < u_i, row i is taken for one at 0, and
         in the same way for one at its cost.
         """
-        cost = problem.cost[interior.chosen]
+        cost, bound = problem.cost[interior.chosen], problem.bound[interior.chosen]
         alpha = interior.alpha.copy()
         alpha[interior.lower * cost > interior.alpha] = 0.0
-        at_cost = interior.upper * cost > interior.slack
-        alpha[at_cost] = cost[at_cost]
+        at_bound = interior.upper * cost > interior.slack
+        alpha[at_bound] = bound[at_bound]
         whole = self._whole(state, interior, alpha)
-        free = np.flatnonzero((whole > 0.0) & (whole < problem.cost)).astype(np.uint32)
+        free = np.flatnonzero((whole > 0.0) & (whole < problem.bound)).astype(np.uint32)
         weights, _ = dual_point(problem, whole)
         _core.face_advance(problem.native, free, weights, whole, _products(problem, len(free)))
         return whole
@@ -389,7 +395,7 @@ class Auto:
             return
         alpha, weights = self._whole(state, interior, interior.best_alpha), interior.best_weights
         r = 1.0 - problem.sign * (problem.rows.scores_of(weights) + problem.offset)
-        wrong = problem.cost * np.maximum(r, 0.0) - alpha * r
+        wrong = problem.cost * problem.loss.value(r) + problem.damping * alpha**2 / 2.0 - alpha * r
         wrong[interior.chosen] = 0.0
         taken_in = _heaviest(problem, wrong, max(len(interior.chosen), _FIRST_BLOCK))
         is_far = (interior.lower > _FAR) & (interior.alpha < _AT_BOUND * problem.cost[interior.chosen])
@@ -483,7 +489,7 @@ class Auto:
     def _move_on_face(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
         """Conjugate gradients over the rows between their bounds; dual ascent goes on from there in double."""
         alpha = problem.within_bounds(dual.alpha).astype(np.float64)
-        free = np.flatnonzero((alpha > 0.0) & (alpha < problem.cost)).astype(np.uint32)
+        free = np.flatnonzero((alpha > 0.0) & (alpha < problem.bound)).astype(np.uint32)
         if len(free) > problem.rows.n_features:  # more rows than the weights can satisfy at once
             return
         weights, _ = dual_point(problem, alpha)
@@ -496,12 +502,13 @@ class Auto:
 
 
 def _at_bounds(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
-    """The dual point with what is next to a bound moved there."""
-    cost = problem.cost
+    """The dual point with what is next to a bound moved there; a loss with a ridge has no such rows."""
+    if problem.ridge > 0.0:
+        return np.array(alpha, np.float64)
     moved = np.array(alpha, np.float64)
-    at_cost = moved >= (1.0 - _AT_BOUND) * cost
-    moved[moved <= _AT_BOUND * cost] = 0.0
-    moved[at_cost] = cost[at_cost]
+    at_bound = moved >= (1.0 - _AT_BOUND) * problem.bound
+    moved[moved <= _AT_BOUND * problem.cost] = 0.0
+    moved[at_bound] = problem.bound[at_bound]
     return moved
 
 

@@ -75,7 +75,7 @@ class BlockAscent(Walker[BlockDualState]):
         for k, of_problem in enumerate(counters):
             for block, mine in enumerate(of_problem):
                 mine.random = _seed_of(walk.seed, k, block)
-                mine.alpha_sum = float(alpha[k, problem.span(block)].sum(dtype=np.float64))
+                mine.alpha_sum = problem.gain_of(alpha[k, problem.span(block)], block)
         order = np.empty(problem.alpha_shape, np.uint32)
         return BlockDualState(walk, weights, alpha, order, counters, np.zeros((n_problems, n_blocks), bool))
 

@@ -54,7 +54,7 @@ class BlockAuto:
         """The rows of one block say what Pegasos would leave after a walk."""
         squares = problem.window.piece(0, whole=True).rows.squared_norms
         first_gap = float(squares.mean(dtype=np.float64)) / (problem.lam * problem.total)
-        if first_gap <= _first_gap_worth_having:
+        if first_gap <= _first_gap_worth_having and problem.loss.cap < np.inf:
             return BlockAutoState(pegasos=self.pegasos.start(problem, seed), first_gap=first_gap)
         return BlockAutoState(dual=self.ascent.start(problem, seed), first_gap=first_gap)
 
@@ -85,6 +85,8 @@ class BlockAuto:
         """The problems that are still open, by an interior point; dual ascent would go on from there in double."""
         state.next_finish = 2 * (dual.walk.number + 1)
         if self.tol is None or not self._ascent(state).estimate(problem, dual) > self.tol:
+            return
+        if problem.loss.ridge > 0.0:  # few rows are at a bound, where the interior point could leave them
             return
         interior = BlockInterior(problem, self.tol)
         if problem.n_problems * interior.price > _PRICE_PER_WALK * (dual.walk.number + 1):

@@ -110,7 +110,7 @@ class BlockInterior:
         for mine, piece in self._pieces():
             part = self.problem.part(piece.rows, mine, k)
             residuals[mine] = 1.0 - part.sign * piece.rows.scores_of(weights)
-            alpha[mine] = np.where(residuals[mine] > 0.0, part.cost, 0.0)
+            alpha[mine] = np.where(residuals[mine] > 0.0, part.bound, 0.0)
         return residuals, alpha
 
     def _sum(self, k: int, alpha: Vector) -> tuple[Vector, float]:

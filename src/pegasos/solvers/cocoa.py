@@ -200,6 +200,11 @@ class PartitionedProblem:
         return np.empty(0)
 
     @property
+    def bound(self) -> Vector:
+        """The same as the costs."""
+        return self.cost
+
+    @property
     def weights_shape(self) -> tuple[int, ...]:
         """One weight a feature, and one for the constant column."""
         return (self.partitions.n_features + 1,)

@@ -56,6 +56,15 @@ class PlaneState:
 class CuttingPlane:
     """No settings: the method has none."""
 
+    def refuses(self, problem: Problem) -> str | None:
+        """A plane is cut by rows that are violated or not: it is that of the hinge alone."""
+        if problem.loss.is_hinge:
+            return None
+        return (
+            f"solver='cutting_plane' supports loss='hinge' alone, got {problem.loss.words}; use solver='auto', or "
+            "loss='hinge'."
+        )
+
     def start(self, problem: Problem, seed: int) -> PlaneState:
         """No plane but 0."""
         nothing = np.zeros(problem.weights_shape)

@@ -1,11 +1,12 @@
 """Decomposition: kernel machines to a certified gap (the ascent itself: cpp/core/pegasos/decomposition.h).
 
-    max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
+    max_alpha  (1/total) sum_i (alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2) - lam/2 |w(alpha)|^2
+    0 <= alpha_i <= cap cost_i,   d_i = ridge / cost_i
 
 and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999.
 Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i
-alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i; those of all rows are kept
-current. The native ascent moves the rows whose kernel columns are in the table of the rows, or can be computed there;
+alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i - d_i b_i; those of all rows are
+kept current. The native ascent moves the rows whose kernel columns are in the table of the rows, or can be computed there;
 of other kernels, each round loads the columns of the rows with the largest violations first. Where the rate of the
 steps says that an interior point (`kernel_interior`) takes less work, that solves the problem instead. Given any dual
 point, the result is a dual point of a gap as small as asked for.
@@ -36,12 +37,13 @@ _column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; 
 _climb_work, _steps_per_row = 1e8, 4  # slopes updated per piece at most, and steps for each row
 _aim, _aim_single = 0.9, 0.5  # the share of the gap to reach at which an ascent ends, by the type of the columns
 _least_effort = 1e-9
-_worth = 0.25  # of the square of the rows of an interior point: the steps that take as long as that
+_worth = 1.0  # of the square of the rows of an interior point: the steps that take as long as that
 _evidence = 8  # steps for each row, before their rate counts
 _most_interiors = 6
 _far = 1e-3  # relative error of a factor of low rank that tells too little of the kernel
 _of_aim = 0.01  # the share of the gap to reach that an interior point leaves: rows at bounds are easier to tell then
 _dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
+_halvings = 60  # of an interval that holds the best intercept
 _rounding = 1e-15  # relative to the objective: no step lowers a gap below this
 _mostly = 0.5  # of a gap: what is room for rounding, where steps do not help
 _settlements = 32  # rows tried to make two sums of doubles equal
@@ -56,7 +58,7 @@ class DecompositionState:
     """Everything a run needs to go on."""
 
     alpha: Column
-    slope: Column  # sign_i - offset_i - score_i, for all rows
+    slope: Column  # sign_i - offset_i - score_i - d_i b_i, for all rows
     seed: int
     waiting: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows whose columns are to be loaded
     is_chosen: bool = False  # whether this round has chosen them
@@ -117,7 +119,7 @@ class Decomposition:
             seed=seed,
         )
         if feasible.any():
-            state.slope = state.slope - rows.scores_of(rows.coefficients(problem, feasible))
+            state.slope = _slopes(problem, feasible, rows.scores_of(rows.coefficients(problem, feasible)))
         self._estimate(problem, state, _room(problem, feasible))
         state.least_gap = state.gap
         state.marks = ((0, state.gap), (0, state.gap))
@@ -155,7 +157,7 @@ class Decomposition:
         is_open = tol is not None and review.certificate.relative_gap > tol
         if is_open and tol is not None and state.gap <= min(tol, state.target) * state.primal:
             # Rounding has led the slopes astray: correct them, and aim lower next time.
-            state.slope = problem.sign - problem.offset - _rows(problem).scores_of(review.weights)
+            state.slope = _slopes(problem, state.alpha, _rows(problem).scores_of(review.weights))
             state.target = 0.5 * min(tol, state.target)
             self._estimate(problem, state, _room(problem, state.alpha))
             # No step makes room for rounding smaller.
@@ -174,9 +176,9 @@ class Decomposition:
         What rounding has left of that sum goes to free rows, so that rows at their bounds stay exactly there.
         """
         if not self.is_free:
-            return np.clip(alpha, 0.0, problem.cost).astype(np.float64)
-        near = np.clip(alpha, 0.0, problem.cost).astype(np.float64)
-        room = np.minimum(near, problem.cost - near)
+            return np.clip(alpha, 0.0, problem.bound).astype(np.float64)
+        near = np.clip(alpha, 0.0, problem.bound).astype(np.float64)
+        room = np.minimum(near, problem.bound - near)
         n = min(_settlements, len(room))
         for row in np.argpartition(-room, n - 1)[:n] if n else ():
             left = float(np.sum(near[problem.sign > 0]) - np.sum(near[problem.sign < 0]))
@@ -240,7 +242,9 @@ class Decomposition:
             self._choose_inside(problem, state)
 
     def _is_slow(self, problem: Problem, state: DecompositionState) -> bool:
-        """Whether the steps, at the rate of late, need more work than an interior point."""
+        """Whether the steps, at the rate of late, need more work than an interior point, which is for the hinge."""
+        if not problem.loss.is_hinge:
+            return False
         n, (older, newer) = problem.rows.n_rows, state.marks
         state.least_gap = min(state.least_gap, state.gap)
         taken = state.steps - older[0]
@@ -328,7 +332,7 @@ class Decomposition:
             lowest, highest = _extremes(slope, room)
             rising = np.where(room.up > 0.0, slope - lowest, 0.0)
             return np.maximum(np.maximum(rising, np.where(room.down < 0.0, highest - slope, 0.0)), 0.0)
-        curvature = problem.rows.squared_norms / (problem.lam * problem.total)
+        curvature = problem.rows.squared_norms / (problem.lam * problem.total) + problem.damping
         with np.errstate(divide="ignore", invalid="ignore"):
             full = np.where(curvature > 0.0, slope / curvature, np.inf * np.sign(slope))
         move = np.clip(np.nan_to_num(full), room.down, room.up)
@@ -351,7 +355,7 @@ class Decomposition:
         new = self._most_violating(problem, state, violation)
         if rows.n_kept + len(new) > len(rows.table):
             kept = np.flatnonzero(rows.slot_of >= 0)
-            free = (state.alpha[kept] > 0.0) & (state.alpha[kept] < problem.cost[kept])
+            free = (state.alpha[kept] > 0.0) & (state.alpha[kept] < problem.bound[kept])
             worth = violation[kept] + 1e-300 * free
             rows.keep_only(kept[np.sort(np.argsort(-worth, kind="stable")[: len(rows.table) // 2])])
         return new[:0] if is_computed else new
@@ -385,13 +389,15 @@ class Decomposition:
         dual = (state.primal - state.gap) * problem.total
         aim = _aim if rows.dtype == np.float64 else _aim_single
         share = 0.0 if self.tol is None else state.effort * aim * min(self.tol, state.target)
-        point = slope, room.down, room.up, rows.squared_norms * unit, unit, self.is_free, dual
+        damping = problem.damping if problem.ridge > 0.0 else None
+        curvature = rows.squared_norms * unit + problem.damping
+        point = slope, room.down, room.up, curvature, damping, unit, self.is_free, dual
         at_most = min(int(_climb_work) // max(rows.n_rows, 1) + 100, _steps_per_row * rows.n_rows)
         taken, *_ = rows.climb(point, _columns_at_once(rows), 0.0, share, at_most)
         # From the nearer bound: the distance to the farther one has lost the last digits.
         positive = problem.sign > 0
-        to_zero, to_cost = np.where(positive, -room.down, room.up), np.where(positive, room.up, -room.down)
-        alpha = np.clip(np.where(to_zero < to_cost, to_zero, problem.cost - to_cost), 0.0, problem.cost)
+        to_zero, to_bound = np.where(positive, -room.down, room.up), np.where(positive, room.up, -room.down)
+        alpha = np.clip(np.where(to_zero < to_bound, to_zero, problem.bound - to_bound), 0.0, problem.bound)
         state.steps += taken
         state.alpha, state.slope = alpha, slope  # together: an interrupt may come at any time
         self._estimate(problem, state, _room(problem, alpha))
@@ -400,7 +406,7 @@ class Decomposition:
     def _move_to(self, problem: Problem, state: DecompositionState, members: Numbers, b: Column) -> None:
         """These rows to b, and what changed to the slopes of all rows."""
         rows = _rows(problem)
-        after = np.clip(problem.sign[members] * b, 0.0, problem.cost[members])
+        after = np.clip(problem.sign[members] * b, 0.0, problem.bound[members])
         change = after - state.alpha[members]
         changed = members[change != 0.0]
         factors = np.zeros(rows.n_rows)
@@ -412,15 +418,21 @@ class Decomposition:
 
     def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
         """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
-        gap, state.level = _gap(state.slope, room, self.is_free)
+        gap, state.level = _gap(state.slope, room, problem.damping, self.is_free)
         target = problem.sign - problem.offset
         dual = 0.5 * inner(problem.sign * state.alpha, target + state.slope)
         state.gap, state.primal = gap / problem.total, (gap + dual) / problem.total
 
 
 def _room(problem: Problem, alpha: Column) -> Room:
-    left = problem.cost - alpha
+    left = problem.bound - alpha
     return Room(np.where(problem.sign > 0, -alpha, -left), np.where(problem.sign > 0, left, alpha))
+
+
+def _slopes(problem: Problem, alpha: Column, scores: Column) -> Column:
+    """h_i of a dual point with these scores."""
+    slopes: Column = problem.sign - problem.offset - scores
+    return slopes if problem.ridge == 0.0 else slopes - problem.damping * problem.sign * alpha
 
 
 def _extremes(slope: Column, room: Room) -> tuple[float, float]:
@@ -429,8 +441,10 @@ def _extremes(slope: Column, room: Room) -> tuple[float, float]:
     return lowest, float(np.max(slope, where=room.up > 0.0, initial=-np.inf))
 
 
-def _gap(slope: Column, room: Room, is_free: bool) -> tuple[float, float]:
+def _gap(slope: Column, room: Room, damping: Column, is_free: bool) -> tuple[float, float]:
     """The duality gap that slopes and room tell, times total, and the intercept that it is measured at: the best."""
+    if damping.any():
+        return _damped_gap(slope, room, damping, is_free)
     level = 0.0
     if is_free and len(slope):
         order = np.argsort(slope)
@@ -438,6 +452,24 @@ def _gap(slope: Column, room: Room, is_free: bool) -> tuple[float, float]:
         level = float(slope[order[min(int(np.searchsorted(passed, np.sum(room.up))), len(order) - 1)]])
     above = slope - level
     return float(np.sum(above * np.where(above > 0.0, room.up, room.down))), level
+
+
+def _damped_gap(slope: Column, room: Room, damping: Column, is_free: bool) -> tuple[float, float]:
+    """The same with a ridge: a row adds the largest m (h_i - level) - d_i m^2 / 2 within its room."""
+
+    def moves(level: float) -> Column:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.nan_to_num((slope - level) / damping)
+        return np.clip(found, room.down, room.up)
+
+    level = 0.0
+    if is_free and len(slope):
+        low, high = float(slope.min()), float(slope.max())
+        for _ in range(_halvings):
+            level = 0.5 * (low + high)
+            low, high = (level, high) if float(np.sum(moves(level))) > 0.0 else (low, level)
+    move = moves(level)
+    return float(np.sum(move * (slope - level - 0.5 * damping * move))), level
 
 
 def _rows(problem: Problem) -> KernelRows:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from pegasos.certificate import Certificate, certify_dual, dual_point
 from pegasos.deadline import TimeIsUp, within
+from pegasos.errors import PegasosError
 from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
@@ -86,6 +87,14 @@ class FindsIntercept(Protocol):
 
     def intercept(self, problem: Any, state: Any) -> float:
         """Return the intercept reached, beside the one that the weights of `Solver.point` speak of."""
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """A solver that does not suit every problem."""
+
+    def refuses(self, problem: Any) -> str | None:
+        """Return why it cannot take the problem; None where it can."""
 
 
 @runtime_checkable
@@ -320,6 +329,8 @@ def run(
     An interrupt ends the run with the point reached; it is raised again only when there is none. The seconds of the
     trace count from ``begun``, by default from now.
     """
+    if isinstance(solver, Choosy) and (why := solver.refuses(problem)) is not None:
+        raise PegasosError(why)
     whole = _Run(problem, solver, stop, watcher or Watcher(), state)
     if begun is not None:
         whole.traced_from = begun

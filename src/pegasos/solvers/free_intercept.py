@@ -1,6 +1,6 @@
 """An intercept that is not regularised: the textbook SVM, by the proximal point method.
 
-    P(w, b) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_i (<w, x_i> + offset_i + b))
+    P(w, b) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_i (<w, x_i> + offset_i + b))
 
 Its dual is that of the regularised problem, with sum_i alpha_i sign_i = 0. Around a centre c,
 
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from pegasos.certificate import balanced, best_intercept, certify_around, certify_free
 from pegasos.problem import Floats, Problem, inner
-from pegasos.solvers.driver import ExhaustedError, Review, Solver
+from pegasos.solvers.driver import Choosy, ExhaustedError, Review, Solver
 
 _first_tol = 0.1  # the relative gap of the first stage
 _tighter = 0.2  # how much smaller it is in the next
@@ -62,6 +62,10 @@ class FreeIntercept:
     ascent: Ascent
     tol: float | None = 1e-3
     _has_weights: ClassVar[bool] = True  # whether the weights of a stage are those of the model
+
+    def refuses(self, problem: Problem) -> str | None:
+        """What the solver of the stages cannot take."""
+        return self.ascent.refuses(problem) if isinstance(self.ascent, Choosy) else None
 
     def start(self, problem: Problem, seed: int) -> FreeState:
         """The zero dual point, and the intercept that is best for it."""
@@ -163,7 +167,7 @@ def _secant_step(last: tuple[float, float] | None, here: tuple[float, float], ow
 
 def _step(problem: Problem, alpha: Floats) -> float:
     """What the constant column adds to the centre."""
-    total = inner(problem.sign.astype(np.float64), np.clip(alpha, 0.0, problem.cost))
+    total = inner(problem.sign.astype(np.float64), np.clip(alpha, 0.0, problem.bound))
     return total * problem.rows.bias**2 / (problem.lam * problem.total)
 
 

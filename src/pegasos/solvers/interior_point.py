@@ -21,12 +21,13 @@ INTERIOR_ITERATIONS = 20  # of a usual solution
 _NANOSECONDS = 0.06  # per multiplication of a dense matrix product
 _ROW_PASSES = 12  # over the rows, in an iteration
 _LONGEST_SIDE = 4096  # of a matrix: 128 MB, and a second for its factor
+_HALVINGS = 40  # of an interval that holds a first dual variable
 _LEAST_WIDTH = 1e-8  # of the first multipliers, where the residuals are all next to nothing
 
 
 @dataclass
 class InteriorState:
-    """An iterate: the chosen rows, their dual variables a with t = cost - a, and the multipliers of both bounds."""
+    """An iterate: the chosen rows, their dual variables a with t = bound - a, and the multipliers of both bounds."""
 
     chosen: npt.NDArray[np.uint32]
     fixed: Vector  # the sum of alpha_i sign_i x_i over the other rows
@@ -89,8 +90,8 @@ class InteriorPoint:
         """Begin at some weights, with all but the chosen rows fixed at their dual variables.
 
         The weights should be good up to changes of the residuals by about `width`; by default nothing is known about
-        them. All products begin at their centre: with k = width times the mean cost, v - u = r, a = k/u and t = k/v add
-        up to the cost. `beside` is what rows that are not here add to both objectives, in place of what follows from
+        them. All products begin at their centre: with k = width times the mean cost, v - u = r - d a, a = k/u and
+        t = k/v add up to the bound of a. `beside` is what rows that are not here add to both objectives, in place of what follows from
         `alpha`.
         """
         fixed, constant = _fixed(problem, chosen, alpha) if beside is None else beside
@@ -100,10 +101,8 @@ class InteriorPoint:
         if width is None:
             width = float(np.abs(residual).mean()) if len(chosen) > 0 else 1.0
         centre = max(width, _LEAST_WIDTH) * float(cost.mean()) if len(chosen) > 0 else 0.0
-        own = centre / cost
-        larger = 0.5 * (2.0 * own + np.abs(residual) + np.hypot(residual, 2.0 * own))
-        smaller = own * larger / (larger - own)  # not larger - |r|, which would lose its digits
-        lower, upper = np.where(residual > 0.0, smaller, larger), np.where(residual > 0.0, larger, smaller)
+        bound, damping = problem.bound[chosen].astype(np.float64), problem.damping[chosen]
+        own_alpha, slack, lower, upper = _centred(residual, bound, damping, centre)
         outer = None
         if len(chosen) <= problem.rows.n_features:
             outer = np.empty((len(chosen),) * 2)
@@ -115,8 +114,8 @@ class InteriorPoint:
             fixed,
             constant,
             weights.astype(np.float64),
-            alpha=centre / lower,
-            slack=centre / upper,
+            alpha=own_alpha,
+            slack=slack,
             lower=lower,
             upper=upper,
             best_weights=weights.astype(np.float64),
@@ -134,11 +133,37 @@ class InteriorPoint:
         )
 
 
+def _centred(residual: Vector, bound: Vector, damping: Vector, centre: float) -> tuple[Vector, Vector, Vector, Vector]:
+    """a, t, u and v of each row: a u = t v = centre, a + t = bound and v - u = residual - damping a."""
+    if not damping.any():
+        own = centre / bound
+        larger = 0.5 * (2.0 * own + np.abs(residual) + np.hypot(residual, 2.0 * own))
+        smaller = own * larger / (larger - own)  # not larger - |r|, which would lose its digits
+        lower, upper = np.where(residual > 0.0, smaller, larger), np.where(residual > 0.0, larger, smaller)
+        return centre / lower, centre / upper, lower, upper
+    # Without an upper bound u^2 + r u - damping centre = 0; the positive root, without cancellation.
+    root = np.hypot(residual, 2.0 * np.sqrt(damping * centre))
+    lower = np.where(
+        residual > 0.0, 2.0 * damping * centre / np.where(residual > 0.0, root + residual, 1.0), 0.5 * (root - residual)
+    )
+    alpha = centre / lower
+    if np.isinf(bound).all():
+        return alpha, np.ones_like(alpha), lower, np.zeros_like(alpha)
+    low, high = np.zeros_like(bound), bound
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        is_below = residual - damping * middle - centre / (bound - middle) + centre / middle > 0.0
+        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+    alpha = 0.5 * (low + high)
+    return alpha, bound - alpha, centre / alpha, centre / (bound - alpha)
+
+
 def _fixed(problem: Problem, chosen: npt.NDArray[np.uint32], alpha: npt.NDArray[np.floating]) -> tuple[Vector, float]:
-    """The sum of alpha_i sign_i x_i over the rows that are not chosen, and of alpha_i (1 - sign_i offset_i)."""
+    """The sum of alpha_i sign_i x_i over the rows that are not chosen, and what they add to the dual without |w|^2."""
     if len(chosen) == problem.rows.n_rows:
         return np.zeros(problem.weights_shape), 0.0
     others = np.array(alpha, np.float64)
     others[chosen] = 0.0
     weights, _ = problem.dual_weights(others)
-    return weights * (problem.lam * problem.total), inner(others, 1.0 - problem.sign * problem.offset)
+    gain = inner(others, 1.0 - problem.sign * problem.offset) - float(problem.ridge_terms(others))
+    return weights * (problem.lam * problem.total), gain

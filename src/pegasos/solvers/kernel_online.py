@@ -71,8 +71,8 @@ class KernelOnlineState:
         return np.fromiter(self.support, np.intp, len(self.support))
 
     @property
-    def coefficients(self) -> npt.NDArray[np.float64]:
-        """Of all items at hand."""
+    def vectors(self) -> npt.NDArray[np.float64]:
+        """The coefficients of all items at hand, one row per problem."""
         return self.scale * self.stored
 
     def shrink(self, factor: float) -> None:

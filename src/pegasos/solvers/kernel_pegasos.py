@@ -161,6 +161,8 @@ class KernelPegasos:
             problem.offset[drawn],
             problem.lam,
             problem.total,
+            problem.cap,
+            problem.ridge,
         )
         # The last entry follows what happens to everything outside the block.
         weights = np.append(state.scores[drawn], 1.0)

@@ -58,5 +58,5 @@ class FreeMapped(FreeIntercept):
 
 
 def _coefficients(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
-    feasible = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.cost)
+    feasible = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.bound)
     return np.asarray(problem.sign * feasible / (problem.lam * problem.total))

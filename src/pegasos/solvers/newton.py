@@ -11,6 +11,10 @@ last steps can do with a sample of the rows. (Lee, Mangasarian: SSVM, Computatio
 2001; Chapelle: Training a support vector machine in the primal, Neural Computation 19, 2007.) Given any weights, the
 result is a point with a gap that is small, not tiny: that is left to others. The passes over the rows, which threads
 share: cpp/core/pegasos/newton.h.
+
+A loss with a ridge is smooth by itself: there the softness is a larger ridge, which falls to that of the loss and no
+further, and with it the gap of the smoothing to 0 (Keerthi, DeCoste: A modified finite Newton method for fast solution
+of large scale linear SVMs. JMLR 6, 2005, for the squared hinge).
 """
 
 from __future__ import annotations
@@ -112,7 +116,8 @@ class Newton:
         while n // (stride * _coarser) >= max(_rows_a_feature * side, _fewest):
             stride *= _coarser
         none = np.empty(0, self.dtype)
-        state = NewtonState(np.zeros(side), _first_softness, stride, none, none, none, np.zeros(side))
+        softness = problem.ridge if np.isinf(problem.cap) else max(_first_softness, problem.ridge)
+        state = NewtonState(np.zeros(side), softness, stride, none, none, none, np.zeros(side))
         self._look(problem, state, stride)
         state.visits = 0  # a run begins here
         return state
@@ -132,16 +137,17 @@ class Newton:
         t = self._length(rows, state, move, slope)
         state.weights = state.weights + t * move
         # A short step met rows that it had not seen bend: look further.
-        if t < 0.2:
+        if t < 0.2 and rows.ridge == 0.0:
             state.width *= 2.0
         elif t > 0.4:
             state.width = max(1.0, 0.5 * state.width)
-        is_near = t == 1.0 and -0.5 * slope <= 2.0 * state.smoothing
         # A sample tells the weights no better than this.
         enough = tol if state.stride == 1 else max(tol, 12.0 * len(move) / rows.rows.n_rows)
-        is_smooth = state.smoothing > 0.5 * enough * state.primal
+        is_smooth = state.smoothing > 0.5 * enough * state.primal and state.softness > rows.ridge
+        allowed = 2.0 * state.smoothing if state.softness > rows.ridge else 0.25 * enough * state.primal
+        is_near = t == 1.0 and -0.5 * slope <= allowed
         if is_near and is_smooth:
-            state.softness *= _smaller
+            state.softness = max(_smaller * state.softness, rows.ridge)
         self._smooth(rows, state, t)
         # Where the optimum is next to nothing, ever smaller steps of the softness would be needed: others do better.
         is_separable = not _separable * problem.lam * problem.radius**2 < state.primal < np.inf

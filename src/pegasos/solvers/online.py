@@ -151,6 +151,11 @@ class OnlineState:
         return copy.deepcopy(self)
 
     @property
+    def vectors(self) -> npt.NDArray[np.float64]:
+        """The last vectors, one row per problem."""
+        return self.counters.scale * self.weights
+
+    @property
     def is_finite(self) -> bool:
         """Whether all is within the range of the machine; a score that is not may move nothing, but has a loss."""
         return bool(np.isfinite(self.weights).all()) and math.isfinite(self.counters.loss)
@@ -227,5 +232,5 @@ class OnlineLearner:
         """The vectors handed over, one row a problem: the average, or the last."""
         now = state.counters
         if state.sums is None or now.step == 0:
-            return now.scale * state.weights
+            return state.vectors
         return (now.scale_sum * state.weights - state.sums) / now.step

@@ -1,6 +1,6 @@
 """The regularisation path: one problem for one lam after another, each begun where the last one ended.
 
-    max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
+    max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cap cost_i
 
 The bounds do not know lam: a dual point of one lam is one of every lam, and its weights are those of before, scaled.
 From one lam to the next most rows keep their place: at 0, well outside the margin, or at their cost, well inside. So a
@@ -38,7 +38,9 @@ class ScoredProblem(Problem):
     @classmethod
     def of(cls, problem: Problem, lam: float) -> ScoredProblem:
         """The same problem with another lam."""
-        return cls(problem.rows, problem.sign, problem.cost, problem.offset, lam, problem.total, problem.carried)
+        columns = problem.sign, problem.cost, problem.offset
+        loss = {"cap": problem.cap, "ridge": problem.ridge}
+        return cls(problem.rows, *columns, lam, problem.total, problem.carried, **loss)
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |w|^2."""
@@ -46,7 +48,7 @@ class ScoredProblem(Problem):
         self.kept[:] = [scores]
         margins = self.sign * (scores + self.offset)
         least = float(np.min(margins, where=self.cost > 0.0, initial=np.inf))
-        return self.rows.with_room(self, weights, float(np.sum(self.cost * np.maximum(0.0, 1.0 - margins))), least)
+        return self.rows.with_room(self, weights, float(np.sum(self.cost * self.loss.value(1.0 - margins))), least)
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,9 @@ class NearbyAscent(DualAscent):
         return review
 
     def _recall(self, problem: Problem, state: DualState, scores: npt.NDArray[np.float64]) -> None:
-        r = 1.0 - problem.sign * (scores + problem.offset)
+        r = 1.0 - problem.sign * (scores + problem.offset) - problem.damping * state.alpha
         stays = (state.alpha <= 0.0) & (r < -_firm)
-        stays |= (state.alpha >= problem.cost.astype(state.alpha.dtype)) & (r > _firm)
+        stays |= (state.alpha >= problem.bound.astype(state.alpha.dtype)) & (r > _firm)
         _core.recall_rows(state.counters, state.order, np.flatnonzero(~stays).astype(np.uint32))
 
 
@@ -94,9 +96,10 @@ def largest_lam(problem: Problem) -> float:
 
     With v = (1/total) sum_i cost_i sign_i x_i that solution has the weights v / lam, and is one as long as
     sign_i <v, x_i> / lam <= 1 for every row that costs anything. Of a problem without offsets. 0 where v is 0: then the
-    weights are 0 for every lam.
+    weights are 0 for every lam. Where the loss is curved, the slopes of the zero vector stand in for those of the
+    solution: a lam from which on little changes.
     """
-    weights, _ = problem.dual_weights(np.ascontiguousarray(problem.cost))
+    weights, _ = problem.dual_weights(np.ascontiguousarray(problem.cost * problem.loss.slope(np.float64(1.0))))
     with np.errstate(over="ignore", invalid="ignore"):
         margins = problem.lam * problem.sign * problem.rows.scores_of(weights)
     return float(np.max(margins, where=problem.cost > 0.0, initial=0.0))
@@ -111,7 +114,8 @@ def follow(
     """
     here, last = ScoredProblem.of(problem, lams[0]), None
     # Where lam is large, the solution is known: all rows at their costs.
-    state = solver.enter(here, problem.cost, seed) if lams[0] >= largest_lam(problem) else None
+    is_known = problem.ridge == 0.0 and lams[0] >= largest_lam(problem)
+    state = solver.enter(here, problem.bound, seed) if is_known else None
     for lam in lams:
         if last is not None:
             before, here = here, ScoredProblem.of(problem, lam)

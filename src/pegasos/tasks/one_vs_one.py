@@ -45,7 +45,7 @@ class Pairs(Sequence[Problem]):
 
     def __getitem__(self, k: Any) -> Any:
         prior = nothing if self.known.carried is None else self.known.carried[k]
-        return Problem(self.rows.view(self.members[k]), *self._columns(k), prior)
+        return Problem(self.rows.view(self.members[k]), *self._columns(k), prior, self.terms.cap, self.terms.ridge)
 
     @property
     def offsets(self) -> Sequence[Scores] | None:
@@ -59,9 +59,9 @@ class Pairs(Sequence[Problem]):
     def loss_of_zero(self, k: int) -> float:
         """The objective of the zero vector."""
         if self.offsets is None and self.weights is None and self.task.factors is None:
-            return len(self.members[k]) / self.lam_and_total(k)[1]
+            return len(self.members[k]) / self.lam_and_total(k)[1] * float(self.terms.loss.value(np.float64(1.0)))
         sign, cost, offset, _, total = self._columns(k)
-        return float(np.sum(cost * np.maximum(0.0, 1.0 - sign * offset))) / total
+        return float(np.sum(cost * self.terms.loss.value(1.0 - sign * offset))) / total
 
     def _columns(self, k: int) -> tuple[npt.NDArray[np.int8], Weights, Scores, float, float]:
         """Signs, costs, offsets, lam and total: those of the two classes alone, except for the class weights."""
@@ -103,6 +103,8 @@ class OneVsOne(OneVsRest):
         """The lam and the total of so many rows of a pair of classes, as if these were the only ones."""
         chosen = list(pair)
         total = float(n_rows * self.totals[chosen].sum() / max(self.counts[chosen].sum(), 1.0))
+        if self.lams_found is not None:
+            return self.lams_found[pairs_of(self.n_classes).index((chosen[0], chosen[1]))], total
         return terms.lam_for(total), total
 
     def lams(self, terms: Terms) -> npt.NDArray[np.float64]:

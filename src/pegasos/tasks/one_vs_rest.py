@@ -44,7 +44,10 @@ class Classification:
     totals: Weights = field(default_factory=_none)  # sample weight of each class, in all rows so far
     counts: Weights = field(default_factory=_none)  # rows of each class, so far
     factors: Weights | None = None  # what multiplies the costs of each class
+    lams_found: tuple[float, ...] | None = None  # of each problem, where nu has set them
 
+    nu_is_along: ClassVar[str] = "lam"  # which parameter nu sets
+    nu_may_be_small: ClassVar[bool] = False  # whether a nu that is too small has an answer
     name: ClassVar[str]
     noun: ClassVar[str]
     words: ClassVar[str]
@@ -93,7 +96,15 @@ class Classification:
     def counted(self, classes: npt.NDArray[Any], totals: Weights, counts: Weights) -> Self:
         """The task of these classes, which have these weights and so many rows."""
         factors = class_factors(self.class_weight, classes, totals)
-        return replace(self, classes=classes, totals=totals, counts=counts, factors=factors)
+        return replace(self, classes=classes, totals=totals, counts=counts, factors=factors, lams_found=None)
+
+    def with_found(self, lams: tuple[float, ...]) -> Self:
+        """The task with the lam of each problem."""
+        return replace(self, lams_found=lams)
+
+    def completed(self, problem: Problem, solution: Any, nu: float) -> Any:
+        """The solution itself."""
+        return solution
 
     def with_parameters_of(self, other: Self) -> Self:
         """The same classes with the parameters of another task, before the next block of a stream."""
@@ -197,9 +208,10 @@ class OneVsRest(Classification):
         n = self.n_problems
         offsets = [constant(0.0, rows.n_rows)] * n if known.offsets is None else known.offsets
         priors = [nothing] * n if known.carried is None else known.carried
+        lams = [terms.lam] * n if self.lams_found is None else self.lams_found
         return [
-            Problem(rows, sign, cost, offset, terms.lam, terms.total, prior)
-            for sign, offset, prior in zip(self.signs(target), offsets, priors, strict=True)
+            Problem(rows, sign, cost, offset, lam, terms.total, prior, terms.cap, terms.ridge)
+            for sign, offset, lam, prior in zip(self.signs(target), offsets, lams, priors, strict=True)
         ]
 
     def signs(self, target: Target) -> list[npt.NDArray[np.int8]]:
@@ -215,7 +227,9 @@ class OneVsRest(Classification):
         """The probability of each class, from those of the positive sides of the problems."""
         if self.n_classes == 2:
             return np.column_stack([1.0 - of_problems[:, 0], of_problems[:, 0]])
-        return np.asarray(of_problems / of_problems.sum(axis=1, keepdims=True))
+        sums = of_problems.sum(axis=1, keepdims=True)
+        # An isotonic curve may give 0 to every class.
+        return np.where(sums > 0.0, of_problems / np.where(sums > 0.0, sums, 1.0), 1.0 / self.n_classes)
 
     def mixing(self, labels: list[Any] | None, n_scores: int | None) -> Scores:
         """What each score of a prior contributes to that of each problem; classes are matched by their labels.

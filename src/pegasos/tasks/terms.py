@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pegasos import theory
 from pegasos.errors import PegasosError
+from pegasos.losses import HINGE, Loss
 
 _SINGLE_RANGE = 1e-20, 1e20  # costs outside may leave the range of single precision on the way
 
@@ -22,6 +23,8 @@ class Terms:
     C: float | None = None  # where C sets lam
     largest_norm: float = 0.0
     least_cost: float = 1.0  # above 0
+    cap: float = 1.0  # the two numbers of the loss
+    ridge: float = 0.0
 
     @classmethod
     def of(
@@ -34,6 +37,7 @@ class Terms:
         total: float,
         largest_norm: float = 0.0,
         least_cost: float = 1.0,
+        loss: Loss = HINGE,
     ) -> Terms:
         """The terms of rows of this total weight; C is converted to lam here and nowhere else."""
         if C is None:
@@ -44,7 +48,12 @@ class Terms:
             found = theory.lam_of_c(C, total, largest_norm, least_cost)
         if not 0.0 < found < math.inf:
             raise PegasosError(f"C={C!r} makes lam = 1 / (C N) = {found}, which is not a positive number; change C.")
-        return cls(found, bias, is_free, total, C, largest_norm, least_cost)
+        return cls(found, bias, is_free, total, C, largest_norm, least_cost, loss.cap, loss.ridge)
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of a row with a cost of 1."""
+        return Loss(self.cap, self.ridge)
 
     @property
     def is_hard(self) -> bool:

@@ -75,6 +75,8 @@ def lam_path(
     eps: float = 1e-4,
     sample_weight: Any = None,
     class_weight: Any = None,
+    loss: str = "hinge",
+    smoothing: float = 0.5,
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     tol: float = 1e-3,
@@ -98,6 +100,10 @@ def lam_path(
     eps : float, default=1e-4
     sample_weight : array of shape (n_rows,), optional
     class_weight : dict, "balanced" or None, default=None
+    loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
+        See `PegasosClassifier`.
+    smoothing : float, default=0.5
+        Of "huber_hinge".
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight, regularised like the others, carries the intercept.
@@ -127,6 +133,8 @@ def lam_path(
     """
     model = PegasosClassifier(
         class_weight=class_weight,
+        loss=loss,
+        smoothing=smoothing,
         fit_intercept=fit_intercept,
         intercept_scaling=intercept_scaling,
         tol=tol,

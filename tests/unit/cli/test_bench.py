@@ -72,7 +72,7 @@ def test_generated_rows_are_sparse_and_of_both_classes():
     [
         (["--target", "0"], "--target must be a positive number, got 0.0."),
         (["--lam", "nan"], "--lam must be a positive number, got nan."),
-        (["--n-jobs", "0"], "n_jobs must be"),
+        (["--n-jobs", "0"], "--n-jobs must be"),
     ],
 )
 def test_what_cannot_be_raced_gets_a_sentence(rows, failing, options, sentence):

@@ -108,7 +108,7 @@ def test_an_interrupt_before_there_is_a_model_writes_nothing(rows, tmp_path, mon
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pegasos.data.read", interrupt)
+    monkeypatch.setattr("pegasos.data.read_table", interrupt)
     assert main(["train", rows, "-o", str(tmp_path / "m.pegasos")]) == 130
     assert capsys.readouterr().err == "pegasos train: interrupted.\n"
     assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,6 @@
 """The choice of lam on folds: what scikit-learn's own cross-validation says, without a copy of the rows."""
 
+import itertools
 import pickle
 import time
 import tracemalloc
@@ -8,12 +9,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_classification
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer, recall_score
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
-from pegasos import GapWarning, LamPathDisplay, PegasosClassifier, PegasosClassifierCV, PegasosError
+from pegasos import GapWarning, LamPathDisplay, PegasosClassifier, PegasosClassifierCV, PegasosError, load
+from pegasos.estimators.warnings import GridWarning
 from pegasos.fitting.folds import LamSearch
 from pegasos.fitting.path import in_threads
 
@@ -296,3 +298,37 @@ def test_the_picture_shows_the_scores_and_the_lam_chosen():
         LamPathDisplay.from_estimator(PegasosClassifierCV())
     assert LamPathDisplay.from_estimator(fitted(holdout=0.25)).plot().ax_.get_ylabel() == "accuracy"
     plt.close("all")
+
+
+def test_the_grid_goes_on_below_its_smallest_lam_while_that_is_the_best():
+    rows, y = load_breast_cancer(return_X_y=True)  # unscaled: features from 0.001 to 4,000
+    model = PegasosClassifierCV(5, eps=1e-3, random_state=0).fit(rows[::2], y[::2])
+    assert len(model.lams_) > 5
+    assert model.lam_ > model.lams_[-1]
+    np.testing.assert_allclose(model.lams_[1:] / model.lams_[:-1], model.lams_[1] / model.lams_[0])
+    assert model.scores_.shape == (5, len(model.lams_))
+    plain = PegasosClassifier(random_state=0).fit(rows[::2], y[::2])
+    assert model.score(rows[1::2], y[1::2]) > plain.score(rows[1::2], y[1::2]) - 0.03
+
+
+def test_a_search_that_ends_at_its_smallest_lam_says_so():
+    calls = itertools.count()  # lams are scored in their order: each is better than the last
+    model = PegasosClassifierCV(4, eps=0.1, scoring=lambda estimator, X, y: float(next(calls)), random_state=0)
+    with pytest.warns(GridWarning, match="the best lam is the smallest of"):
+        model.fit(X, Y)
+    given = PegasosClassifierCV([1e-2, 1e-3], random_state=0).fit(X, Y)
+    assert given.lams_.tolist() == [1e-2, 1e-3]
+
+
+def test_the_lam_chosen_has_a_score_a_cost_and_probabilities(tmp_path):
+    model = PegasosClassifierCV(probability=True, random_state=0).fit(X, Y)
+    assert model.best_score_ == model.scores_.mean(axis=0).max()
+    assert pytest.approx(1.0 / (model.C_ * len(X))) == model.lam_
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    model.save(tmp_path / "m.pegasos")
+    again = load(tmp_path / "m.pegasos")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.best_score_ == model.best_score_
+    assert not hasattr(PegasosClassifierCV(), "predict_proba")
+    with pytest.raises(PegasosError, match="probability must be"):
+        PegasosClassifierCV(probability="perhaps").fit(X, Y)

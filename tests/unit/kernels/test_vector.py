@@ -302,7 +302,7 @@ class TestNativePieces:
         rows = KernelRows.of(kernel, kernel.read(X), 0.5, cache_bytes=1e8, double=True)
         sign = np.where(random.random(203) < 0.5, 1.0, -1.0)
         down, up = np.minimum(sign, 0.0), np.maximum(sign, 0.0)
-        point = sign.copy(), down, up, rows.squared_norms, 1.0, True, 0.0
+        point = sign.copy(), down, up, rows.squared_norms, None, 1.0, True, 0.0
         assert rows.climb(point, 203, 0.0, 1e-6, 100_000)[0] > 0
         known = np.flatnonzero(rows.slot_of >= 0)
         assert 0 < rows.n_kept == len(known)

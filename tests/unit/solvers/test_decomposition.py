@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from pegasos import _core, gram
+from pegasos import KernelPegasosClassifier, _core, gram
+from pegasos.certificate import certify_dual, certify_free
 from pegasos.kernels import RBF, Intersection, Laplacian, Linear, Polynomial
 from pegasos.solution import Status
 from pegasos.solvers import decomposition
@@ -52,7 +54,7 @@ def native_ascent(K, slope, down, up, unit, *, keeps_sum, dtype=np.float64):
 
     def advance(enough, n_steps):
         table = room[:, :n], np.arange(n), None, n, None
-        return _core.climb(*table, *state, curvature, unit, keeps_sum, 0.0, enough, 0.0, n_steps)[:2]
+        return _core.climb(*table, *state, curvature, None, unit, keeps_sum, 0.0, enough, 0.0, n_steps)[:2]
 
     return state, advance
 
@@ -362,6 +364,42 @@ def test_a_time_budget_that_ends_is_told_and_the_certificate_is_true():
     assert solution.status is Status.TIME
     assert 0 < solution.certificate.relative_gap <= 1.0
     assert_true(problem, solution)
+
+
+def test_without_time_for_a_proof_the_last_proved_point_is_the_result(monkeypatch):
+    problem = few_columns(lam=1e-7)
+    monkeypatch.setattr(Decomposition, "review_seconds", lambda *_: 1e9)
+    solution = solved(problem, 1e-12, time_budget=0.2)
+    assert solution.status is Status.TIME
+    assert_true(problem, solution)
+    assert solution.certificate.relative_gap == 1.0  # of the zero vector: nothing else was proved
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_no_certificate_rests_on_the_slopes_of_the_solver(is_free):
+    problem, solver = overlapping(300, C=100.0, width=0.3, bias=0.0 if is_free else 1.0), Decomposition(1e-9, is_free)
+    state = solver.start(problem, 0)
+    while solver.visits(state) < 500:
+        solver.advance_to(problem, state, 500)
+    state.slope = np.zeros(300)  # as if nothing were left to gain
+    solution = run(problem, solver, Stop(1e-9, time_budget=0.0), state=state)
+    again = certify_free(problem, solution.alpha)[0] if is_free else certify_dual(problem, solution.alpha)[0]
+    assert solution.certificate.relative_gap == pytest.approx(again.relative_gap, rel=1e-6)
+    assert solution.certificate.relative_gap > 1e-4
+
+
+def test_what_is_left_of_a_gap_after_rounding_ends_a_fit():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 2))
+    y = (np.linalg.norm(X, axis=1) > 1.2).astype(int)
+    X[y == 1] *= 1.3
+    model = KernelPegasosClassifier(C=np.inf, gamma=1.0, tol=1e-9, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert model.n_iter_ <= 200
+    assert model.certificate_.relative_gap <= 1e-3
 
 
 def test_epochs_that_end_are_told_and_the_certificate_is_true():

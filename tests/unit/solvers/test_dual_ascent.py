@@ -1,6 +1,7 @@
 """The native loop of dual ascent against its transcription, and what holds at every visit."""
 
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -20,9 +21,10 @@ LAM = 0.01
 
 
 @cache
-def transcribed():
+def transcribed(cap=1.0, ridge=0.0):
     """Weights, dual point, rows in the sweep and estimate of the gap after each visit, by the transcription."""
-    paper = reference.DualAscent(PlainProblem.of(awkward_problem(lam=LAM)), seed=SEED)
+    problem = replace(awkward_problem(lam=LAM), cap=cap, ridge=ridge)
+    paper = reference.DualAscent(PlainProblem.of(problem), seed=SEED)
     seen = []
     for _ in range(1000):
         paper.visit()
@@ -40,12 +42,13 @@ def overlapping_problem(lam=1e-3, n_rows=300, layout="dense"):
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_native_equals_the_transcription_visit_by_visit(layout, precision):
+@pytest.mark.parametrize("loss", [(1.0, 0.0), (np.inf, 0.5), (1.0, 0.3), (0.7, 1.0), (2.5, 0.0)], ids=str)
+def test_native_equals_the_transcription_visit_by_visit(loss, layout, precision):
     row_type, weight_type, tolerance = PRECISIONS[precision]
-    problem = awkward_problem(layout, row_type, lam=LAM)
+    problem = replace(awkward_problem(layout, row_type, lam=LAM), cap=loss[0], ridge=loss[1])
     solver = DualAscent(weight_type)
     state = solver.start(problem, SEED)
-    for visit, (w, alpha, active, gap) in enumerate(transcribed(), start=1):
+    for visit, (w, alpha, active, gap) in enumerate(transcribed(*loss), start=1):
         solver.advance_to(problem, state, visit)
         np.testing.assert_allclose(state.weights, w, rtol=0, atol=tolerance)
         np.testing.assert_allclose(state.alpha, alpha, rtol=0, atol=tolerance)

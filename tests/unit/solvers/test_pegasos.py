@@ -1,6 +1,7 @@
 """The native loop of Pegasos against the transcription of the paper, and what holds at every step."""
 
 import pickle
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -28,9 +29,10 @@ def told(rule):
 
 
 @cache
-def transcribed(**rule):
+def transcribed(cap=1.0, ridge=0.0, lam=0.02, **rule):
     """At each look: the iterate, its dual point, their averages, and the closest call, by the transcription."""
-    paper = reference.Pegasos(PlainProblem.of(awkward_problem()), seed=SEED, **rule)
+    problem = replace(awkward_problem(lam=lam), cap=cap, ridge=ridge)
+    paper = reference.Pegasos(PlainProblem.of(problem), seed=SEED, **rule)
     seen = []
     for look in LOOKS:
         while paper.t < look:
@@ -48,6 +50,22 @@ def looks_that_rounding_cannot_change(rule, tolerance):
 
 def assert_close(value, expected, tolerance):
     np.testing.assert_allclose(value, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("loss", [(np.inf, 0.5), (1.0, 0.3), (0.7, 1.0), (2.5, 0.0)], ids=str)
+@pytest.mark.parametrize("rule", RULES, ids=told)
+def test_every_loss_equals_the_transcription_for_a_thousand_steps(rule, loss):
+    # While steps are longer than the curvature of the loss allows, they magnify rounding: a large lam makes these few.
+    problem = replace(awkward_problem("csr int32", lam=2.0), cap=loss[0], ridge=loss[1])
+    solver = Pegasos(**rule)
+    state = solver.start(problem, SEED)
+    for look, w, alpha, *_, closest in transcribed(*loss, lam=2.0, **rule):
+        solver.step(problem, state, look - state.counters.step)
+        weights, dual = solver.point(problem, state)
+        if closest > 1e-9:
+            assert_close(weights, w, 1e-9)
+            assert_close(dual, alpha, 1e-9)
+    assert state.counters.step == 1000
 
 
 @pytest.mark.parametrize("rule", RULES, ids=told)

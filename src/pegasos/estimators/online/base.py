@@ -25,7 +25,8 @@ from pegasos.tasks.labels import costs_of
 class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
     """Base of the online learners; the parameters are those of the subclasses.
 
-    A state is what the rows seen so far have left: it has ``copy``, ``is_finite``, ``counters`` and a ``curve``.
+    A state is what the rows seen so far have left: it has ``copy``, ``is_finite``, ``vectors``, ``counters`` and a
+    ``curve``.
     """
 
     class_weight: Any = None  # a parameter where the rule has a use for it
@@ -33,7 +34,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
     _totals: Weights  # the sample weight of each class so far
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Begin anew and go over the rows ``max_iter`` times.
+        """Start from scratch and go over the rows ``max_iter`` times, or until a pass changes nothing.
 
         An interrupt between two chunks of rows is raised as usual and leaves the model reached so far.
 
@@ -99,11 +100,14 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
         order = _counted(labels)
         interrupt = None
         n_passes = 0
-        while n_passes < self.max_iter and interrupt is None:
+        is_at_rest = False
+        while n_passes < self.max_iter and interrupt is None and not is_at_rest:
             if self.shuffle:
                 random = _core.shuffle(order, random)
+            before = state.vectors
             interrupt = self._visit(state, rows, labels, order)
             n_passes += 1
+            is_at_rest = np.array_equal(before, state.vectors)
         return n_passes, interrupt
 
     def _visit(self, state: Any, rows: Any, labels: Labels, order: Order) -> KeyboardInterrupt | None:

@@ -121,7 +121,7 @@ class KernelOnlineClassifier(OnlineClassifier):
 
     def _model(self, state: KernelOnlineState, rows: Sample) -> dict[str, Any]:
         support = state.support_numbers
-        coefficients = state.coefficients[:, support]
+        coefficients = state.vectors[:, support]
         state.move_to(len(support))  # what is no support is forgotten
         is_known = not isinstance(rows.kernel, Precomputed)
         return {

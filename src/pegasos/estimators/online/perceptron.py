@@ -36,7 +36,7 @@ class Perceptron(LinearOnlineClassifier):
     fit_intercept : bool, default=True
         The intercept is the weight of a constant column of ones.
     max_iter : int, default=5
-        Passes of `fit`.
+        Passes of `fit` at most; a pass without a mistake changes nothing and is the last.
     shuffle : bool, default=True
         Whether `fit` visits the rows in a new order in each pass; `partial_fit` keeps to the order given.
     random_state : int, RandomState or None, default=None

@@ -298,3 +298,29 @@ def test_numbers_out_of_range_are_refused_and_the_model_stays():
         with pytest.raises(PegasosError, match="left the range of the machine"):
             stream.partial_fit(huge, labels)
         assert (stream.coef_ == before).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Perceptron("last", max_iter=1000, random_state=0),
+        PassiveAggressive(variant="pa", max_iter=10_000, random_state=0),
+        KernelPerceptron("rbf", gamma=50.0, max_iter=1000, random_state=0),
+    ],
+)
+def test_a_pass_that_changes_nothing_is_the_last(model):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(60, 2))
+    y = rows[:, 0] > 0.0
+    rows[:, 0] += np.where(y, 0.5, -0.5)
+    model.fit(rows, y)
+    assert model.n_iter_ < model.max_iter
+    assert model.score(rows, y) == 1.0
+    assert clone(model).set_params(max_iter=model.n_iter_).fit(rows, y).n_iter_ == model.n_iter_
+    before = clone(model).set_params(max_iter=model.n_iter_ - 1).fit(rows, y)
+    np.testing.assert_array_equal(before.decision_function(rows), model.decision_function(rows))
+
+
+def test_norma_fades_at_every_row_and_goes_on():
+    rows = np.array([[1.0], [-1.0]])
+    assert Norma(max_iter=7, random_state=0).fit(rows, [1, 0]).n_iter_ == 7

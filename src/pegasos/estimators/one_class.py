@@ -1,0 +1,245 @@
+"""The one-class machine with its certificate: linear and with kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from pegasos import checks as check
+from pegasos.certificate import Certificate
+from pegasos.errors import PegasosError
+from pegasos.estimators import _checks, layout_of_numbers
+from pegasos.estimators.certified import CertifiedModel
+from pegasos.estimators.inputs import keeps_on_failure
+from pegasos.estimators.parameters import DEFAULT_LAM
+from pegasos.estimators.reading import ReadsItems, ReadsRows
+from pegasos.estimators.watching import Onlookers, with_callbacks
+from pegasos.fitting import WarmStart, fit
+from pegasos.machines.settings import Settings
+from pegasos.machines.solving import threads_of
+from pegasos.tasks import OneClass
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OneClassParameters:
+    """What the one-class machines have."""
+
+    nu: float = field(default=0.5, kw_only=False)
+    solver: str = "auto"
+    tol: float = 1e-3
+    max_iter: int | None = None
+    time_budget: float | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    _is_free = False  # there is no intercept but the offset
+    prior = None
+
+    def _task(self, name: str | None = None) -> OneClass:
+        return OneClass()
+
+    def _settings(self) -> Settings:
+        return Settings(
+            lam=DEFAULT_LAM,
+            C=None,
+            solver=self.solver,
+            bias=0.0,
+            is_free=False,
+            prior=None,
+            tol=self.tol,
+            max_iter=_checks.epochs_of(self),
+            time_budget=self.time_budget,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            nu=float(self.nu),
+        )
+
+    def _check_one_class(self, solvers: tuple[str, ...]) -> None:
+        if self.nu is None:
+            raise PegasosError("nu must be a number above 0 and at most 1, got None; 0.5 is the default.")
+        check.check_share("nu", self.nu)
+        check.check_word("solver", self.solver, solvers)
+        check.check_positive("tol", self.tol)
+        if self.max_iter is not None:
+            check.check_count("max_iter", self.max_iter)
+        check.check_optional("time_budget", self.time_budget)
+        check.check_flag("warm_start", self.warm_start)
+        check.check_jobs(self.n_jobs)
+
+
+class TrainedOneClass(OutlierMixin, CertifiedModel):
+    """A certified estimator that tells what belongs to its rows from what does not."""
+
+    @with_callbacks
+    @keeps_on_failure
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the lam at which the dual point spends the share nu of the rows, and train until the gap is proved.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features); with a kernel, any collection that the kernel takes
+        y : ignored
+        sample_weight : array of shape (n_rows,), optional
+            A weight of 2 is equivalent to repeating the row, a weight of 0 to leaving it out.
+        """
+        self._check_parameters()
+        settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
+        start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
+        audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
+        task = self._task().of_rows(_num_samples(data.X), data.weights)
+        self._write(fit(self._machine(), task, settings, data, start=start, audience=audience))
+        self._warn_of_gap()
+        return self
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+        """Recompute the certificate from the training rows and the stored dual point, trusting no solver.
+
+        Parameters
+        ----------
+        X, sample_weight
+            The rows of the fit, in the same order.
+        y : ignored
+        """
+        return super().certify(X, y, sample_weight)
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """How much each row belongs to those of the fit; `offset_` is where the class ends."""
+        return np.asarray(self.decision_function(X) + self.offset_)
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """``score_samples(X) - offset_``: negative for outliers."""
+        check_is_fitted(self, "fitted_")
+        fitted = self._current
+        decisions: npt.NDArray[np.float64] = fitted.task.decisions(
+            fitted.scores(self._read_new(X), threads_of(self.n_jobs))
+        )
+        return decisions
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """1 for rows that belong, -1 for outliers."""
+        decisions = self.decision_function(X)
+        answer: npt.NDArray[Any] = self.fitted_.task.answer(decisions)
+        return answer
+
+    @property
+    def offset_(self) -> float:
+        """The score at which the class ends: the negative of ``intercept_[0]``."""
+        check_is_fitted(self, "fitted_")
+        return -float(self._current.model.intercept[0])
+
+    def _how_to_read_target(self, y: Any) -> dict[str, Any]:
+        return {"is_absent": True}
+
+    def _check_target(self, items: Any, y: Any) -> Any:
+        return None
+
+
+@dataclass(eq=False, repr=False)
+class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
+    """Linear one-class support vector machine that proves how good its solution is.
+
+    Separates the rows from the origin with the largest margin: of a plane it returns the side where at most ``nu`` of
+    the rows do not lie. A linear machine tells rows that point in one direction from the origin; for the usual use, a
+    region around the rows, take `KernelPegasosOneClass`, or this one behind an approximate kernel map such as
+    `sklearn.kernel_approximation.Nystroem`, for any number of rows.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        The share of the rows that may be outside at most, and that are support vectors at least.
+    solver : {"auto", "dual"}, default="auto"
+    tol : float, default=1e-3
+        The relative duality gap. The search for nu goes for 1e-6 at least.
+    max_iter : int, optional
+        Epochs at most, of each solve of the search.
+    time_budget : float, optional
+        Seconds at most, of each solve of the search.
+    warm_start, n_jobs, random_state, verbose
+        As in `PegasosClassifier`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+    intercept_ : array of shape (1,)
+    offset_ : float
+        ``decision_function(X) = score_samples(X) - offset_``.
+    certificate_ : Certificate
+        That of the problem at the lam found (``solved_lam_``).
+    alpha_ : array of shape (n_rows,)
+        The dual point: its sum is nu times the sum of the sample weights.
+    support_ : array of int
+        Rows with alpha above 0: those outside and on the edge.
+    status_, trace_, n_iter_, n_steps_, fitted_, n_features_in_, feature_names_in_
+        As in `PegasosClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pegasos import PegasosOneClass
+    >>> X = np.random.default_rng(0).normal(size=(200, 2)) + 5.0
+    >>> model = PegasosOneClass(nu=0.1, random_state=0).fit(X)
+    >>> bool((model.predict(X) == -1).mean() <= 0.1)
+    True
+    >>> model.predict([[0.1, 0.1], [6.0, 6.0]])
+    array([-1,  1])
+    """
+
+    _saved = layout_of_numbers.linear
+
+    def _check_parameters(self) -> None:
+        self._check_one_class(("auto", "dual"))
+
+
+@dataclass(eq=False, repr=False)
+class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
+    """Kernel one-class support vector machine that proves how good its solution is.
+
+    The region that holds all but a share ``nu`` of the rows, by the method of Schoelkopf et al. (2001), as scikit-learn's
+    `OneClassSVM`; scores are scaled so that the margin is 1: times ``solved_lam_ * N`` they are LIBSVM's.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0, cache_size
+        As in `KernelPegasosClassifier`.
+    nu : float, default=0.5
+        The share of the rows that may be outside at most, and that are support vectors at least.
+    solver : {"auto", "decomposition"}, default="auto"
+    max_support : None
+        Not supported: dropping support vectors would change nu.
+    tol, max_iter, time_budget, warm_start, n_jobs, random_state, verbose
+        As in `PegasosOneClass`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, dual_coef_, kernel_
+        As in `KernelPegasosClassifier`.
+    intercept_, offset_, certificate_, alpha_, status_, trace_, n_iter_, n_steps_, fitted_
+        As in `PegasosOneClass`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pegasos import KernelPegasosOneClass
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = KernelPegasosOneClass(gamma=0.5, nu=0.1, random_state=0).fit(X)
+    >>> bool((model.predict(X) == -1).mean() <= 0.1)
+    True
+    >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+    """
+
+    _saved = layout_of_numbers.kernel
+    nu: float = field(default=0.5, kw_only=True)
+
+    def _check_parameters(self) -> None:
+        self._check_one_class(("auto", "decomposition"))
+        if self.max_support is not None:
+            raise PegasosError(f"max_support={self.max_support!r} is not supported: dropping rows would change nu.")
+        self._check_kernel()

@@ -1,0 +1,179 @@
+"""The nu-forms: the parameter of a problem at which its dual point spends the share nu of the rows.
+
+The dual of a nu-machine (Schoelkopf, Smola, Williamson, Bartlett: New support vector algorithms. Neural Computation 12,
+2000) is that of the usual problem with sum_i alpha_i = nu N. A solution of the usual problem is one of the nu-problem
+for the nu that its dual point spends, and that share is monotone in lam (classification and one class, where it rises)
+or in epsilon (regression, where it falls). On each piece of the path alpha is affine in the parameter, so that a secant
+ends after a few steps once it is on the right piece; every solve starts from the dual point of the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pegasos.errors import NuWarning, PegasosError, warn_caller
+from pegasos.machines.base import Plan
+from pegasos.problem import Problem
+from pegasos.solution import Solution, Status
+from pegasos.solvers.driver import Stop
+
+_FACTOR = 10.0  # between two parameters while one end of the bracket is unknown
+_FARTHEST = 1e-9  # of the first lam: below it nothing changes
+_MOST_SOLVES = 60
+_SAME = 1e-12  # of the parameter: no step is smaller
+_FINEST, _COARSEST = 1e-9, 1e-4  # of nu: how near the search goes, as tol asks
+_PATIENCE = 8  # solves without a better one that end the search: their gaps do not tell more
+_STILL = 1e-4  # of the share spent: a change by less over a factor is none
+
+
+class Solved(NamedTuple):
+    """A problem of the path with its solution; ``excess`` is the share that its dual point spends, less nu."""
+
+    value: float
+    problem: Problem
+    solution: Solution
+    excess: float
+
+
+class Aim(NamedTuple):
+    """The share to spend, and how near is near enough."""
+
+    nu: float
+    near: float
+
+
+@dataclass(frozen=True)
+class ByLam:
+    """The path over lam: the share spent rises with it."""
+
+    problem: Problem
+
+    def at(self, lam: float) -> Problem:
+        """The problem of a lam."""
+        return replace(self.problem, lam=lam)
+
+    def first(self, nu: float) -> float:
+        """About the lam at which the mean of the rows, which spends everything, would spend nu."""
+        problem = replace(self.problem, lam=1.0)
+        weights, _ = problem.dual_weights(problem.cost)
+        scores = problem.sign * problem.rows.scores_of(weights)
+        return max(nu * float(np.mean(np.abs(scores))), 1e-12 * problem.rows.longest**2, 1e-300)
+
+
+@dataclass(frozen=True)
+class ByEpsilon:
+    """The path over epsilon, of a problem whose tube has no width yet: the share spent falls with it."""
+
+    problem: Problem
+
+    def at(self, epsilon: float) -> Problem:
+        """The problem of an epsilon."""
+        carried = replace(self.problem.carried, constant=self.problem.carried.constant + epsilon)
+        return replace(self.problem, offset=self.problem.offset + self.problem.sign * epsilon, carried=carried)
+
+
+def solve_nu(
+    machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], stop: Stop, plan: Plan, tol: float | None
+) -> tuple[list[Problem], list[Solution], tuple[float, ...]]:
+    """The problems at the parameters that spend nu, their solutions, and those parameters."""
+    nu, found = float(plan.settings.nu), []
+    near = nu * float(np.clip(tol or 0.0, _FINEST, _COARSEST))
+    for k, solver in enumerate(solvers):
+        problem = problems[k]
+
+        def solved(at: Callable[[float], Problem], value: float, last: Solved | None, k: int = k) -> Solved:
+            here, own = at(value), solvers[k]
+            state = None if last is None else own.enter(here, last.solution.alpha, plan.seed)
+            alone = replace(plan, states=[state], watchers=[plan.watchers[k]])
+            solution = machine.solve([here], [own], stop, alone)[0]
+            return Solved(value, here, solution, float(np.sum(solution.alpha)) / here.total - nu)
+
+        search = _along_epsilon if plan.task.nu_is_along == "epsilon" else _along_lam
+        found.append(search(problem, Aim(nu, near), solved, plan))
+    return [each.problem for each in found], [each.solution for each in found], tuple(each.value for each in found)
+
+
+def _along_epsilon(problem: Problem, aim: Aim, solved: Any, plan: Plan) -> Solved:
+    path = ByEpsilon(problem)
+    low: Solved = solved(path.at, 0.0, None)
+    if low.excess <= aim.near:  # the dual point cannot spend more: the tube has no width
+        return low
+    widest = float(np.ptp(problem.offset - problem.sign)) + float(np.abs(problem.offset - problem.sign).max())
+    high = Solved(widest, problem, low.solution, -aim.nu)  # nothing is outside a tube this wide
+    return _between(path.at, high, low, aim, solved)
+
+
+def _along_lam(problem: Problem, aim: Aim, solved: Any, plan: Plan) -> Solved:
+    nu, most = aim.nu, _largest_share(problem, is_free=plan.terms.is_free)
+    if nu > most * (1.0 + 1e-12):
+        raise PegasosError(f"nu={nu:g} is infeasible: the largest nu for these rows is {most:.6g}; give at most that.")
+    path = ByLam(problem)
+    here: Solved = solved(path.at, path.first(nu), None)
+    last, first = here, here.value
+    while abs(here.excess) > aim.near and here.excess * last.excess > 0.0:
+        value = here.value * (_FACTOR if here.excess < 0.0 else 1.0 / _FACTOR)
+        last, here = here, solved(path.at, value, here)
+        is_still = abs(here.excess - last.excess) <= _STILL * (nu + here.excess)
+        if here.excess > 0.0 and last.excess > 0.0 and (here.value < _FARTHEST * first or is_still):
+            return _smallest(here, nu, plan)
+        if here.excess < 0.0 and here.value * _FARTHEST > first:
+            return here  # the largest share, but for rounding
+    if abs(here.excess) <= aim.near:
+        return here
+    low, high = sorted((last, here), key=lambda each: each.value)
+    return _between(path.at, low, high, aim, solved)
+
+
+def _smallest(here: Solved, nu: float, plan: Plan) -> Solved:
+    """Where no lam spends as little as nu."""
+    least = nu + here.excess
+    if not plan.task.nu_may_be_small:
+        raise PegasosError(
+            f"nu={nu:g} is infeasible: the smallest nu for these rows is about {least:.6g}, at which the margin is 0; "
+            "give more, or a kernel that separates the classes better."
+        )
+    warn_caller(
+        f"nu={nu:g}: no plane separates more than {1.0 - least:.4g} of the rows from the origin, so that the share of "
+        f"support vectors is at least {least:.4g}. Give a larger nu, or use a kernel such as 'rbf'.",
+        NuWarning,
+    )
+    return here
+
+
+def _between(at: Callable[[float], Problem], under: Solved, over: Solved, aim: Aim, solved: Any) -> Solved:
+    """By the secant of the two ends, of which ``under`` spends too little and ``over`` too much."""
+    best = min(under, over, key=lambda each: abs(each.excess))
+    ends, weights, last, since_best = [under, over], [under.excess, over.excess], -1, 0
+    for _ in range(_MOST_SOLVES):
+        is_narrow = abs(ends[1].value - ends[0].value) <= _SAME * max(abs(end.value) for end in ends)
+        if abs(best.excess) <= aim.near or is_narrow or since_best >= _PATIENCE:
+            break
+        share = weights[0] / (weights[0] - weights[1])
+        value = ends[0].value + share * (ends[1].value - ends[0].value)
+        nearest = min(ends, key=lambda end: abs(end.value - value))
+        here = solved(at, value, nearest)
+        since_best += 1
+        if abs(here.excess) < abs(best.excess):
+            best, since_best = here, 0
+        side = 0 if here.excess < 0.0 else 1
+        ends[side], weights[side] = here, here.excess
+        if last == side:  # the other end has stayed where it is: let it count for less (Illinois)
+            weights[1 - side] *= 0.5
+        last = side
+    return best
+
+
+def _largest_share(problem: Problem, *, is_free: bool) -> float:
+    """What a dual point can spend at most: all costs, and with a free intercept as much on both signs."""
+    of_sign = [float(np.sum(problem.cost[problem.sign == sign])) for sign in (1, -1)]
+    return (2.0 * min(of_sign) if is_free else sum(of_sign)) / problem.total
+
+
+def met(solution: Solution, tol: float | None) -> Solution:
+    """The solution with the status that this tol means: the search goes for a smaller gap."""
+    is_met = tol is not None and solution.certificate.relative_gap <= tol
+    return replace(solution, status=Status.CERTIFIED) if is_met else solution

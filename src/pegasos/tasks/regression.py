@@ -1,0 +1,198 @@
+"""Regression: targets are numbers, and each row is two rows of a problem, one per side of its target.
+
+    loss(y, s) = phi(y - s - epsilon) + phi(s - y - epsilon)
+
+Row i comes with sign +1, target y_i - epsilon, and with sign -1, target -y_i - epsilon. A target t of a row is a part of
+its offset: t - sign (score + o) = 1 - sign (score + offset) with offset = o + sign (1 - t). The rows themselves are a
+view, never a copy. Several columns of y are several problems over the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.errors import PegasosError
+from pegasos.problem import Problem, RowsLike, constant
+from pegasos.rounding import Carried, nothing
+from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
+from pegasos.tasks.terms import Terms
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Numbers as targets.
+
+    ``loss`` is a word of `losses.REGRESSION_LOSSES`, whose two numbers come with the terms; ``epsilon`` is the half width
+    of the tube of losses that have one; ``quantile`` the share of targets that should lie below the prediction.
+    """
+
+    loss: str = "epsilon_insensitive"
+    epsilon: float = 0.0
+    quantile: float = 0.5
+    n_targets: int = 1
+    is_matrix: bool = False  # whether y has two dimensions, as the answers then have
+    total: float = 0.0
+    n_rows: int = 0
+    epsilons: tuple[float, ...] | None = None  # of each target, where nu has set them
+
+    nu_is_along = "epsilon"  # which parameter nu sets
+    name = "regression"
+    noun = "target"
+    words = "numbers"
+    n_vectors = 1
+
+    @property
+    def n_problems(self) -> int:
+        """One per column of y."""
+        return self.n_targets
+
+    @property
+    def learnt(self) -> dict[str, Any]:
+        """The half width of the tube."""
+        widths = [self.width(k) for k in range(self.n_targets)]
+        return {"epsilon": widths[0] if len(set(widths)) == 1 else np.array(widths)}
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """What a unit of error costs where the target is above the prediction, and where it is below."""
+        return (self.quantile, 1.0 - self.quantile) if self.loss == "quantile" else (1.0, 1.0)
+
+    def width(self, k: int) -> float:
+        """The half width of the tube without loss around target k."""
+        if self.loss not in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+            return 0.0
+        return self.epsilon if self.epsilons is None else self.epsilons[k]
+
+    def with_found(self, epsilons: tuple[float, ...]) -> Self:
+        """The task with the epsilon of each target."""
+        return replace(self, epsilons=epsilons)
+
+    def completed(self, problem: Problem, solution: Any, nu: float) -> Any:
+        """The solution itself."""
+        return solution
+
+    @property
+    def factors_range(self) -> tuple[float, float]:
+        """What multiplies a sample weight."""
+        return min(self.sides), max(self.sides)
+
+    def learn(self, y: Any, weights: Weights | None) -> Self:
+        """The task of so many columns."""
+        y = np.asarray(y)
+        total = float(len(y) if weights is None else weights.sum())
+        if not total > 0.0:
+            raise PegasosError("sample_weight is zero for every row: give at least one row a weight.")
+        shape = {"n_targets": 1 if y.ndim == 1 else y.shape[1], "is_matrix": y.ndim == 2}
+        return replace(self, **shape, total=total, n_rows=len(y))
+
+    def with_parameters_of(self, other: Self) -> Self:
+        """The targets of a stream so far with the parameters of now."""
+        return replace(self, loss=other.loss, epsilon=other.epsilon, quantile=other.quantile)
+
+    def begin(self, y: Any) -> Self:
+        """The task of a stream whose first block has these targets."""
+        y = np.asarray(y)
+        return replace(self, n_targets=1 if y.ndim == 1 else y.shape[1], is_matrix=y.ndim == 2)
+
+    def goes_on(self, y: Any) -> None:
+        """A later block has as many columns as the first one."""
+        self.target(y, None)
+
+    def follow(self, y: Any, weights: Weights | None) -> Self:
+        """The task after another block."""
+        total = float(len(y) if weights is None else weights.sum())
+        return replace(self, total=self.total + total, n_rows=self.n_rows + len(y))
+
+    def target(self, y: Any, weights: Weights | None) -> Target:
+        """One column per problem."""
+        columns = np.asarray(y, np.float64)
+        columns = columns[:, None] if columns.ndim == 1 else columns
+        if columns.shape[1] != self.n_targets:
+            raise PegasosError(f"y has {columns.shape[1]} column(s), and the model was fitted to {self.n_targets}.")
+        return columns
+
+    def check_seen(self, target: Target, weights: Weights | None) -> None:
+        """Any number may come."""
+
+    def check_complete(self, target: Target, weights: Weights | None) -> None:
+        """Any number may come."""
+
+    def rows_per_problem(self, n_rows: int) -> int:
+        """Each row has two sides."""
+        return 2 * n_rows
+
+    def members(self, target: Target) -> list[Members]:
+        """All rows, and all rows again."""
+        return [twice(len(target))] * self.n_targets
+
+    def is_present(self, target: Target, weights: Weights | None) -> list[bool]:
+        """Every row tells every problem something."""
+        return [True] * self.n_targets
+
+    def problems(
+        self, rows: RowsLike, target: Target, weights: Weights | None, terms: Terms, known: Known = NOTHING_KNOWN
+    ) -> Sequence[Any]:
+        """One per column of y, over one view of the rows."""
+        n = rows.n_rows
+        view = rows.view(twice(n))
+        sign = np.repeat(np.array([1, -1], np.int8), n)
+        cost = self.costs(n, weights)
+        return [
+            Problem(view, sign, cost, offset, terms.lam, terms.total, carried, terms.cap, terms.ridge)
+            for offset, carried in (self.offset(k, target, sign, *_known(known, k)) for k in range(self.n_targets))
+        ]
+
+    def costs(self, n: int, weights: Weights | None) -> Weights:
+        """What an error on each side costs."""
+        above, below = self.sides
+        if weights is None and above == below:
+            return constant(above, 2 * n)
+        weights = np.ones(n) if weights is None else weights
+        return np.concatenate([above * weights, below * weights])
+
+    def offset(
+        self, k: int, target: Target, sign: npt.NDArray[np.int8], scores: Scores | None, prior: Carried
+    ) -> tuple[npt.NDArray[np.float64], Carried]:
+        """The targets as a part of the offsets, and what rounding them must account for."""
+        y, width = target[:, k], self.width(k)
+        shift = -y if scores is None else scores - y
+        offset = np.concatenate([shift, shift]) + sign * (1.0 + width)
+        largest = float(np.abs(y).max(initial=0.0)) + (0.0 if scores is None else float(np.abs(scores).max(initial=0.0)))
+        return offset, replace(prior, constant=prior.constant + largest + 1.0 + width)
+
+    def mixing(self, labels: list[Any] | None, n_scores: int | None) -> Scores:
+        """A prior has one score per column of y."""
+        if n_scores not in (None, self.n_targets):
+            raise PegasosError(f"prior predicts {n_scores} number(s) per row, and y has {self.n_targets} column(s).")
+        return np.eye(self.n_targets)
+
+    def decisions(self, scores: Scores) -> Scores:
+        """The predictions, in the shape of y."""
+        return scores if self.is_matrix else scores[:, 0]
+
+    def answer(self, decisions: Scores) -> npt.NDArray[Any]:
+        """The predictions themselves."""
+        return decisions
+
+    def settled(self, scores: Scores, reach: Scores) -> npt.NDArray[np.bool_]:
+        """No number is known to its last digit."""
+        return np.zeros(len(scores), bool)
+
+    def problem_names(self, names: Sequence[str] = ()) -> list[str]:
+        """Each target."""
+        return ["target"] if self.n_targets == 1 else [f"target {k}" for k in range(self.n_targets)]
+
+
+def twice(n: int) -> npt.NDArray[np.intp]:
+    """The numbers of n rows, two times."""
+    return np.concatenate([np.arange(n), np.arange(n)])
+
+
+def _known(known: Known, k: int) -> tuple[Scores | None, Carried]:
+    scores = None if known.offsets is None else known.offsets[k]
+    return scores, nothing if known.carried is None else known.carried[k]
