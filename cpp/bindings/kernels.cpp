@@ -178,17 +178,20 @@ static void give_source(KernelColumns& columns, const Source& source, Scalar sca
   const Index n = columns.rows.n_rows, d = columns.rows.n_columns;
   require(columns.transposed.n_rows == d && columns.transposed.n_columns == n,
           "the transposed rows must be (features, rows).");
-  require(columns.rows.scalar == scalar && columns.transposed.scalar == scalar, "the rows must be of the table's type.");
+  require(columns.rows.scalar == scalar && columns.transposed.scalar == scalar,
+          "the rows must be of the table's type.");
   check_norms(Block{nullptr, scalar, n, n, n}, left, right);
   columns.left = left.data();
   columns.right = right.data();
 }
 
-static std::tuple<Index, double, bool, double, Index> climb(
-    MatrixArray table, IndexArray slot_of, std::optional<GivenIndices> place_of, Index n_kept,
-    std::optional<Source> source, WeightArray slope, WeightArray down, WeightArray up, GivenWeights curvature,
-    std::optional<GivenWeights> damping, double unit, bool keeps_sum, double dual, double enough, double share,
-    Index n_steps) {
+static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, IndexArray slot_of,
+                                                            std::optional<GivenIndices> place_of, Index n_kept,
+                                                            std::optional<Source> source, WeightArray slope,
+                                                            WeightArray down, WeightArray up, GivenWeights curvature,
+                                                            std::optional<GivenWeights> damping, double unit,
+                                                            bool keeps_sum, double dual, double enough, double share,
+                                                            Index n_steps, double work) {
   KernelColumns columns{};
   columns.table = block_of(table);
   columns.slot_of = slot_of.data();
@@ -212,14 +215,14 @@ static std::tuple<Index, double, bool, double, Index> climb(
   const double* given = damping ? damping->data() : nullptr;
   DualPoint point{n, slope.data(), down.data(), up.data(), curvature.data(), given, unit, keeps_sum, dual};
   nb::gil_scoped_release release;
-  const Ascent result = loops().climb(columns, point, {enough, share, n_steps});
+  const Ascent result = loops().climb(columns, point, {enough, share, n_steps, work});
   return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
 }
 
 static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
                         GivenIndices starts, GivenWeights target, GivenWeights lower, GivenWeights upper, WeightArray b,
                         WeightArray scores, GivenWeights units, bool keeps_sum, double share, Index steps_per_row,
-                        IndexArray steps, Index n_threads) {
+                        double work, IndexArray steps, Index n_threads) {
   KernelColumns larger{};
   larger.table = larger.larger = block_of(table);
   if (source) {
@@ -257,7 +260,7 @@ static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
                                scores.data() + begin,
                                units.data()[k],
                                keeps_sum,
-                               {0.0, share, steps_per_row * length}};
+                               {0.0, share, steps_per_row * length, work}};
     steps.data()[k] = loops().small_solve(larger, problem, room.get() + each * std::size_t(worker));
   });
 }
@@ -298,8 +301,8 @@ void bind_kernels(nb::module_& m) {
         nb::arg("n_threads"), "Adds factors[a] * table[slots[a]] to the scores.");
   m.def("climb", climb, nb::arg("table"), nb::arg("slot_of"), nb::arg("place_of").none(), nb::arg("n_kept"),
         nb::arg("source").none(), nb::arg("slope"), nb::arg("down"), nb::arg("up"), nb::arg("curvature"),
-        nb::arg("damping").none(), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("dual"), nb::arg("enough"), nb::arg("share"),
-        nb::arg("n_steps"),
+        nb::arg("damping").none(), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("dual"), nb::arg("enough"),
+        nb::arg("share"), nb::arg("n_steps"), nb::arg("work"),
         "Ascent of the dual until its gap is small enough; returns the number of steps, the gap, whether no row with "
         "a column could gain, the objective and how many columns the table holds now.");
   m.def("best_intercepts", intercepts, nb::arg("starts"), nb::arg("places"), nb::arg("cost"), nb::arg("sign"),
@@ -307,8 +310,8 @@ void bind_kernels(nb::module_& m) {
         "Writes the lowest and the highest intercept with the least loss, of each problem.");
   m.def("small_solve", small_solve, nb::arg("table"), nb::arg("source").none(), nb::arg("diagonal"), nb::arg("members"),
         nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"), nb::arg("b"), nb::arg("scores"),
-        nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("steps_per_row"), nb::arg("steps"),
-        nb::arg("n_threads"),
+        nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("steps_per_row"), nb::arg("work"),
+        nb::arg("steps"), nb::arg("n_threads"),
         "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps.");
 }
 

@@ -271,6 +271,8 @@ class KernelRows:
 
     def _worth_digits(self, weights: npt.NDArray[np.float64]) -> float:
         """The part of the objective that rounding may be before sums are made again with more digits."""
+        if self.value_error > 0.0:
+            return np.inf  # values in single precision are off by more than sums
         return negligible if self.n_rows * np.count_nonzero(weights) <= _quick_values else _worth_digits
 
     def _long_error(self, weights: npt.NDArray[np.float64]) -> float:
@@ -434,13 +436,12 @@ class KernelRows:
         function = (*self.kernel.function(), self.bias**2)
         return function, x, np.ascontiguousarray(x.T), norms, norms.astype(self.dtype)
 
-    def climb(self, point: tuple[Any, ...], n_new: int, *goal: Any) -> tuple[int, float, bool, float]:
-        """Ascent of the dual (`_core.climb`), for which up to n_new columns may be computed."""
+    def climb(self, point: tuple[Any, ...], *goal: Any) -> tuple[int, float, bool, float]:
+        """Ascent of the dual (`_core.climb`)."""
         if not self.is_whole:
             self._begin_anew()
         place_of = None if self.arranged is None else self.place_of
-        table = self.table[: self.n_kept + n_new]
-        *found, n_kept = _core.climb(table, self.slot_of, place_of, self.n_kept, self.source, *point, *goal)
+        *found, n_kept = _core.climb(self.table, self.slot_of, place_of, self.n_kept, self.source, *point, *goal)
         self.n_kept = n_kept
         return tuple(found)
 

@@ -30,43 +30,45 @@ namespace pegasos {
 // The kernel matrix of the rows of a problem. A column is looked for in the table; where it is missing it is copied
 // from the matrix of a larger problem, or computed from dense rows, while the table has room.
 struct KernelColumns {
-  Block table;            // a kept column in each row
-  Index* slot_of;         // per row: where its column is, or -1
+  Block table;  // a kept column in each row
+  Index* slot_of;  // per row: where its column is, or -1
   const Index* place_of;  // per row: its entry within a column; null: in order
   Index n_kept;
 
-  Block larger;          // the matrix of a larger problem, or no rows
+  Block larger;  // the matrix of a larger problem, or no rows
   const Index* members;  // which of its rows these are
 
   bool is_computed;  // whether columns are computed from what follows
   KernelFunction function;
   Block rows, transposed;  // (rows, features) and (features, rows), in the type of the table
-  const double* left;      // squared norms
-  const void* right;       // the same in the type of the table
+  const double* left;  // squared norms
+  const void* right;  // the same in the type of the table
 };
 
 struct DualPoint {
   Index n;
-  double* slope;            // n, as all that follow
-  double* down;             // lower - b, at most 0
-  double* up;               // upper - b, at least 0
+  double* slope;  // n, as all that follow
+  double* down;  // lower - b, at most 0
+  double* up;  // upper - b, at least 0
   const double* curvature;  // unit K_jj + d_j
-  const double* damping;    // d_j; null: all 0
+  const double* damping;  // d_j; null: all 0
   double unit;
   bool keeps_sum;  // whether sum_j b_j is fixed
-  double dual;     // the objective reached
+  double dual;  // the objective reached
 };
 
-// An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps.
+// An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps, or after so much
+// work: slopes updated, and as many for each kernel value computed as that takes longer.
 struct Goal {
   double enough;
   double share;
   Index n_steps;
+  double work;
 };
 
 struct Ascent {
   Index n_steps;
-  double gap;     // of all rows, at the best level
+  double gap;  // of all rows, at the best level
   bool is_stuck;  // whether no row with a column can gain
 };
 
@@ -75,10 +77,10 @@ struct SmallProblem {
   Index n;
   const Index* members;
   const double* diagonal;  // K_jj of the larger problem
-  const double* target;    // n, as all that follow
+  const double* target;  // n, as all that follow
   const double* lower;
   const double* upper;
-  double* b;       // the solution; where it keeps a sum, that is 0 but for rounding
+  double* b;  // the solution; where it keeps a sum, that is 0 but for rounding
   double* scores;  // unit K b, summed up column by column
   double unit;
   bool keeps_sum;

@@ -375,15 +375,20 @@ struct Climb {
   Goal goal;
   ActiveSet<T> active;
   Index n_steps = 0;
+  Index kept_before = active.store.columns.n_kept;
+  double stepped = 0.0;  // slopes updated
   bool is_narrowed = false;
   double begun = -1.0;                                                    // the gap at the first look of a phase
   std::vector<double> moved = std::vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
 
   double enough() const { return std::max(goal.enough, goal.share * std::max(point.dual, 0.0)); }
-  bool is_at_limit() const { return n_steps >= goal.n_steps; }
-  bool is_restricted() const {
-    return !active.store.is_open() && active.store.columns.n_kept < point.n;
+  bool is_at_limit() const { return n_steps >= goal.n_steps || work_done() >= goal.work; }
+  double work_done() const {
+    const KernelColumns& columns = active.store.columns;
+    const double of_value = columns.is_computed ? 1.0 + double(columns.rows.n_columns) / 8.0 : 1.0;
+    return stepped + double(columns.n_kept - kept_before) * double(point.n) * of_value;
   }
+  bool is_restricted() const { return !active.store.is_open() && active.store.columns.n_kept < point.n; }
 
   Ascent run() {
     for (;;) {
@@ -418,8 +423,8 @@ struct Climb {
     begun = -1.0;
     active.fill(point, is_narrowed ? moving : all);
   }
-  // The least slope of a row that can fall, and the largest of one that can rise: only what lies between can move. A row
-  // that moves on its own compares with 0.
+  // The least slope of a row that can fall, and the largest of one that can rise: only what lies between can move. A
+  // row that moves on its own compares with 0.
   std::pair<double, double> extremes() const {
     double lowest = point.keeps_sum ? infinity : 0.0, highest = point.keeps_sum ? -infinity : 0.0;
     for (Index k = 0; k < point.n; ++k) {
@@ -476,6 +481,7 @@ struct Climb {
       active.shift(i, m);
       active.shift(j, -m);
       rising = active.move_and_choose(m * active.unit, ki, kj);
+      stepped += double(active.n);
     }
   }
 
@@ -520,6 +526,7 @@ struct Climb {
         choice = active.subtract_and_choose(m * active.unit, ki, 0.0, kj);
       }
       point.dual += gain;
+      stepped += double(active.n);
     }
   }
 
@@ -554,8 +561,7 @@ struct Climb {
   }
   double gap_of_all() {
     const auto at = [&](double level) {
-      if (point.damping != nullptr)
-        return damped_gap(level, point.n, point.slope, point.down, point.up, point.damping);
+      if (point.damping != nullptr) return damped_gap(level, point.n, point.slope, point.down, point.up, point.damping);
       double gap = 0.0, slant = 0.0;
       for (Index k = 0; k < point.n; ++k) {
         const double h = point.slope[k] - level, room = h > 0.0 ? point.up[k] : point.down[k];
@@ -572,9 +578,8 @@ struct Climb {
 
 inline Ascent climb(KernelColumns& columns, DualPoint& point, const Goal& goal) {
   Ascent result{};
-  visit(columns.table, [&]<class T>(T*) {
-    result = Climb<T>{point, goal, ActiveSet<T>{ColumnStore<T>{columns}, point.unit}}.run();
-  });
+  visit(columns.table,
+        [&]<class T>(T*) { result = Climb<T>{point, goal, ActiveSet<T>{ColumnStore<T>{columns}, point.unit}}.run(); });
   return result;
 }
 
@@ -630,13 +635,11 @@ Index solve_small(const KernelColumns& larger, const SmallProblem& problem, doub
   DualPoint point{n, slope, down, up, curvature, nullptr, problem.unit, problem.keeps_sum, 0.0};
   const Ascent ascent = climb(own, point, problem.goal);
   // From the nearer bound: the distance to the farther one has lost the last digits.
-  for (Index k = 0; k < n; ++k)
-    problem.b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];
+  for (Index k = 0; k < n; ++k) problem.b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];
   if (problem.keeps_sum) balance(n, problem.lower, problem.upper, problem.b);
   for (Index k = 0; k < n; ++k) problem.scores[k] = 0.0;
   for (Index k = 0; k < n; ++k)
-    if (problem.b[k] != 0.0)
-      simd::add(problem.unit * problem.b[k], ColumnStore<T>{own}.column(k), problem.scores, n);
+    if (problem.b[k] != 0.0) simd::add(problem.unit * problem.b[k], ColumnStore<T>{own}.column(k), problem.scores, n);
   return ascent.n_steps;
 }
 

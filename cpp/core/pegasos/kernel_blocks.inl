@@ -100,11 +100,10 @@ struct DenseKernel {
     for (; j + side * lanes <= n; j += side * lanes) {
       V sums[side] = {};
       for (Index k = 0; k < d; ++k)
-        for (int p = 0; p < side; ++p)
-          sums[p] += row[k] * simd::load<T, lanes>(columns + k * z.stride + j + p * lanes);
+        for (int p = 0; p < side; ++p) sums[p] += row[k] * simd::load<T, lanes>(columns + k * z.stride + j + p * lanes);
       for (int p = 0; p < side; ++p)
-        simd::store<T, lanes>(out + j + p * lanes, KernelRow<T>::value(f, sums[p], T(left),
-                                                                      simd::load<T, lanes>(right + j + p * lanes)));
+        simd::store<T, lanes>(out + j + p * lanes,
+                              KernelRow<T>::value(f, sums[p], T(left), simd::load<T, lanes>(right + j + p * lanes)));
     }
     if (j == n) return;
     products<1>(row, x.stride, d, columns + j, z.stride, out + j, n, n - j);

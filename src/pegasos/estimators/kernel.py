@@ -42,7 +42,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     coef0 : float, default=1.0
         Of "poly".
     solver : {"auto", "pegasos", "decomposition"}, default="auto"
-        "pegasos" is the published algorithm and nothing else; "decomposition" climbs the dual on working sets, as
+        "pegasos" is the published algorithm and nothing else; "decomposition" climbs the dual by pairs, as
         SVM-light and SMO do, to any gap; "auto" is decomposition, or linear dual ascent on explicit features where the
         kernel has them.
     batch_size, sampling, projection, average, fit_intercept, regularize_intercept, intercept_scaling, class_weight
@@ -67,7 +67,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
         predictions matter and the objective does not.
     cache_size : float, default=1000
-        Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 512 more.
+        Megabytes for columns of the kernel matrix; the rows that still move have a matrix of their own beside it.
     approximation : int or "auto", optional
         Train on an explicit map of so many features, made from as many training rows (pivoted Cholesky), by the linear
         solvers: much faster on many rows, and the model has no more support vectors than that. "auto" stops where the

@@ -37,7 +37,7 @@ class ReadsRows:
 
 
 def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool, **of_target: Any) -> Data:
-    """Rows of numbers, their targets and weights, checked as scikit-learn does; ``of_target`` is for its reading of y."""
+    """Rows of numbers, targets and weights, checked as scikit-learn does; ``of_target`` is for its reading of y."""
     begun = perf_counter()
     if of_target.pop("is_absent", False):
         X, y = validate_data(estimator, X, reset=reset, **how_to_read(X)), None

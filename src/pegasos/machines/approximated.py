@@ -94,7 +94,14 @@ class Approximated(Kernel):
         return FreeIntercept(solver, settings.tol) if settings.is_free else solver
 
     def states(
-        self, stream: Any, alphas: list[Any], solvers: Sequence[Any], problems: Sequence[Any], *, n_rows: list[int], seed: int
+        self,
+        stream: Any,
+        alphas: list[Any],
+        solvers: Sequence[Any],
+        problems: Sequence[Any],
+        *,
+        n_rows: list[int],
+        seed: int,
     ) -> list[Any]:
         """The dual point of the last fit, if it had the same numbers of rows."""
         if [len(alpha) for alpha in alphas] != n_rows:

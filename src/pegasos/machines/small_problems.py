@@ -28,7 +28,7 @@ from pegasos.tasks.one_vs_one import Pairs, pairs_of
 most_rows = 4096  # of one problem
 most_table_rows = 2048  # of all problems together, where the kernel matrix is computed at once
 _aim = 0.9  # of the gap to reach, that a problem is solved to
-_steps_per_row = 200
+_steps_per_row, _work = 200, 1e9  # at most, of one problem: steps, and slopes updated
 _batch_work = 2e8  # of the squared rows of problems that are solved in one call
 _rounding = 1e-12  # of the sum of the costs: slopes this small are 0
 
@@ -115,7 +115,7 @@ class SmallProblems:
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
         b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
-        settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, steps, threads
+        settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, _work, steps, threads
         _core.small_solve(rows.table, rows.source, *point, *settings)
         return np.abs(b), scores, steps
 
@@ -162,13 +162,11 @@ class SmallProblems:
         ]
         return certificates, coefficients, intercepts, self._reach(scores, certificates, intercepts)
 
-    def _rounding(
-        self, alpha: Column, coefficients: Column, squares: Column, gains: Column
-    ) -> tuple[Column, Column]:
-        """What rounding may change P and D of each problem by, times total: no kernel value exceeds the largest k(x, x).
+    def _rounding(self, alpha: Column, coefficients: Column, squares: Column, gains: Column) -> tuple[Column, Column]:
+        """What rounding may change P and D of each problem by, times total.
 
-        A free intercept b adds -b sum_i alpha_i sign_i to the dual, a sum that is 0 but for rounding: an optimal b is at
-        most 1 + |offset_i| + |w*| |x_i| for some row.
+        No kernel value exceeds the largest k(x, x). A free intercept b adds -b sum_i alpha_i sign_i to the dual, a
+        sum that is 0 but for rounding; an optimal b is at most 1 + |offset_i| + |w*| |x_i| for some row.
         """
         mu = self.lam * self.total
         depth, largest = unit * (self.sizes + 16.0), float(self.rows.squared_norms.max())

@@ -6,10 +6,10 @@
 and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999.
 Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i
 alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i - d_i b_i; those of all rows are
-kept current. The native ascent moves the rows whose kernel columns are in the table of the rows, or can be computed there;
-of other kernels, each round loads the columns of the rows with the largest violations first. Where the rate of the
-steps says that an interior point (`kernel_interior`) takes less work, that solves the problem instead. Given any dual
-point, the result is a dual point of a gap as small as asked for.
+kept current. The native ascent moves the rows whose kernel columns are in the table, or can be computed there; of other
+kernels, each round loads the columns of the rows with the largest violations first. Where the rate of the steps says
+that an interior point (`kernel_interior`) takes less work, that solves the problem instead. Given any dual point, the
+result is a dual point of a gap as small as asked for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items
 _new_rows = 512  # rows whose columns a round loads at most
 _block_values = 1 << 25  # kernel values loaded per round at most
 _column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; values of other kernels
-_climb_work, _steps_per_row = 1e8, 4  # slopes updated per piece at most, and steps for each row
+_climb_work, _steps_per_row = 5e7, 4  # slopes updated per piece at most, and steps for each row
 _aim, _aim_single = 0.9, 0.5  # the share of the gap to reach at which an ascent ends, by the type of the columns
 _least_effort = 1e-9
 _worth = 1.0  # of the square of the rows of an interior point: the steps that take as long as that
@@ -166,9 +166,12 @@ class Decomposition:
 
     def review_seconds(self, problem: Problem, state: DecompositionState) -> float:
         """About how long a review takes: for columns that are not in memory, and for the sums over all."""
-        slots = _rows(problem).slot_of[state.alpha > 0.0]
-        in_sums = _sum_seconds * problem.rows.n_rows * len(slots)
-        return in_sums + state.column_seconds * int(np.sum(slots < 0))
+        rows = _rows(problem)
+        slots = rows.slot_of[state.alpha > 0.0]
+        per_column = state.column_seconds
+        if isinstance(rows.items, Vectors):  # of which native code may have computed all columns so far
+            per_column = max(per_column, 0.2 * _sum_seconds * rows.n_rows * (rows.items.rows.n_features + 8))
+        return _sum_seconds * rows.n_rows * len(slots) + per_column * int(np.sum(slots < 0))
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
         """The dual point within its bounds; where the intercept is free, with sum alpha_i sign_i = 0.
@@ -392,8 +395,7 @@ class Decomposition:
         damping = problem.damping if problem.ridge > 0.0 else None
         curvature = rows.squared_norms * unit + problem.damping
         point = slope, room.down, room.up, curvature, damping, unit, self.is_free, dual
-        at_most = min(int(_climb_work) // max(rows.n_rows, 1) + 100, _steps_per_row * rows.n_rows)
-        taken, *_ = rows.climb(point, _columns_at_once(rows), 0.0, share, at_most)
+        taken, *_ = rows.climb(point, 0.0, share, _steps_per_row * rows.n_rows, _climb_work)
         # From the nearer bound: the distance to the farther one has lost the last digits.
         positive = problem.sign > 0
         to_zero, to_bound = np.where(positive, -room.down, room.up), np.where(positive, room.up, -room.down)
@@ -482,4 +484,4 @@ def _columns_at_once(rows: KernelRows) -> int:
     n = max(rows.n_rows, 1)
     if not isinstance(rows.items, Vectors):
         return max(1, _slow_values // n)
-    return int(np.clip(_column_work / (n * (rows.items.rows.n_features + 8)), 1, n if rows.source else _new_rows))
+    return int(np.clip(_column_work / (n * (rows.items.rows.n_features + 8)), 1, _new_rows))

@@ -219,7 +219,7 @@ class _Run:
     def needed_for_review(self) -> float:
         """About how many seconds the proof of the point reached will take."""
         if isinstance(self.solver, ForeseesReviews):
-            return self.solver.review_seconds(self.problem, self.state)
+            return max(self.solver.review_seconds(self.problem, self.state), self.review_seconds)
         return self.review_seconds
 
     def tell(self) -> Status | None:

@@ -47,7 +47,10 @@ def test_certify_proves_the_gap_on_the_exact_problem(rank, is_free):
 
 
 def test_more_landmarks_come_closer_and_all_of_them_are_exact():
-    gaps = [KernelPegasosClassifier(C=1.0, approximation=k, random_state=0).fit(X, TWO).certify(X, TWO) for k in (3, 30, 300)]
+    gaps = [
+        KernelPegasosClassifier(C=1.0, approximation=k, random_state=0).fit(X, TWO).certify(X, TWO)
+        for k in (3, 30, 300)
+    ]
     assert gaps[0].relative_gap > gaps[1].relative_gap > gaps[2].relative_gap
     assert gaps[2].relative_gap <= 1.01e-3
 

@@ -303,7 +303,7 @@ class TestNativePieces:
         sign = np.where(random.random(203) < 0.5, 1.0, -1.0)
         down, up = np.minimum(sign, 0.0), np.maximum(sign, 0.0)
         point = sign.copy(), down, up, rows.squared_norms, None, 1.0, True, 0.0
-        assert rows.climb(point, 203, 0.0, 1e-6, 100_000)[0] > 0
+        assert rows.climb(point, 0.0, 1e-6, 100_000, 1e9)[0] > 0
         known = np.flatnonzero(rows.slot_of >= 0)
         assert 0 < rows.n_kept == len(known)
         expected = rows.block(known, np.arange(203))

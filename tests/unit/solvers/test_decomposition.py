@@ -54,7 +54,7 @@ def native_ascent(K, slope, down, up, unit, *, keeps_sum, dtype=np.float64):
 
     def advance(enough, n_steps):
         table = room[:, :n], np.arange(n), None, n, None
-        return _core.climb(*table, *state, curvature, None, unit, keeps_sum, 0.0, enough, 0.0, n_steps)[:2]
+        return _core.climb(*table, *state, curvature, None, unit, keeps_sum, 0.0, enough, 0.0, n_steps, np.inf)[:2]
 
     return state, advance
 
