@@ -39,15 +39,20 @@ class Loss:
         """phi'(r): the a of the maximum. At the break of a broken line it is 0."""
         if self.ridge == 0.0:
             return np.where(r > 0.0, self.cap, 0.0).astype(r.dtype, copy=False)
-        return np.minimum(np.maximum(r, 0.0) / r.dtype.type(self.ridge), self.cap)
+        return np.asarray(np.minimum(np.maximum(r, 0.0) / r.dtype.type(self.ridge), self.cap))
 
     def value(self, r: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """phi(r)."""
         positive = np.maximum(r, 0.0)
         if self.ridge == 0.0:
-            return positive if self.cap == 1.0 else positive * self.cap
+            return np.asarray(positive if self.cap == 1.0 else positive * self.cap)
         a = np.minimum(positive / r.dtype.type(self.ridge), self.cap)
         return np.asarray(a * (positive - r.dtype.type(0.5 * self.ridge) * a))
+
+    @property
+    def at_one(self) -> float:
+        """phi(1): what the zero vector costs a row with a cost of 1 and no offset."""
+        return float(self.value(np.ones(1))[0])
 
     def bound_of(self, cost: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The most that the dual variables of rows with these costs may be: cap cost_i, 0 where a row costs nothing."""

@@ -642,7 +642,7 @@ class Problem:
     def radius(self) -> float:
         """|w*| is at most this: the ball that a projection may use."""
         if self.offset.strides == (0,) and self.offset[0] == 0.0:
-            loss = float(np.sum(self.cost)) * float(self.loss.value(np.float64(1.0)))
+            loss = float(np.sum(self.cost)) * self.loss.at_one
         else:
             loss = float(np.sum(self.cost * self.loss.value(1.0 - self.sign * self.offset)))
         return float(np.sqrt(loss / (self.lam * self.total)))

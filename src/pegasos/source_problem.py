@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pegasos.losses import HINGE, Loss
 from pegasos.problem import Losses, Problem, Rows, added, constant, inner
-from pegasos.rounding import DualSums, Floats, Gain, length_of, lowered
+from pegasos.rounding import DualSums, Floats, Gain, length_of, lowered, nothing
 from pegasos.window import Numbers, Window
 
 
@@ -94,12 +94,7 @@ class SourceProblem:
         n = float(len(self.codes))
         if self.factors is not None:
             n = float(np.bincount(self.codes, minlength=len(self.factors)) @ self.factors)
-        return n / self.total * self._loss_of_one
-
-    @property
-    def _loss_of_one(self) -> float:
-        """phi(1): what the zero vector costs a row with a cost of 1."""
-        return float(self.loss.value(np.float64(1.0)))
+        return n / self.total * self.loss.at_one
 
     @property
     def weights_shape(self) -> tuple[int, int]:
@@ -121,8 +116,8 @@ class SourceProblem:
         codes = self.codes[mine]
         sign = np.where(codes == self.positive[k], np.int8(1), np.int8(-1))
         cost = constant(1.0, len(codes)) if self.factors is None else self.factors[codes]
-        loss = {"cap": self.loss.cap, "ridge": self.loss.ridge}
-        return Problem(rows, sign, cost, constant(0.0, len(codes)), self.lam, self.total, **loss)
+        loss = nothing, self.loss.cap, self.loss.ridge
+        return Problem(rows, sign, cost, constant(0.0, len(codes)), self.lam, self.total, *loss)
 
     def within_bounds(self, alpha: Floats) -> Floats:
         """The dual point, clipped in place, block by block: there may be no room for another."""

@@ -151,7 +151,7 @@ def test_paths_and_the_choice_of_lam_take_the_loss():
     for lam, coef, certificate in zip(path.lams, path.coefs, path.certificates, strict=True):
         alone = PegasosClassifier(lam, loss="squared_hinge", tol=1e-8).fit(X, y)
         assert certificate.relative_gap <= 1e-3
-        assert certificate.dual <= alone.certificate_.primal
+        assert certificate.dual <= alone.certificate_.primal * (1.0 + 1e-12)
         np.testing.assert_allclose(coef, alone.coef_, atol=2.0 * certificate.weight_radius)
     chosen = PegasosClassifierCV(4, loss="huber_hinge", smoothing=0.3, cv=3, tol=1e-4).fit(X, y)
     assert chosen.certificate_.relative_gap <= 1e-4

@@ -39,8 +39,7 @@ class ScoredProblem(Problem):
     def of(cls, problem: Problem, lam: float) -> ScoredProblem:
         """The same problem with another lam."""
         columns = problem.sign, problem.cost, problem.offset
-        loss = {"cap": problem.cap, "ridge": problem.ridge}
-        return cls(problem.rows, *columns, lam, problem.total, problem.carried, **loss)
+        return cls(problem.rows, *columns, lam, problem.total, problem.carried, problem.cap, problem.ridge)
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |w|^2."""
@@ -99,7 +98,7 @@ def largest_lam(problem: Problem) -> float:
     weights are 0 for every lam. Where the loss is curved, the slopes of the zero vector stand in for those of the
     solution: a lam from which on little changes.
     """
-    weights, _ = problem.dual_weights(np.ascontiguousarray(problem.cost * problem.loss.slope(np.float64(1.0))))
+    weights, _ = problem.dual_weights(np.ascontiguousarray(problem.cost * problem.loss.slope(np.ones(1))))
     with np.errstate(over="ignore", invalid="ignore"):
         margins = problem.lam * problem.sign * problem.rows.scores_of(weights)
     return float(np.max(margins, where=problem.cost > 0.0, initial=0.0))

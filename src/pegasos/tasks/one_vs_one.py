@@ -59,7 +59,7 @@ class Pairs(Sequence[Problem]):
     def loss_of_zero(self, k: int) -> float:
         """The objective of the zero vector."""
         if self.offsets is None and self.weights is None and self.task.factors is None:
-            return len(self.members[k]) / self.lam_and_total(k)[1] * float(self.terms.loss.value(np.float64(1.0)))
+            return len(self.members[k]) / self.lam_and_total(k)[1] * self.terms.loss.at_one
         sign, cost, offset, _, total = self._columns(k)
         return float(np.sum(cost * self.terms.loss.value(1.0 - sign * offset))) / total
 
