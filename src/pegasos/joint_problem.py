@@ -169,9 +169,7 @@ class JointProblem:
         apart = float(np.sqrt(np.sum((own - weights) ** 2)) + off)
         return DualSums(weights, value, last_roundings(value, float(mu), length_of(weights)), apart)
 
-    def _long_shares(
-        self, alpha: Floats, mine: slice
-    ) -> tuple[npt.NDArray[np.longdouble], npt.NDArray[np.longdouble]]:
+    def _long_shares(self, alpha: Floats, mine: slice) -> tuple[npt.NDArray[np.longdouble], npt.NDArray[np.longdouble]]:
         """Some rows of a dual point, brought within their bounds beyond rounding, and what each row spends."""
         a = np.maximum(alpha.astype(np.longdouble), 0.0)
         np.put_along_axis(a, self.codes[mine][:, None].astype(np.intp), 0.0, axis=1)
@@ -203,9 +201,7 @@ class JointProblem:
         counted = max(0.0, farthest - total) + primal.of_square
         return Room(counted, last_roundings(farthest, primal.mu, primal.length))
 
-    def _farthest_losses(
-        self, weights: npt.NDArray[np.longdouble], mine: slice, primal: Primal
-    ) -> np.longdouble:
+    def _farthest_losses(self, weights: npt.NDArray[np.longdouble], mine: slice, primal: Primal) -> np.longdouble:
         codes, offset = self.codes[mine][:, None].astype(np.intp), self.offset[mine]
         claims = 1.0 + offset.astype(np.longdouble)
         for r in range(self.n_classes):

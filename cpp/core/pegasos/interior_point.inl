@@ -73,9 +73,8 @@ inline void outer(const Problem& problem, const Chosen& chosen, double* matrix, 
     const Index n = chosen.n, tall = GramTile<double>::tall;
     // Long rows of the triangle come last: pieces of equal work, in whole tiles.
     const auto line = [&](Index k) { return k == n ? n : Index(std::sqrt(double(k) * double(n))) / tall * tall; };
-    parallel(n, 0.5 * double(n) * double(product.side), [&](Index, Index begin, Index end) {
-      product.fill(line(begin), line(end), parallel);
-    });
+    parallel(n, 0.5 * double(n) * double(product.side),
+             [&](Index, Index begin, Index end) { product.fill(line(begin), line(end), parallel); });
   });
 }
 

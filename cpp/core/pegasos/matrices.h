@@ -151,8 +151,8 @@ struct Cholesky {
     row[i] = pivot > lost * diagonal[i] ? std::sqrt(pivot) : huge;  // not a number: huge as well
   }
 
-  // Says whether the matrix is positive definite, beyond rounding; the factor is usable in any case, unless the work was
-  // stopped.
+  // Says whether the matrix is positive definite, beyond rounding; the factor is usable in any case, unless the work
+  // was stopped.
   bool factor(const Parallel& parallel) const {
     for (Index i = 0; i < side; ++i) diagonal[i] = matrix[i * side + i];
     for (Index begin = 0; begin < side; begin += block) {

@@ -64,6 +64,7 @@ class ReadsItems:
     gamma: float | str = "scale"
     degree: int = 3
     coef0: float = 1.0
+    sigma: float | None = None
     cache_size: float = 1000
     max_support: int | None = None
     max_iter: int | None = 1000
@@ -93,7 +94,7 @@ class ReadsItems:
 
     @property
     def _choice(self) -> KernelChoice:
-        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0)
+        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0, self.sigma)
 
     def _machine(self) -> Kernel:
         return Kernel(self._choice, float(self.cache_size), self.max_support)

@@ -233,6 +233,7 @@ class Auto:
             certificate, weights = certify_dual(problem, alpha)
             review = Review(certificate, weights, alpha)
         else:
+            assert state.pegasos is not None
             review = self.pegasos.review(problem, state.pegasos, self.tol)
         return review if state.best is None else _best_of_both(problem, review, state.best)
 
@@ -562,9 +563,7 @@ def _end_of_stretch(problem: Problem, visits: int) -> int:
     return (visits // stretch + 1) * stretch
 
 
-def _with_fixed(
-    state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _with_fixed(state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The dual point of all rows, from that of the rows that an interior point works on."""
     assert state.fixed is not None
     whole = state.fixed.copy()

@@ -1,5 +1,6 @@
-"""The problem of all classes at once: Pegasos, dual ascent (the loops: cpp/core/pegasos/crammer_singer.h), and both with
-the interior point of `joint_interior`.
+"""The problem of all classes at once: Pegasos and dual ascent, and both with the interior point of `joint_interior`.
+
+The loops: cpp/core/pegasos/crammer_singer.h.
 
     min_W  lam/2 |W|^2 + (1/total) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i> + offset_ir - offset_iy)
 
@@ -102,10 +103,10 @@ class JointAuto(Auto):
         self._enter_interior(problem, state, all_rows(problem), weights, alpha)
 
     def _whole(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
-        return self.interior.alpha_of(problem, interior, interior.best_shares)
+        return np.asarray(self.interior.alpha_of(problem, interior, interior.best_shares))
 
     def _on_bounds(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
-        return self.interior.on_bounds(problem, interior)
+        return np.asarray(self.interior.on_bounds(problem, interior))
 
     def _move_on_face(self, problem: Any, state: AutoState, dual: Climbing) -> None:
         """There are no conjugate gradients for this problem."""

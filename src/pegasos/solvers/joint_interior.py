@@ -221,9 +221,10 @@ class _Run:
 class _System:
     """The matrix of a direction, factored; `ratio` is a/s.
 
-    B_i says nothing about a vector that is added to all classes, and neither do right sides: classes add up to 0 in
-    all of them. So c_i 1 1' may be added to B_i, without which mu alone would hold such vectors. Near the optimum one class of most rows outweighs the others by many orders of magnitude. Its entries follow from
-    those of the others, which would be lost in it.
+    B_i says nothing about a vector that is added to all classes, and neither do right sides: classes add up to 0 in all
+    of them. So c_i 1 1' may be added to B_i, without which mu alone would hold such vectors. Near the optimum one class
+    of most rows outweighs the others by many orders of magnitude. Its entries follow from those of the others, which
+    would be lost in it.
     """
 
     def __init__(self, run: _Run, ratio: Values):
@@ -253,14 +254,14 @@ class _System:
         return found + self._once(right - self.run.mu * found - bent)
 
     def _once(self, right: Values) -> Values:
-        found = right.ravel().copy()
-        _core.solve(self.factor, found)
-        found = found.reshape(right.shape)
+        flat = right.ravel().copy()
+        _core.solve(self.factor, flat)
+        found = flat.reshape(right.shape)
         return np.asarray(found - found.mean(axis=0))
 
     def _factor(self) -> Values:
         k, side, ratio = self.run.n_classes, self.run.side, self.ratio
-        matrix = np.zeros((k, side, k, side))
+        blocks = np.zeros((k, side, k, side))
         own = np.zeros_like(ratio)
         for r in range(k):
             check_deadline()
@@ -269,12 +270,12 @@ class _System:
                 own[:, r] += shared
                 own[:, s] += shared
                 block = np.tril(self._gram(shared))
-                matrix[r, :, s] = -(block + np.tril(block, -1).T)
+                blocks[r, :, s] = -(block + np.tril(block, -1).T)
         for r in range(k):
-            matrix[r, :, r] = np.tril(self._gram(own[:, r])) + self.run.mu * np.eye(side)
+            blocks[r, :, r] = np.tril(self._gram(own[:, r])) + self.run.mu * np.eye(side)
         block = np.tril(self._gram(own.sum(axis=1) / k**2))
-        matrix += (block + np.tril(block, -1).T)[None, :, None, :]
-        matrix = matrix.reshape(k * side, k * side)
+        blocks += (block + np.tril(block, -1).T)[None, :, None, :]
+        matrix: Values = blocks.reshape(k * side, k * side)
         check_deadline()
         _core.factor(matrix)
         check_deadline()
@@ -302,7 +303,7 @@ def _centred(claims: Values, cost: Values, centre: float) -> Values:
         if not (excess > 1e-9).any():
             break
         lift = lift + excess * cost[:, None] / (parts / (apart + lift)).sum(axis=1, keepdims=True)
-    return apart + lift
+    return np.asarray(apart + lift)
 
 
 def _longest(a: Values, da: Values, s: Values, ds: Values) -> float:
