@@ -30,7 +30,7 @@ def main(folder: str = "docs/images") -> None:
         ax.contour(across, up, scores, levels=[0.0], colors=["#0072B2"])
         ax.scatter(*X.T, s=5, color=np.where(model.predict(X) == -1, "#D55E00", "0.4"))
         ax.set_title(f"nu = {nu}: {outside:.1%} outside")
-    figure.savefig(Path(folder) / "novelty.png", dpi=100)
+    figure.savefig(Path(folder) / "novelty.png", dpi=60)
     plt.close("all")
 
 

@@ -30,7 +30,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         "linear", "poly", "rbf", "laplacian", "chi2", "intersection", "precomputed" (X is the kernel matrix); a kernel
         of `pegasos.kernels`, on vectors, strings, graphs, series or mixed records; or a function ``k(x, z)`` of two
         items or ``k(X, Z)`` of two collections.
-    lam, C, loss, smoothing
+    lam, C, nu, loss, smoothing
         As in `PegasosClassifier`.
     gamma : "scale", "auto" or float, default="scale"
         Width of "rbf", "laplacian", "chi2", factor of "poly"; "scale" is ``1 / (n_features * X.var())``, "auto"

@@ -29,6 +29,10 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
         ``inf`` asks for a hard margin: where the classes cannot be separated, the fit proves that and ends.
+    nu : float, optional
+        Instead of ``lam`` and ``C``: the share of margin errors at most, and of support vectors at least, as in
+        scikit-learn's `NuSVC`. Each problem has the lam at which its dual point adds up to ``nu N``; see
+        ``solved_lam_``.
     loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
         What a row costs whose margin falls short of 1 by r: "hinge" is ``max(0, r)``; "squared_hinge" its square, the
         default of scikit-learn's LinearSVC; "huber_hinge" is ``r^2 / (2 smoothing)`` up to ``r = smoothing`` and the

@@ -45,9 +45,14 @@ class LinearPrior:
         if not _is_pair(prior):
             _check_fitted(prior)
             if not hasattr(prior, "coef_"):
+                any_model = (
+                    "KernelPegasosClassifier takes any model with decision_function"
+                    if hasattr(task, "classes")
+                    else "KernelPegasosRegressor takes any model with predict"
+                )
                 raise PegasosError(
                     f"prior must be a fitted linear model with coef_, or a pair (coef, intercept), got "
-                    f"{_name(prior)}; the kernel machines take any model with decision_function or predict."
+                    f"{_name(prior)}; {any_model}."
                 )
             if hasattr(prior, "decision_function_shape") or _has_pairs(prior):
                 _refuse_pairs(prior, "coefficients")

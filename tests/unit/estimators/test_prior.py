@@ -308,7 +308,7 @@ def test_a_prior_without_what_is_needed_is_refused():
     with pytest.raises(PegasosError, match="pairs of classes"):
         PegasosClassifier(prior=SVC(kernel="linear").fit(X, MANY)).fit(X, MANY)
     odd = SimpleNamespace(classes_=["ham", "spam"], decision_function=lambda rows: np.ones((len(rows), 2)))
-    with pytest.raises(PegasosError, match=r"must give 1 score\(s\) a row, .* got an array of shape \(120, 2\)"):
+    with pytest.raises(PegasosError, match=r"must give 1 score\(s\) per row, .* got an array of shape \(120, 2\)"):
         KernelPegasosClassifier(prior=odd).fit(X, Y)
     odd.decision_function = lambda rows: np.where(np.arange(len(rows)) == 7, np.nan, 1.0)
     with pytest.raises(PegasosError, match="the prior's score of row 7 is NaN or infinity"):
