@@ -181,6 +181,7 @@ bench-path: $(VENV)/.bench
 
 bench-promise: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.promise
+	$(BIN)/python -m benchmarks.kernels.promise
 
 bench-certified: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.certified

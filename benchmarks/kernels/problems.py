@@ -69,7 +69,7 @@ def whole_fashion() -> Parts:
 
 def covtype(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Random rows of covtype, columns divided by their largest value, class 2 against the others."""
-    with _open("covtype") as archive:
+    with open_data("covtype") as archive:
         rows = np.asarray(archive["X"], dtype=np.float32)
         signs = np.where(archive["y"] == 2, 1, -1).astype(np.int8)
     largest = np.abs(rows).max(axis=0)
@@ -77,7 +77,8 @@ def covtype(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return rows[chosen] / np.where(largest > 0, largest, 1), signs[chosen]
 
 
-def _open(name: str):
+def open_data(name: str):
+    """The archive of a data set in the folder that PEGASOS_DATA names."""
     if "PEGASOS_DATA" not in os.environ:
         raise SystemExit(f"{name} is real data: set PEGASOS_DATA to the folder that holds {name}.npz.")
     return np.load(Path(os.environ["PEGASOS_DATA"]) / f"{name}.npz", allow_pickle=False)
@@ -89,12 +90,12 @@ def _split(rows: Matrix, labels: np.ndarray, is_test: np.ndarray) -> Parts:
 
 
 def _usps(name: str) -> Parts:
-    with _open(name) as archive:
+    with open_data(name) as archive:
         return _split(archive["X"].astype(np.float32), archive["y"], archive["split"] == 1)
 
 
 def _a9a(name: str) -> Parts:
-    with _open(name) as archive:
+    with open_data(name) as archive:
         parts = archive["data"].astype(np.float32), archive["indices"], archive["indptr"]
         rows = sp.csr_matrix(parts, shape=tuple(archive["shape"]))
         return _split(rows, archive["y"], archive["split"] == 1)
@@ -102,7 +103,7 @@ def _a9a(name: str) -> Parts:
 
 def _pixels(name: str, *, classes: tuple[int, ...] | None = None, n_training: int | None = None) -> Parts:
     """Bytes are split first and divided then: the float32 copy is the only large one."""
-    with _open(name) as archive:
+    with open_data(name) as archive:
         rows, labels, is_test = archive["X"], archive["y"], archive["split"] == 1
     if classes is not None:
         chosen = np.isin(labels, classes)

@@ -2,6 +2,7 @@
 
     python -m benchmarks.kernels.run [--problems usps,a9a] [--repeat 3] [--limit 120] [--rows 1500]
                                      [--compare] [--predict] [--whole] [--growth]
+                                     [--grid [--cells few2,tens10] [--sizes 200,1000] [--costs 1,10]]
 
 `rivals.py` says how each was matched, `objective.py` how it is judged, `problems.py` on what.
 """
@@ -12,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kernels import growth, prediction, problems, tables, whole
+from benchmarks.kernels import grid, growth, prediction, problems, tables, whole
 from benchmarks.kernels.measure import compare
 from benchmarks.kernels.rivals import installed, target
 from benchmarks.measure import Rule
 
-_parts = ("compare", "predict", "whole", "growth")
+_parts = ("compare", "predict", "whole", "growth", "grid")
 
 
 def main() -> None:
-    """Do the parts that are asked for; a comparison and prediction when none is."""
+    """Do the parts that are asked for; the comparisons and prediction when none is."""
     arguments = _arguments()
-    asked = [part for part in _parts if getattr(arguments, part)] or ["compare", "predict"]
+    asked = [part for part in _parts if getattr(arguments, part)] or ["grid", "compare", "predict"]
     for part in asked:
         _run_of[part](arguments)
 
@@ -68,6 +69,18 @@ def _growth(arguments: argparse.Namespace) -> None:
     print(f"\n{growth.render(found)}\n")
 
 
+def _grid(arguments: argparse.Namespace) -> None:
+    results = tables.Results("kernel_grid", {}, None)
+    for n in arguments.sizes or grid.SIZES:
+        for name in arguments.cells or grid.CELLS:
+            for C in arguments.costs or grid.COSTS:
+                row = grid.measure(name, int(n), float(C), arguments.repeat, arguments.limit)
+                if row is not None:
+                    results.add({**row, "problem": f"{name}, {int(n)} rows"})
+                    print(grid.render(results.rows[-1:]).splitlines()[2], flush=True)
+    print(f"\n{grid.render(results.rows)}\n")
+
+
 def _cases(arguments: argparse.Namespace):
     for name in arguments.problems or problems.names():
         problem = problems.load(name, arguments.rows)
@@ -106,6 +119,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--predict", action="store_true", help="rows a second at predict")
     parser.add_argument("--whole", action="store_true", help="all of fashion_mnist, in a process of its own")
     parser.add_argument("--growth", action="store_true", help="time of a step of kernel Pegasos against the rows")
+    parser.add_argument("--grid", action="store_true", help="sizes x features x classes x C, by LIBSVM's objective")
+    parser.add_argument("--cells", type=_names, help=f"of --grid: {', '.join(grid.CELLS)}; default: all")
+    parser.add_argument("--sizes", type=_names, help="of --grid: numbers of rows, with commas")
+    parser.add_argument("--costs", type=_names, help="of --grid: values of C, with commas")
     return parser.parse_args()
 
 
@@ -113,7 +130,7 @@ def _names(text: str) -> list[str]:
     return text.split(",")
 
 
-_run_of = {"compare": _compare, "predict": _predict, "whole": _whole, "growth": _growth}
+_run_of = {"compare": _compare, "predict": _predict, "whole": _whole, "growth": _growth, "grid": _grid}
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 
+#include <memory>
 #include <optional>
-
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "bindings.h"
+#include "pegasos/breaks.h"
 #include "threads.h"
 
 namespace pegasos {
@@ -150,21 +151,6 @@ static void mirror(MatrixArray table, Index old, Index n_threads) {
                [&](Index begin, Index end) { loops().mirror(block, old, begin, end); });
 }
 
-static void extend_square(MatrixArray table, GivenIndices slots, GivenIndices members, Index old, MatrixArray square,
-                          Index n_threads) {
-  const Block from = block_of(table), to = block_of(square);
-  const Index n = to.n_rows;
-  require(to.n_columns == n && Index(slots.shape(0)) == n && Index(members.shape(0)) == n && old >= 0 && old <= n &&
-              to.scalar == from.scalar,
-          "the square must have one row and one column a member, in the type of the table.");
-  check_places(slots, from.n_rows);
-  check_places(members, from.n_columns);
-  nb::gil_scoped_release release;
-  in_stretches(n - old, double(n), n_threads, [&](Index begin, Index end) {
-    loops().extend_square(from, slots.data(), members.data(), old, old + begin, old + end, to);
-  });
-}
-
 static void add_columns(MatrixArray table, GivenIndices slots, GivenWeights factors, WeightArray scores,
                         Index n_threads) {
   const Block from = block_of(table);
@@ -179,33 +165,79 @@ static void add_columns(MatrixArray table, GivenIndices slots, GivenWeights fact
   });
 }
 
-static std::tuple<Index, double> set_advance(GivenMatrix kernel, WeightArray slope, WeightArray down, WeightArray up,
-                                             GivenWeights curvature, GivenWeights step, double unit, bool keeps_sum,
-                                             double enough, Index n_steps, std::optional<GivenWeights> damping) {
-  const Block block = block_of(kernel);
-  require(block.n_columns == block.n_rows && block.n_rows > 0, "the kernel matrix of a working set must be square.");
-  const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == block.n_rows; };
-  require(fits(slope) && fits(down) && fits(up) && fits(curvature) && fits(step) &&
-              (!damping || fits(*damping)),
-          "a working set needs a slope, bounds, a curvature and a step per row.");
-  const double* given = damping ? damping->data() : nullptr;
-  const WorkingSet set{block,       slope.data(), down.data(), up.data(), curvature.data(),
-                       step.data(), unit,         keeps_sum,   given};
-  nb::gil_scoped_release release;
-  const Ascent result = loops().set_advance(set, enough, n_steps);
-  return {result.n_steps, result.gap};
+// How missing columns come about: from dense rows by a function of their products, or not at all.
+using Function = std::tuple<std::string_view, double, double, Index, double>;
+using Source = std::tuple<Function, GivenMatrix, GivenMatrix, GivenWeights, GivenFloatArray>;
+
+static void give_source(KernelColumns& columns, const Source& source, Scalar scalar) {
+  const auto& [function, rows, transposed, left, right] = source;
+  columns.is_computed = true;
+  columns.function = std::apply(function_of, function);
+  columns.rows = block_of(rows);
+  columns.transposed = block_of(transposed);
+  const Index n = columns.rows.n_rows, d = columns.rows.n_columns;
+  require(columns.transposed.n_rows == d && columns.transposed.n_columns == n,
+          "the transposed rows must be (features, rows).");
+  require(columns.rows.scalar == scalar && columns.transposed.scalar == scalar,
+          "the rows must be of the table's type.");
+  check_norms(Block{nullptr, scalar, n, n, n}, left, right);
+  columns.left = left.data();
+  columns.right = right.data();
 }
 
-static void small_solve(GivenMatrix table, GivenIndices members, GivenIndices starts, GivenWeights target,
-                        WeightArray down, WeightArray up, GivenWeights units, bool keeps_sum, double part,
-                        Index steps_per_row, IndexArray steps, Index n_threads) {
-  const Block block = block_of(table);
+static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, IndexArray slot_of,
+                                                            std::optional<GivenIndices> place_of, Index n_kept,
+                                                            std::optional<Source> source, WeightArray slope,
+                                                            WeightArray down, WeightArray up, GivenWeights curvature,
+                                                            std::optional<GivenWeights> damping, double unit,
+                                                            bool keeps_sum, double dual, double enough, double share,
+                                                            Index n_steps, double work) {
+  KernelColumns columns{};
+  columns.table = block_of(table);
+  columns.slot_of = slot_of.data();
+  columns.n_kept = n_kept;
+  const Index n = columns.table.n_columns;
+  require(n_kept >= 0 && n_kept <= columns.table.n_rows && Index(slot_of.shape(0)) == n,
+          "the table must have one slot number per row.");
+  for (Index k = 0; k < n; ++k) require(slot_of.data()[k] < n_kept, "a slot outside the table.");
+  if (place_of) {
+    require(Index(place_of->shape(0)) == n, "one place per row.");
+    check_places(*place_of, n);
+    columns.place_of = place_of->data();
+  }
+  if (source) {
+    give_source(columns, *source, columns.table.scalar);
+    require(columns.rows.n_rows == n && !place_of, "columns are computed in the order of the rows.");
+  }
+  const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == n; };
+  require(fits(slope) && fits(down) && fits(up) && fits(curvature) && (!damping || fits(*damping)),
+          "a slope, bounds and a curvature per row.");
+  const double* given = damping ? damping->data() : nullptr;
+  DualPoint point{n, slope.data(), down.data(), up.data(), curvature.data(), given, unit, keeps_sum, dual};
+  nb::gil_scoped_release release;
+  const Ascent result = loops().climb(columns, point, {enough, share, n_steps, work});
+  return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
+}
+
+static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
+                        GivenIndices starts, GivenWeights target, GivenWeights lower, GivenWeights upper, WeightArray b,
+                        WeightArray scores, GivenWeights units, bool keeps_sum, double share, Index steps_per_row,
+                        double work, IndexArray steps, Index n_threads) {
+  KernelColumns larger{};
+  larger.table = larger.larger = block_of(table);
+  if (source) {
+    larger.larger.n_rows = 0;
+    give_source(larger, *source, larger.table.scalar);
+  }
   const Index n_problems = Index(units.size()), n = Index(members.shape(0));
   require(Index(starts.shape(0)) == n_problems + 1 && Index(steps.shape(0)) == n_problems,
           "small problems need a start each, and one more.");
-  require(Index(target.size()) == n && Index(down.size()) == n && Index(up.size()) == n,
+  const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == n; };
+  require(fits(target) && fits(lower) && fits(upper) && fits(b) && fits(scores),
           "small problems need a target and bounds per member.");
-  check_places(members, block.n_rows < block.n_columns ? block.n_rows : block.n_columns);
+  check_places(members, source ? larger.rows.n_rows : larger.table.n_rows);
+  require(Index(diagonal.size()) == (source ? larger.rows.n_rows : larger.table.n_rows), "one k(x, x) per row.");
+  require(source || larger.table.n_rows == larger.table.n_columns, "the kernel matrix must be square.");
   Index largest = 0;
   for (Index k = 0; k < n_problems; ++k) {
     const Index begin = starts.data()[k], end = starts.data()[k + 1];
@@ -213,23 +245,38 @@ static void small_solve(GivenMatrix table, GivenIndices members, GivenIndices st
     largest = end - begin > largest ? end - begin : largest;
   }
   const Index workers = workers_for(n_problems, n_threads);
-  const std::size_t each = std::size_t(loops().small_room(largest));
-  std::vector<double> room(each * std::size_t(workers));
+  const std::size_t each = std::size_t(loops().small_room(largest, source ? larger.rows.n_columns : 0));
+  const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);  // touched where it is needed
   nb::gil_scoped_release release;
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
-    const SmallProblem problem{block,
+    const SmallProblem problem{length,
                                members.data() + begin,
-                               length,
+                               diagonal.data(),
                                target.data() + begin,
-                               down.data() + begin,
-                               up.data() + begin,
+                               lower.data() + begin,
+                               upper.data() + begin,
+                               b.data() + begin,
+                               scores.data() + begin,
                                units.data()[k],
                                keeps_sum,
-                               part,
-                               steps_per_row * length};
-    steps.data()[k] = loops().small_solve(problem, room.data() + each * std::size_t(worker));
+                               {0.0, share, steps_per_row * length, work}};
+    steps.data()[k] = loops().small_solve(larger, problem, room.get() + each * std::size_t(worker));
   });
+}
+
+static void intercepts(GivenIndices starts, GivenWeights places, GivenWeights cost, GivenWeights sign,
+                       GivenWeights rounding, WeightArray lowest, WeightArray highest) {
+  const Index n_problems = Index(rounding.size()), n = Index(places.size());
+  require(Index(starts.shape(0)) == n_problems + 1 && Index(lowest.size()) == n_problems &&
+              Index(highest.size()) == n_problems && Index(cost.size()) == n && Index(sign.size()) == n,
+          "one break, cost and sign per entry, one rounding and two intercepts per problem.");
+  for (Index k = 0; k < n_problems; ++k) {
+    const Index begin = starts.data()[k], end = starts.data()[k + 1];
+    require(begin >= 0 && begin <= end && end <= n, "the starts of small problems must not fall.");
+    std::tie(lowest.data()[k], highest.data()[k]) = best_intercepts(
+        places.data() + begin, cost.data() + begin, sign.data() + begin, end - begin, rounding.data()[k]);
+  }
 }
 
 void bind_kernels(nb::module_& m) {
@@ -250,18 +297,22 @@ void bind_kernels(nb::module_& m) {
         "Exchanges columns in pairs, one pair after the other.");
   m.def("mirror", mirror, nb::arg("table"), nb::arg("old"), nb::arg("n_threads"),
         "Fills the rows from `old` on, left of column `old`, by symmetry.");
-  m.def("extend_square", extend_square, nb::arg("table"), nb::arg("slots"), nb::arg("members"), nb::arg("old"),
-        nb::arg("square"), nb::arg("n_threads"), "Fills the rows and columns of the new members of a working set.");
   m.def("add_columns", add_columns, nb::arg("table"), nb::arg("slots"), nb::arg("factors"), nb::arg("scores"),
         nb::arg("n_threads"), "Adds factors[a] * table[slots[a]] to the scores.");
-  m.def("set_advance", set_advance, nb::arg("kernel"), nb::arg("slope"), nb::arg("down"), nb::arg("up"),
-        nb::arg("curvature"), nb::arg("step"), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("enough"),
-        nb::arg("n_steps"), nb::arg("damping").none() = nb::none(),
-        "Ascent on a working set until its gap is small enough; returns the number of steps and the gap.");
-  m.def("small_solve", small_solve, nb::arg("table"), nb::arg("members"), nb::arg("starts"), nb::arg("target"),
-        nb::arg("down"), nb::arg("up"), nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"),
-        nb::arg("steps_per_row"), nb::arg("steps"), nb::arg("n_threads"),
-        "Solves small problems about parts of one kernel matrix side by side; writes the steps of each.");
+  m.def("climb", climb, nb::arg("table"), nb::arg("slot_of"), nb::arg("place_of").none(), nb::arg("n_kept"),
+        nb::arg("source").none(), nb::arg("slope"), nb::arg("down"), nb::arg("up"), nb::arg("curvature"),
+        nb::arg("damping").none(), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("dual"), nb::arg("enough"),
+        nb::arg("share"), nb::arg("n_steps"), nb::arg("work"),
+        "Ascent of the dual until its gap is small enough; returns the number of steps, the gap, whether no row with "
+        "a column could gain, the objective and how many columns the table holds now.");
+  m.def("best_intercepts", intercepts, nb::arg("starts"), nb::arg("places"), nb::arg("cost"), nb::arg("sign"),
+        nb::arg("rounding"), nb::arg("lowest"), nb::arg("highest"),
+        "Writes the lowest and the highest intercept with the least loss, of each problem.");
+  m.def("small_solve", small_solve, nb::arg("table"), nb::arg("source").none(), nb::arg("diagonal"), nb::arg("members"),
+        nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"), nb::arg("b"), nb::arg("scores"),
+        nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("steps_per_row"), nb::arg("work"),
+        nb::arg("steps"), nb::arg("n_threads"),
+        "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps.");
 }
 
 }  // namespace pegasos

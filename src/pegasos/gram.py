@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, n_threads
-from pegasos.kernels.vector import Vectors
+from pegasos.kernels.vector import ProductKernel, Vectors
 from pegasos.problem import Losses, Problem, Rows, inner
 from pegasos.rounding import (
     DualSums,
@@ -44,7 +44,7 @@ _worth_digits = 1e-6  # of the objective: where rounding may be more, sums are m
 _quick_values = 1 << 22  # kernel values that are summed up with more digits wherever rounding is counted at all
 _long_columns = 64
 _quick_features = 200
-_worth_arranging = 4  # times the columns there is room for: with more rows, few pairs are computed twice
+_computed_features = 64
 
 Numbers = npt.NDArray[np.intp]
 
@@ -143,11 +143,11 @@ class KernelRows:
         """Some of the rows, with a table of their own: a part of this one, where all columns are in it."""
         items, squared_norms = self.items.take(indices), self.squared_norms[indices]
         rows = self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
-        if len(indices) > self.n_rows and self.holds_all and rows.holds_all:
+        if len(indices) > self.n_rows and self.holds_all and rows.holds_all and self.source is None:
             self.load(np.arange(self.n_rows))  # rows that are there twice have their kernel values computed once
         if self.n_kept == self.n_rows and rows.holds_all:
-            slots, places = np.ascontiguousarray(self.slot_of[indices]), np.ascontiguousarray(self.place_of[indices])
-            _core.extend_square(self.table, slots, places, 0, rows.table, 1)
+            slots, places = self.slot_of[indices], self.place_of[indices]
+            rows.table[...] = self.table[slots][:, places]
             rows.slot_of, rows.n_kept, rows.arranged = np.arange(rows.n_rows), rows.n_rows, None
         return rows
 
@@ -244,7 +244,9 @@ class KernelRows:
         scores, reach, mu = self._long_scores(weights), self.reach(weights), problem.lam * problem.total
         error = self._long_error(weights) * reach
         margins = problem.sign * (scores + problem.offset)
-        by_constant = 8.0 * unit * (problem.carried.constant + np.abs(problem.offset) * (problem.largest_offset > 0.0))
+        # Scores of 0 leave an offset as it is.
+        of_offset = np.abs(problem.offset) * (problem.largest_offset > 0.0 and reach > 0.0)
+        by_constant = 8.0 * unit * (problem.carried.constant + of_offset)
         farthest = problem.loss.value(1.0 - margins + error * self.lengths + by_constant)
         counts = problem.cost > 0.0
         total = float(np.sum(problem.cost[counts] * farthest[counts]))
@@ -271,6 +273,8 @@ class KernelRows:
 
     def _worth_digits(self, weights: npt.NDArray[np.float64]) -> float:
         """The part of the objective that rounding may be before sums are made again with more digits."""
+        if self.value_error > 0.0:
+            return np.inf  # values in single precision are off by more than sums
         return negligible if self.n_rows * np.count_nonzero(weights) <= _quick_values else _worth_digits
 
     def _long_error(self, weights: npt.NDArray[np.float64]) -> float:
@@ -420,23 +424,28 @@ class KernelRows:
         """Whether there is room for the whole kernel matrix."""
         return len(self.table) == self.n_rows
 
-    def begins_with(self, members: Numbers) -> bool:
-        """Whether the first rows and columns of the table are the kernel matrix of these rows, in this order."""
-        if self.arranged is None and not self.holds_all:
-            return False
-        places = np.arange(len(members))
-        return np.array_equal(self.place_of[members], places) and np.array_equal(self.slot_of[members], places)
+    @cached_property
+    def source(self) -> Any:
+        """How native code computes a column: the kernel's function and the rows; None where it cannot."""
+        if not is_computed(self.kernel, self.items) or self.arranged is not None:
+            return None
+        assert isinstance(self.items, Vectors)
+        assert isinstance(self.kernel, ProductKernel)
+        near = self.kernel.near(self.items, self.dtype)
+        if near is not self.items and self.dtype == np.float32:
+            return None
+        x, norms = np.ascontiguousarray(near.values, self.dtype), near.squared_norms
+        function = (*self.kernel.function(), self.bias**2)
+        return function, x, np.ascontiguousarray(x.T), norms, norms.astype(self.dtype)
 
-    def extend_square(self, members: Numbers, old: int, square: Floats) -> None:
-        """The kernel matrix of these rows, in which the first ``old`` of them are done already."""
-        new = members[old:]
-        self.load(new)
-        slots = self.slot_of[members]
-        if not is_quick(self.items) and (slots[old:] >= 0).all():
-            _core.extend_square(self.table, np.maximum(slots, 0), self.place_of[members], old, square, n_threads())
-            return
-        square[:, old:] = self.block(members, new)
-        _core.mirror(square, old, n_threads())
+    def climb(self, point: tuple[Any, ...], *goal: Any) -> tuple[int, float, bool, float]:
+        """Ascent of the dual (`_core.climb`)."""
+        if not self.is_whole:
+            self._begin_anew()
+        place_of = None if self.arranged is None else self.place_of
+        *found, n_kept = _core.climb(self.table, self.slot_of, place_of, self.n_kept, self.source, *point, *goal)
+        self.n_kept = n_kept
+        return tuple(found)
 
     @property
     def _at_once(self) -> int:
@@ -508,15 +517,21 @@ def with_fast_products(items: Items) -> Items:
     return Vectors(items.rows.dense())
 
 
+def is_computed(kernel: Kernel, items: Items) -> bool:
+    """Whether native code computes single columns as fast as BLAS computes blocks of them."""
+    is_dense = isinstance(items, Vectors) and not items.is_sparse
+    return is_dense and isinstance(kernel, ProductKernel) and 0 < items.values.shape[1] <= _computed_features
+
+
 def is_quick(items: Items) -> bool:
     """Whether a kernel value is computed faster than it is fetched from far away in memory."""
     return isinstance(items, Vectors) and not items.is_sparse and items.values.shape[1] <= _quick_features
 
 
 def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors | None]:
-    """The order of the rows in the table, and a copy of dense rows that follows it where many columns are kept."""
+    """The order of the rows in the table, and a copy of dense rows that follows it where all columns are kept."""
     order = np.arange(len(items))
-    if not isinstance(items, Vectors) or items.is_sparse or is_quick(items) or _worth_arranging * n_slots < len(items):
+    if not isinstance(items, Vectors) or items.is_sparse or is_quick(items) or n_slots < len(items):
         return order, order, None
     rows = items.rows
     copy = Rows(rows.values.copy(), rows.bias, rows.squared_norms.copy(), rows.native)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos import _core
-from pegasos.errors import PegasosError
+from pegasos.errors import NotFiniteError, PegasosError
 from pegasos.losses import Loss
 from pegasos.rounding import (
     Carried,
@@ -94,7 +94,7 @@ class Rows:
         native = _native_rows(values, bias, threads)
         squared_norms = np.empty(native.n_rows, values.dtype if narrow else np.float64)
         out_of_bounds, unsorted, not_finite, out_of_range = _core.inspect(native, squared_norms)
-        _refuse(native, out_of_bounds, not_finite)
+        _refuse(native, values, out_of_bounds, not_finite)
         if unsorted >= 0:
             # Repeated columns of a row mean their sum, which the norms above do not know.
             values = values.copy()
@@ -385,18 +385,20 @@ def scores_of(values: Matrix, weights: npt.NDArray[np.float64], threads: int) ->
     native = _native_rows(values, 1.0, threads)
     scores = np.empty((native.n_rows, len(weights)))
     out_of_bounds, _, not_finite, _ = _core.checked_scores(native, weights, scores)
-    _refuse(native, out_of_bounds, not_finite)
+    _refuse(native, values, out_of_bounds, not_finite)
     return scores
 
 
-def _refuse(native: _core.Rows, out_of_bounds: int, not_finite: int) -> None:
+def _refuse(native: _core.Rows, values: Matrix, out_of_bounds: int, not_finite: int) -> None:
     if out_of_bounds >= 0:
         raise PegasosError(
             f"X is not a valid CSR matrix: row {out_of_bounds} names a column outside 0..{native.n_features - 1} "
             "or its indptr does not increase; build it with scipy.sparse.csr_matrix((data, (row, column)))."
         )
     if not_finite >= 0:
-        raise PegasosError(f"X contains NaN or infinity (inf) in row {not_finite}; impute or drop it first.")
+        row = values[not_finite]
+        found = np.flatnonzero(~np.isfinite(row.data if sp.issparse(row) else row))[0]
+        raise NotFiniteError(not_finite, int(row.indices[found]) if sp.issparse(row) else int(found))
 
 
 def check_structure(X: Any) -> None:
@@ -611,7 +613,7 @@ class Problem:
 
     @cached_property
     def damping(self) -> npt.NDArray[np.float64]:
-        """ridge / cost_i, the curvature that the loss adds to the dual; 0 where a row costs nothing."""
+        """Ridge / cost_i, the curvature that the loss adds to the dual; 0 where a row costs nothing."""
         if self.ridge == 0.0:
             return constant(0.0, self.rows.n_rows)
         if len(self.cost) > 0 and self.cost.strides == (0,):

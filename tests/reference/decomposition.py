@@ -39,6 +39,11 @@ class PairAscent(Ascent):
         above = self.slope - level
         return float(np.sum(np.maximum(self.up * above, self.down * above)))
 
+    def least_gap(self):
+        """The gap at the best of all levels, which is one of the slopes."""
+        above = self.slope[None] - self.slope[:, None]
+        return float(np.sum(np.maximum(self.up * above, self.down * above), axis=1).min())
+
     def pair(self):
         rising = np.where(self.up > 0, self.slope, -np.inf)
         i = int(np.argmax(rising))
@@ -70,6 +75,10 @@ class PairAscent(Ascent):
 
 class FreeAscent(PairAscent):
     """The coordinate that gains most on its own, or the pair of `PairAscent`, whichever gains more."""
+
+    def least_gap(self):
+        """No level but 0."""
+        return self.gap()
 
     def moves(self):
         curvature = np.diag(self.K) * self.unit

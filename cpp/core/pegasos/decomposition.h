@@ -1,11 +1,12 @@
-// The inner loop of decomposition: ascent of the dual on a working set, its kernel matrix at hand.
+// Ascent of the dual of a kernel machine, one or two coordinates at a time.
 //
 //   max_b  sum_j (b_j target_j - d_j b_j^2 / 2) - unit/2 b' K b,   lower_j <= b_j <= upper_j,   unit = 1 / (lam total)
 //
 // with b_j = sign_j alpha_j, so that lower..upper is 0..cap cost for sign +1 and -cap cost..0 for sign -1, and d_j =
-// ridge / cost_j of the loss, 0 for the hinge. The slope of coordinate j is h_j = target_j - unit (K b)_j - d_j b_j. An intercept that is not regularized adds the constraint that sum_j
-// b_j stays as it is: then two coordinates move at a time, b_i up and b_j down by the same m. They are chosen as in
-// algorithm WSS 2 of Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005:
+// ridge / cost_j of the loss, 0 for the hinge. The slope of coordinate j is h_j = target_j - unit (K b)_j - d_j b_j. An
+// intercept that is not regularized adds the constraint that sum_j b_j stays as it is: then two coordinates move at a
+// time, b_i up and b_j down by the same m. They are chosen as in algorithm WSS 2 of Fan, Chen, Lin: Working set
+// selection using second order information. JMLR 6, 2005:
 //
 //   i = argmax { h_i : b_i < upper_i },   j = argmax { (h_i - h_j)^2 / c_ij : b_j > lower_j, h_j < h_i },
 //   c_ij = unit (K_ii + K_jj - 2 K_ij) + d_i + d_j,   m = min((h_i - h_j) / c_ij, upper_i - b_i, b_j - lower_j)
@@ -13,47 +14,77 @@
 // Without that constraint a step moves the coordinate that gains most by going as far as it can, or such a pair,
 // whichever gains more (Steinwart, Hush, Scovel: Training SVMs without offset. JMLR 12, 2011, on why two are better).
 //
-// The gap of the working set is the sum over j of the largest m (h_j - level) - d_j m^2 / 2 within down_j <= m <= up_j,
-// up_j = upper_j - b_j, down_j = lower_j - b_j; level is 0, or with the constraint halfway between the two extreme slopes.
+// The gap is the sum over j of the largest m (h_j - level) - d_j m^2 / 2 within down_j <= m <= up_j, up_j = upper_j -
+// b_j, down_j = lower_j - b_j; level is 0, or with the constraint the intercept that makes it least.
 //
-// Given: the slopes and the room of each coordinate. Results: both after at most n_steps steps, or once the gap is at
-// most `enough`; the number of steps, and the gap. Slopes are kept in double, whatever the type of the kernel values.
+// Rows that cannot gain by moving leave the active set (shrinking, Joachims 1999), and the columns of those that stay
+// are copied into a matrix of their own, each when it is first needed. Their share of the slopes of all other rows is
+// made up for at the end of a phase, before the gap of all rows is believed. Slopes are kept in double, whatever the
+// type of the kernel values.
 #pragma once
 
 #include "kernel_blocks.h"
 
 namespace pegasos {
 
-struct WorkingSet {
-  Block kernel;             // n x n
-  double* slope;            // n, as all that follow
-  double* down;             // lower - b, at most 0
-  double* up;               // upper - b, at least 0
+// The kernel matrix of the rows of a problem. A column is looked for in the table; where it is missing it is copied
+// from the matrix of a larger problem, or computed from dense rows, while the table has room.
+struct KernelColumns {
+  Block table;  // a kept column in each row
+  Index* slot_of;  // per row: where its column is, or -1
+  const Index* place_of;  // per row: its entry within a column; null: in order
+  Index n_kept;
+
+  Block larger;  // the matrix of a larger problem, or no rows
+  const Index* members;  // which of its rows these are
+
+  bool is_computed;  // whether columns are computed from what follows
+  KernelFunction function;
+  Block rows, transposed;  // (rows, features) and (features, rows), in the type of the table
+  const double* left;  // squared norms
+  const void* right;  // the same in the type of the table
+};
+
+struct DualPoint {
+  Index n;
+  double* slope;  // n, as all that follow
+  double* down;  // lower - b, at most 0
+  double* up;  // upper - b, at least 0
   const double* curvature;  // unit K_jj + d_j
-  const double* step;       // 1 / curvature
+  const double* damping;  // d_j; null: all 0
   double unit;
   bool keeps_sum;  // whether sum_j b_j is fixed
-  const double* damping = nullptr;  // d_j; null: all 0
+  double dual;  // the objective reached
+};
+
+// An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps, or after so much
+// work: slopes updated, and as many for each kernel value computed as that takes longer.
+struct Goal {
+  double enough;
+  double share;
+  Index n_steps;
+  double work;
 };
 
 struct Ascent {
   Index n_steps;
-  double gap;
+  double gap;  // of all rows, at the best level
+  bool is_stuck;  // whether no row with a column can gain
 };
 
-// A small problem about some of the rows of a kernel matrix, to be solved from b = 0 to a gap of `share` times the
-// objective, or for n_steps steps.
+// A small problem about some of the rows of a larger one, to be solved from b = 0.
 struct SmallProblem {
-  Block table;           // the kernel matrix of all rows
-  const Index* members;  // which of them these are
   Index n;
-  const double* target;
-  double* down;  // as above: given for b = 0, and what is left at the end
-  double* up;
+  const Index* members;
+  const double* diagonal;  // K_jj of the larger problem
+  const double* target;  // n, as all that follow
+  const double* lower;
+  const double* upper;
+  double* b;  // the solution; where it keeps a sum, that is 0 but for rounding
+  double* scores;  // unit K b, summed up column by column
   double unit;
   bool keeps_sum;
-  double share;
-  Index n_steps;
+  Goal goal;
 };
 
 }  // namespace pegasos

@@ -1,15 +1,80 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "decomposition.h"
 #include "kernel_blocks.inl"
 
 namespace pegasos::PEGASOS_ISA {
 
+// The columns of the kernel matrix, see KernelColumns.
 template <class T>
-struct DualAscentOnSet {
+struct ColumnStore {
+  KernelColumns& columns;
+
+  bool has(Index i) const { return columns.slot_of[i] >= 0; }
+  // Whether a column that is missing can be made.
+  bool is_open() const {
+    return columns.n_kept < columns.table.n_rows && (columns.larger.n_rows > 0 || columns.is_computed);
+  }
+  T* slot(Index k) const { return static_cast<T*>(columns.table.data) + k * columns.table.stride; }
+
+  // The column of row i; null where it is neither kept nor to be had.
+  const T* column(Index i) const {
+    if (has(i)) return slot(columns.slot_of[i]);
+    if (!is_open()) return nullptr;
+    T* out = slot(columns.n_kept);
+    const Index n = columns.table.n_columns;
+    if (columns.larger.n_rows > 0) {
+      const T* from = static_cast<const T*>(columns.larger.data) + columns.members[i] * columns.larger.stride;
+      for (Index j = 0; j < n; ++j) out[j] = from[columns.members[j]];
+    } else {
+      DenseKernel<T>::column(columns.function, columns.rows, i, columns.transposed, columns.left[i],
+                             static_cast<const T*>(columns.right), out);
+    }
+    columns.slot_of[i] = columns.n_kept++;
+    return out;
+  }
+};
+
+// The least gap of any level between the two extreme slopes, nearly; gap_at returns one and its derivative.
+template <class F>
+double least_over(const F& gap_at, double lowest, double highest) {
+  constexpr int halvings = 8;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!(lowest < infinity) || !(highest > -infinity)) return 0.0;
+  double from = std::min(lowest, highest), to = std::max(lowest, highest), least = infinity;
+  for (int k = 0; k < halvings; ++k) {
+    const double level = 0.5 * (from + to);
+    const auto [gap, slant] = gap_at(level);
+    least = gap < least ? gap : least;
+    (slant > 0.0 ? to : from) = level;
+  }
+  return least;
+}
+
+// The gap at this level, and its derivative by the level, where rows have a damping.
+inline std::pair<double, double> damped_gap(double level, Index n, const double* slope, const double* down,
+                                            const double* up, const double* damping) {
+  double gap = 0.0, slant = 0.0;
+  for (Index k = 0; k < n; ++k) {
+    const double h = slope[k] - level;
+    double m = damping[k] > 0.0 ? h / damping[k] : (h > 0.0 ? up[k] : down[k]);
+    m = m > down[k] ? m : down[k];
+    m = m < up[k] ? m : up[k];
+    gap += m * (h - 0.5 * damping[k] * m);
+    slant -= m;
+  }
+  return {gap, slant};
+}
+
+// The rows that move, one behind the other, with what the steps need of each.
+template <class T>
+struct ActiveSet {
   static constexpr int lanes = simd::vector_bytes / int(sizeof(double));
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr double flat = 1e-12;      // of two curvatures: less than this between two rows is rounding
@@ -17,21 +82,65 @@ struct DualAscentOnSet {
   using V = simd::Vector<double, lanes>;
   using Mask = decltype(V{} < V{});
 
-  const T* kernel;
-  Index stride;
-  Index n;
-  double* slope;
-  double* down;
-  double* up;
-  const double* curvature;
-  const double* step;
+  ColumnStore<T> store;
   double unit;
-  const double* damping;  // or null
+  Index n = 0;
+  std::vector<Index> rows = {};
+  std::vector<double> slope = {}, down = {}, up = {}, curvature = {}, step = {}, moved = {}, damping = {};
+  std::vector<const T*> columns = {};
+  std::unique_ptr<T[]> square = {};  // copies of the columns, where not all rows are here
+  Index n_copied = 0;
 
-  struct Best {
-    double value;
-    Index place;
-  };
+  // Takes these rows in, with their state at this point.
+  void fill(const DualPoint& point, const std::vector<Index>& chosen) {
+    n = Index(chosen.size());
+    rows = chosen;
+    for (auto* each : {&slope, &down, &up, &curvature, &step, &moved}) each->resize(std::size_t(n));
+    damping.resize(point.damping == nullptr ? 0 : std::size_t(n));
+    for (Index k = 0; k < n; ++k) {
+      const Index row = chosen[k];
+      slope[k] = point.slope[row];
+      down[k] = point.down[row];
+      up[k] = point.up[row];
+      curvature[k] = point.curvature[row];
+      step[k] = std::min(1.0 / curvature[k], std::numeric_limits<double>::max());
+      moved[k] = 0.0;
+      if (!damping.empty()) damping[k] = point.damping[row];
+    }
+    begin_columns(point.n);
+  }
+  // Keeps these places only.
+  void narrow(const std::vector<Index>& places) {
+    n = Index(places.size());
+    for (Index k = 0; k < n; ++k) {
+      const Index from = places[k];
+      rows[k] = rows[from];
+      for (auto* each : {&slope, &down, &up, &curvature, &step, &moved}) (*each)[k] = (*each)[from];
+      if (!damping.empty()) damping[k] = damping[from];
+    }
+    begin_columns(-1);
+  }
+  void begin_columns(Index n_all) {
+    columns.assign(std::size_t(n), nullptr);
+    n_copied = 0;
+    const bool is_whole = n == n_all && store.columns.place_of == nullptr;
+    square.reset(is_whole ? nullptr : new T[std::size_t(n) * std::size_t(n)]);
+  }
+
+  // The part of column k that concerns these rows; null where it is not to be had.
+  const T* column(Index k) {
+    if (columns[k] != nullptr) return columns[k];
+    const T* whole = store.column(rows[k]);
+    if (whole == nullptr) return nullptr;
+    if (square == nullptr) return columns[k] = whole;
+    T* copy = square.get() + n_copied++ * n;
+    const Index* place_of = store.columns.place_of;
+    if (place_of == nullptr)
+      for (Index j = 0; j < n; ++j) copy[j] = whole[rows[j]];
+    else
+      for (Index j = 0; j < n; ++j) copy[j] = whole[place_of[rows[j]]];
+    return columns[k] = copy;
+  }
 
   static V load(const double* p) { return simd::load<double, lanes>(p); }
   static Mask first_places() {
@@ -39,28 +148,49 @@ struct DualAscentOnSet {
     for (int k = 0; k < lanes; ++k) here[k] = k;
     return here;
   }
-  const T* column(Index i) const { return kernel + i * stride; }
 
+  struct Best {
+    double value;
+    Index place;
+  };
   // The lane with the largest value; of equal ones the first place.
   static Best best_of(V values, Mask places) {
+    const double top = simd::largest<double, lanes>(values);
+    const Mask others = Mask{} + std::numeric_limits<std::int64_t>::max();
+    const Mask candidates = values == top ? places : others;
+    return {top, -Index(simd::largest<std::int64_t, lanes>(-candidates))};
+  }
+
+  // The largest slope of a coordinate that can rise.
+  Best highest() const {
     Best found{-infinity, 0};
-    for (int k = 0; k < lanes; ++k)
-      if (values[k] > found.value || (values[k] == found.value && values[k] > -infinity && places[k] < found.place))
-        found = {values[k], Index(places[k])};
+    for (Index k = 0; k < n; ++k)
+      if (up[k] > 0.0 && slope[k] > found.value) found = {slope[k], k};
+    return found;
+  }
+
+  // The least slope of a coordinate that can fall.
+  double lowest() const {
+    double found = infinity;
+    for (Index k = 0; k < n; ++k)
+      if (down[k] < 0.0 && slope[k] < found) found = slope[k];
     return found;
   }
 
   // Subtracts factor (K_i - K_j) from the slopes; the largest slope of a coordinate that can rise.
-  Best move_and_choose(double factor, const T* ki, const T* kj) const {
+  Best move_and_choose(double factor, const T* ki, const T* kj) {
     V best = V{} - infinity;
     Mask place{}, here = first_places();
+    double* const h_of = slope.data();  // local: a store might change the members, for all that a compiler knows
+    const double* const up_of = up.data();
+    const Index end = n;
     Index k = 0;
-    for (; k + lanes <= n; k += lanes, here += lanes) {
-      const V h = load(slope + k) - factor * (simd::load<double, lanes>(ki + k) - simd::load<double, lanes>(kj + k));
-      simd::store<double, lanes>(slope + k, h);
-      const Mask better = (load(up + k) > 0.0) & (h > best);
-      best = better ? h : best;
-      place = better ? here : place;
+    for (; k + lanes <= end; k += lanes, here += lanes) {
+      const V h = load(h_of + k) - factor * (simd::load<double, lanes>(ki + k) - simd::load<double, lanes>(kj + k));
+      simd::store<double, lanes>(h_of + k, h);
+      const V rising = load(up_of + k) > 0.0 ? h : V{} - infinity;
+      place = rising > best ? here : place;
+      best = rising > best ? rising : best;
     }
     Best found = best_of(best, place);
     for (; k < n; ++k) {
@@ -77,49 +207,55 @@ struct DualAscentOnSet {
   };
 
   // The coordinate that gains most when it falls as i rises, bounds aside. Quotients are compared by cross products.
-  Partner partner_of(Index i) const {
-    const T* ki = column(i);
+  Partner partner_of(Index i, const T* ki) const {
     const double hi = slope[i], ci = curvature[i];
-    V above{}, below = V{} + 1.0, least = V{} + infinity;
-    Mask place{}, here = first_places();
-    Index k = 0;
-    for (; k + lanes <= n; k += lanes, here += lanes) {
-      const V h = load(slope + k), c = load(curvature + k);
-      const Mask can_fall = load(down + k) < 0.0;
-      V between = (ci + c) - (2.0 * unit) * simd::load<double, lanes>(ki + k);
-      const V floor = flat * (ci + c) + std::numeric_limits<double>::min();
-      between = between > floor ? between : floor;
-      const V difference = hi - h;
+    constexpr int side = 2;  // independent chains of comparisons
+    V above[side] = {}, below[side] = {V{} + 1.0, V{} + 1.0}, least = V{} + infinity;
+    Mask place[side] = {}, here = first_places();
+    const auto compare = [&](int p, Index k) {
+      const V c = ci + load(&curvature[k]);
+      const V h = load(&down[k]) < 0.0 ? load(&slope[k]) : V{} + infinity;
+      const V between = c - (2.0 * unit) * simd::load<double, lanes>(ki + k), floor = flat * c;
+      const V bent = (between > floor ? between : floor) + std::numeric_limits<double>::min();
+      least = h < least ? h : least;
+      const V difference = h < hi ? hi - h : V{};
       const V square = difference * difference;
-      const Mask better = can_fall & (difference > 0.0) & (square * below > above * between);
-      above = better ? square : above;
-      below = better ? between : below;
-      place = better ? here : place;
-      least = (can_fall & (h < least)) ? h : least;
+      const Mask better = square * below[p] > above[p] * bent;
+      above[p] = better ? square : above[p];
+      below[p] = better ? bent : below[p];
+      place[p] = better ? here : place[p];
+      here += lanes;
+    };
+    Index k = 0;
+    for (; k + side * lanes <= n; k += side * lanes) {
+      compare(0, k);
+      compare(1, k + lanes);
     }
-    Partner found{-1, 1.0, infinity};
+    for (; k + lanes <= n; k += lanes) compare(0, k);
+    const V gain0 = above[0] / below[0], gain1 = above[1] / below[1];
+    const Mask first = (gain0 > gain1) | ((gain0 == gain1) & (place[0] < place[1]));
+    const Best lane = best_of(first ? gain0 : gain1, first ? place[0] : place[1]);
+    Partner found{-1, 1.0, -simd::largest<double, lanes>(-least)};
     double best = 0.0;
-    for (int l = 0; l < lanes; ++l) {
-      if (least[l] < found.least) found.least = least[l];
-      if (above[l] > 0.0) consider(found, best, above[l], below[l], Index(place[l]));
+    if (lane.value > 0.0) {
+      found.place = lane.place;
+      best = lane.value;
     }
     for (; k < n; ++k) {
       if (!(down[k] < 0.0)) continue;
       if (slope[k] < found.least) found.least = slope[k];
-      const double floor = flat * (ci + curvature[k]) + std::numeric_limits<double>::min();
-      const double between = ci + curvature[k] - 2.0 * unit * double(ki[k]);
-      const double difference = hi - slope[k];
-      if (difference > 0.0) consider(found, best, difference * difference, between > floor ? between : floor, k);
+      const double difference = hi - slope[k], gain = difference * difference / between_of(ci, k, ki);
+      if (difference > 0.0 && gain > best) {
+        best = gain;
+        found.place = k;
+      }
     }
+    if (found.place >= 0) found.curvature = between_of(ci, found.place, ki);
     return found;
   }
-  static void consider(Partner& found, double& best, double above, double below, Index place) {
-    if (found.place >= 0 && !(above * found.curvature > best * below) &&
-        !(above * found.curvature == best * below && place < found.place))
-      return;
-    found.place = place;
-    found.curvature = below;
-    best = above;
+  double between_of(double ci, Index k, const T* ki) const {
+    const double c = ci + curvature[k], between = c - (2.0 * unit) * double(ki[k]);
+    return (between > flat * c ? between : flat * c) + std::numeric_limits<double>::min();
   }
 
   // How far i rises and its partner falls.
@@ -129,59 +265,42 @@ struct DualAscentOnSet {
     m = m < up[i] ? m : up[i];
     return m < -down[j] ? m : -down[j];
   }
-  void shift(Index i, double m) const {
+  void shift(Index i, double m) {
     up[i] -= m;
     down[i] -= m;
-    if (damping) slope[i] -= m * damping[i];
+    moved[i] += m;
+    if (!damping.empty()) slope[i] -= m * damping[i];
   }
 
-  // The sum over the coordinates of what each could still gain at most.
-  double gap_at(double level) const {
-    if (damping) return damped_gap_at(level);
-    V sum{};
+  // The sum over the coordinates of what each could still gain at most, and its derivative by the level.
+  std::pair<double, double> gap_at(double level) const {
+    if (!damping.empty()) return damped_gap(level, n, slope.data(), down.data(), up.data(), damping.data());
+    V sum{}, bend{};
     Index k = 0;
     for (; k + lanes <= n; k += lanes) {
-      const V h = load(slope + k) - level;
-      sum += h * (h > 0.0 ? load(up + k) : load(down + k));
+      const V h = load(&slope[k]) - level;
+      const V room = h > 0.0 ? load(&up[k]) : load(&down[k]);
+      sum += h * room;
+      bend -= room;
     }
-    double total = simd::sum<double, lanes>(sum);
-    for (; k < n; ++k) total += (slope[k] - level) * (slope[k] > level ? up[k] : down[k]);
-    return total;
+    double total = simd::total<double, lanes>(sum), slant = simd::total<double, lanes>(bend);
+    for (; k < n; ++k) {
+      const double h = slope[k] - level, room = h > 0.0 ? up[k] : down[k];
+      total += h * room;
+      slant -= room;
+    }
+    return {total, slant};
+  }
+  double least_gap(double lowest, double highest) const {
+    return least_over([&](double level) { return gap_at(level); }, lowest, highest);
   }
 
-  double damped_gap_at(double level) const {
-    double total = 0.0;
-    for (Index k = 0; k < n; ++k) {
-      const double h = slope[k] - level;
-      double m = h / damping[k];
-      m = m > down[k] ? m : down[k];
-      m = m < up[k] ? m : up[k];
-      total += m * (h - 0.5 * damping[k] * m);
-    }
-    return total;
-  }
-
-  Ascent advance_pairs(double enough, Index n_steps) const {
-    Best rising = move_and_choose(0.0, kernel, kernel);
-    double gap = 0.0;
-    Index done = 0;
-    for (Index until_look = 0;; ++done, --until_look) {
-      if (rising.value == -infinity) return {done, 0.0};
-      const Index i = rising.place;
-      const Partner falling = partner_of(i);
-      const double difference = rising.value - falling.least;
-      const bool is_over = falling.place < 0 || difference <= rounding * (std::abs(rising.value) + 1.0);
-      if (until_look == 0 || is_over || done == n_steps) {
-        gap = falling.least < infinity ? gap_at(0.5 * (rising.value + falling.least)) : 0.0;
-        if (is_over || gap <= enough || done == n_steps) return {done, gap};
-        until_look = n / 8 + 8;
-      }
-      const Index j = falling.place;
-      const double m = pair_move(i, falling);
-      shift(i, m);
-      shift(j, -m);
-      rising = move_and_choose(m * unit, column(i), column(j));
-    }
+  // The places of the rows that gain by moving, alone or with another one.
+  std::vector<Index> can_move(double lowest, double highest) const {
+    std::vector<Index> places;
+    for (Index k = 0; k < n; ++k)
+      if ((up[k] > 0.0 && slope[k] > lowest) || (down[k] < 0.0 && slope[k] < highest)) places.push_back(k);
+    return places;
   }
 
   // How far coordinate j goes on its own.
@@ -196,24 +315,39 @@ struct DualAscentOnSet {
     Best rising;  // the largest slope of one that can rise
   };
 
+  // Both choices as things are.
+  Choice choices() const {
+    Choice found{{-1.0, 0}, highest()};
+    for (Index k = 0; k < n; ++k) {
+      const double m = move_of(k), gain = m * (slope[k] - 0.5 * curvature[k] * m);
+      if (gain > found.single.value) found.single = {gain, k};
+    }
+    return found;
+  }
+
   // Subtracts a K_i + b K_j from the slopes and makes both choices, in one pass.
-  Choice subtract_and_choose(double a, const T* ki, double b, const T* kj) const {
+  Choice subtract_and_choose(double a, const T* ki, double b, const T* kj) {
     V best = V{} - 1.0, top = V{} - infinity;
     Mask place{}, top_place{}, here = first_places();
+    double* const h_of = slope.data();  // as above
+    const double *const up_of = up.data(), *const down_of = down.data();
+    const double *const step_of = step.data(), *const curvature_of = curvature.data();
+    const Index end = n;
     Index k = 0;
-    for (; k + lanes <= n; k += lanes, here += lanes) {
-      const V h = load(slope + k) - (a * simd::load<double, lanes>(ki + k) + b * simd::load<double, lanes>(kj + k));
-      simd::store<double, lanes>(slope + k, h);
-      const V low = load(down + k), high = load(up + k);
-      V m = load(step + k) * h;
+    for (; k + lanes <= end; k += lanes, here += lanes) {
+      const V h = load(h_of + k) - (a * simd::load<double, lanes>(ki + k) + b * simd::load<double, lanes>(kj + k));
+      simd::store<double, lanes>(h_of + k, h);
+      const V low = load(down_of + k), high = load(up_of + k);
+      V m = load(step_of + k) * h;
       m = m > low ? m : low;
       m = m < high ? m : high;
-      const V gain = m * (h - 0.5 * (load(curvature + k) * m));
-      const Mask better = gain > best, higher = (high > 0.0) & (h > top);
-      best = better ? gain : best;
+      const V gain = m * (h - 0.5 * (load(curvature_of + k) * m));
+      const Mask better = gain > best;
+      const V rising = high > 0.0 ? h : V{} - infinity;
       place = better ? here : place;
-      top = higher ? h : top;
-      top_place = higher ? here : top_place;
+      best = better ? gain : best;
+      top_place = rising > top ? here : top_place;
+      top = rising > top ? rising : top;
     }
     Choice found{best_of(best, place), best_of(top, top_place)};
     for (; k < n; ++k) {
@@ -224,95 +358,294 @@ struct DualAscentOnSet {
     }
     return found;
   }
+};
+
+// The ascent itself: phases on an active set, each of which ends with the slopes of all rows made right.
+template <class T>
+struct Climb {
+  static constexpr double infinity = ActiveSet<T>::infinity;
+  static constexpr double phase_leaves = 0.1;  // of the gap of a narrowed set, before all rows are looked at again
+  static constexpr double few = 0.7;           // of the active set: where fewer can move, the others leave
+  static constexpr Index short_set = 64;       // nothing is gained by making this smaller
+  using Best = typename ActiveSet<T>::Best;
+  using Choice = typename ActiveSet<T>::Choice;
+  using Partner = typename ActiveSet<T>::Partner;
+
+  DualPoint& point;
+  Goal goal;
+  ActiveSet<T> active;
+  Index n_steps = 0;
+  Index kept_before = active.store.columns.n_kept;
+  double stepped = 0.0;  // slopes updated
+  bool is_narrowed = false;
+  double begun = -1.0;                                                    // the gap at the first look of a phase
+  std::vector<double> moved = std::vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
+
+  double enough() const { return std::max(goal.enough, goal.share * std::max(point.dual, 0.0)); }
+  bool is_at_limit() const { return n_steps >= goal.n_steps || work_done() >= goal.work; }
+  double work_done() const {
+    const KernelColumns& columns = active.store.columns;
+    const double of_value = columns.is_computed ? 1.0 + double(columns.rows.n_columns) / 8.0 : 1.0;
+    return stepped + double(columns.n_kept - kept_before) * double(point.n) * of_value;
+  }
+  bool is_restricted() const { return !active.store.is_open() && active.store.columns.n_kept < point.n; }
+
+  Ascent run() {
+    for (;;) {
+      const bool is_limited = is_restricted();
+      choose(is_limited);
+      const Index before = n_steps;
+      if (active.n > 0) {
+        if (point.keeps_sum)
+          move_pairs();
+        else
+          move_freely();
+        hand_back(active.n);
+        spread();
+      }
+      const double gap = gap_of_all();
+      const bool is_stuck = n_steps == before;
+      if (is_stuck || is_limited || gap <= enough() || is_at_limit()) return {n_steps, gap, is_stuck};
+    }
+  }
+
+  // The active set: all rows, or those that can move where these are few, or where not every row has a column.
+  void choose(bool is_limited) {
+    const auto [lowest, highest] = extremes();
+    std::vector<Index> all, moving;
+    for (Index k = 0; k < point.n; ++k) {
+      if (is_limited && !active.store.has(k)) continue;
+      all.push_back(k);
+      const bool rises = point.up[k] > 0.0 && point.slope[k] > lowest;
+      if (rises || (point.down[k] < 0.0 && point.slope[k] < highest)) moving.push_back(k);
+    }
+    is_narrowed = is_limited || (Index(all.size()) > short_set && double(moving.size()) < few * double(all.size()));
+    begun = -1.0;
+    active.fill(point, is_narrowed ? moving : all);
+  }
+  // The least slope of a row that can fall, and the largest of one that can rise: only what lies between can move. A
+  // row that moves on its own compares with 0.
+  std::pair<double, double> extremes() const {
+    double lowest = point.keeps_sum ? infinity : 0.0, highest = point.keeps_sum ? -infinity : 0.0;
+    for (Index k = 0; k < point.n; ++k) {
+      if (point.down[k] < 0.0 && point.slope[k] < lowest) lowest = point.slope[k];
+      if (point.up[k] > 0.0 && point.slope[k] > highest) highest = point.slope[k];
+    }
+    return {lowest, highest};
+  }
+
+  // Whether a phase ends at this gap of its active set.
+  bool ends_at(double gap) {
+    if (begun < 0.0) begun = gap;
+    return gap <= (is_narrowed ? std::max(enough(), phase_leaves * begun) : enough());
+  }
+  Index steps_until_look() const { return active.n / 4 + 16; }
+  // Lets rows go that cannot move, where these are many; whether it did.
+  bool shrink(double lowest, double highest) {
+    if (active.n <= short_set) return false;
+    const std::vector<Index> places = active.can_move(lowest, highest);
+    if (double(places.size()) >= few * double(active.n)) return false;
+    hand_back(active.n);
+    active.narrow(places);
+    is_narrowed = true;
+    return true;
+  }
+
+  // Two coordinates at a time.
+  void move_pairs() {
+    Best rising = active.highest();
+    for (Index until_look = 0;; ++n_steps, --until_look) {
+      if (rising.value == -infinity) return;
+      Index i = rising.place;
+      const T* ki = active.column(i);
+      if (ki == nullptr) return;
+      Partner falling = active.partner_of(i, ki);
+      const double apart = rising.value - falling.least;
+      const bool is_over = falling.place < 0 || apart <= active.rounding * (std::abs(rising.value) + 1.0);
+      if (until_look <= 0 || is_over || is_at_limit()) {
+        if (is_over || is_at_limit() || ends_at(active.least_gap(falling.least, rising.value))) return;
+        if (shrink(falling.least, rising.value)) {
+          rising = active.highest();
+          i = rising.place;
+          ki = active.column(i);
+          falling = active.partner_of(i, ki);
+          if (falling.place < 0) return;
+        }
+        until_look = steps_until_look();
+      }
+      const Index j = falling.place;
+      const T* kj = active.column(j);
+      if (kj == nullptr) return;
+      const double m = active.pair_move(i, falling);
+      point.dual += m * (active.slope[i] - active.slope[j] - 0.5 * falling.curvature * m);
+      active.shift(i, m);
+      active.shift(j, -m);
+      rising = active.move_and_choose(m * active.unit, ki, kj);
+      stepped += double(active.n);
+    }
+  }
 
   // One coordinate at a time, or two where that gains more: rows that resemble each other would swing otherwise.
-  Ascent advance_freely(double enough, Index n_steps) const {
-    Choice choice = subtract_and_choose(0.0, kernel, 0.0, kernel);
-    double gap = 0.0;
-    Index done = 0;
-    for (Index until_look = 0;; ++done, --until_look) {
+  void move_freely() {
+    Choice choice = active.choices();
+    for (Index until_look = 0;; ++n_steps, --until_look) {
       Partner falling{-1, 1.0, infinity};
       double m = 0.0, gain = 0.0;
       const Index i = choice.rising.place;
-      if (choice.rising.value > -infinity) falling = partner_of(i);
+      if (choice.rising.value > -infinity) {
+        const T* ki = active.column(i);
+        if (ki == nullptr) return;
+        falling = active.partner_of(i, ki);
+      }
       if (falling.place >= 0) {
-        const double difference = slope[i] - slope[falling.place];
-        m = pair_move(i, falling);
-        gain = m * (difference - 0.5 * falling.curvature * m);
+        m = active.pair_move(i, falling);
+        gain = m * (active.slope[i] - active.slope[falling.place] - 0.5 * falling.curvature * m);
       }
       const bool is_pair = gain > choice.single.value;
       const bool is_over = !is_pair && !(choice.single.value > 0.0);
-      if (until_look == 0 || is_over || done == n_steps) {
-        gap = gap_at(0.0);
-        if (is_over || gap <= enough || done == n_steps) return {done, gap};
-        until_look = n / 8 + 8;
+      if (until_look <= 0 || is_over || is_at_limit()) {
+        if (is_over || is_at_limit() || ends_at(active.gap_at(0.0).first)) return;
+        until_look = steps_until_look();
+        if (shrink(std::min(active.lowest(), 0.0), std::max(choice.rising.value, 0.0))) {
+          choice = active.choices();
+          --n_steps;
+          continue;
+        }
       }
+      const T* ki = active.column(is_pair ? i : choice.single.place);
+      const T* kj = is_pair ? active.column(falling.place) : ki;
+      if (ki == nullptr || kj == nullptr) return;
       if (is_pair) {
-        shift(i, m);
-        shift(falling.place, -m);
-        choice = subtract_and_choose(m * unit, column(i), -m * unit, column(falling.place));
+        active.shift(i, m);
+        active.shift(falling.place, -m);
+        choice = active.subtract_and_choose(m * active.unit, ki, -m * active.unit, kj);
       } else {
-        const Index j = choice.single.place;
-        m = move_of(j);
-        shift(j, m);
-        choice = subtract_and_choose(m * unit, column(j), 0.0, column(j));
+        gain = choice.single.value;
+        m = active.move_of(choice.single.place);
+        active.shift(choice.single.place, m);
+        choice = active.subtract_and_choose(m * active.unit, ki, 0.0, kj);
       }
+      point.dual += gain;
+      stepped += double(active.n);
     }
+  }
+
+  // What the active rows have left, and how far they have moved.
+  void hand_back(Index n) {
+    for (Index k = 0; k < n; ++k) {
+      const Index row = active.rows[k];
+      point.down[row] = active.down[k];
+      point.up[row] = active.up[k];
+      moved[row] = active.moved[k];
+    }
+  }
+  // The slopes of all rows after the moves of a phase.
+  void spread() {
+    constexpr Index strip = 1024;
+    std::vector<Index> rows;
+    for (Index k = 0; k < point.n; ++k)
+      if (moved[k] != 0.0) rows.push_back(k);
+    const Index* place_of = active.store.columns.place_of;
+    std::vector<double> sums(place_of == nullptr ? 0 : std::size_t(point.n));
+    double* slopes = place_of == nullptr ? point.slope : sums.data();
+    for (Index j = 0; j < point.n; j += strip) {
+      const Index width = std::min(strip, point.n - j);
+      for (const Index row : rows) simd::add(-point.unit * moved[row], active.store.column(row) + j, slopes + j, width);
+    }
+    for (const Index row : rows) {
+      if (point.damping != nullptr) point.slope[row] -= point.damping[row] * moved[row];
+      moved[row] = 0.0;
+    }
+    if (place_of == nullptr) return;
+    for (Index k = 0; k < point.n; ++k) point.slope[k] += sums[place_of[k]];
+  }
+  double gap_of_all() {
+    const auto at = [&](double level) {
+      if (point.damping != nullptr) return damped_gap(level, point.n, point.slope, point.down, point.up, point.damping);
+      double gap = 0.0, slant = 0.0;
+      for (Index k = 0; k < point.n; ++k) {
+        const double h = point.slope[k] - level, room = h > 0.0 ? point.up[k] : point.down[k];
+        gap += h * room;
+        slant -= room;
+      }
+      return std::pair(gap, slant);
+    };
+    if (!point.keeps_sum) return at(0.0).first;
+    const auto [lowest, highest] = extremes();
+    return least_over(at, lowest, highest);
   }
 };
 
-inline Ascent set_advance(const WorkingSet& set, double enough, Index n_steps) {
+inline Ascent climb(KernelColumns& columns, DualPoint& point, const Goal& goal) {
   Ascent result{};
-  visit(set.kernel, [&]<class T>(const T* kernel) {
-    const DualAscentOnSet<T> ascent{kernel, set.kernel.stride, set.kernel.n_rows, set.slope, set.down,
-                                    set.up, set.curvature,     set.step,          set.unit,  set.damping};
-    result = set.keeps_sum ? ascent.advance_pairs(enough, n_steps) : ascent.advance_freely(enough, n_steps);
-  });
+  visit(columns.table,
+        [&]<class T>(T*) { result = Climb<T>{point, goal, ActiveSet<T>{ColumnStore<T>{columns}, point.unit}}.run(); });
   return result;
 }
 
-// `room` is for small_room(n) doubles. Returns the number of steps.
-inline Index small_room(Index n) { return n * n + 4 * n; }
+// With sum_j b_j = 0 but for rounding: the heavier side is made lighter, by rows between their bounds where they can.
+inline void balance(Index n, const double* lower, const double* upper, double* b) {
+  constexpr double small_share = 0.1;
+  double sums[2] = {}, between[2] = {};
+  for (Index k = 0; k < n; ++k) {
+    sums[b[k] < 0.0] += std::abs(b[k]);
+    if (b[k] > lower[k] && b[k] < upper[k]) between[b[k] < 0.0] += std::abs(b[k]);
+  }
+  const bool heavier = sums[1] > sums[0];
+  const double excess = sums[heavier] - sums[!heavier];
+  if (!(excess > 0.0)) return;
+  const bool is_small = excess < small_share * between[heavier];
+  const double factor = is_small ? 1.0 - excess / between[heavier] : sums[!heavier] / sums[heavier];
+  for (Index k = 0; k < n; ++k)
+    if (b[k] != 0.0 && (b[k] < 0.0) == heavier && (!is_small || (b[k] > lower[k] && b[k] < upper[k]))) b[k] *= factor;
+}
 
-inline Index small_solve(const SmallProblem& problem, double* room) {
-  constexpr double first = 0.2, next = 0.9;  // of the gap to reach: the objective falls on the way
-  const Index n = problem.n;
-  double *slope = room, *curvature = room + n, *step = room + 2 * n, *upper = room + 3 * n, *square = room + 4 * n;
-  double primal = 0.0;
-  for (Index j = 0; j < n; ++j) {
-    slope[j] = problem.target[j];
-    upper[j] = problem.up[j];
-    primal += problem.up[j] - problem.down[j];
+// Solves a small problem about some of the rows of a larger one; `room` is for small_room(n, features) doubles, of
+// which few are touched where few columns are needed.
+inline Index small_room(Index n, Index n_features) { return n * n + (6 + 2 * n_features) * n; }
+
+template <class T>
+Index solve_small(const KernelColumns& larger, const SmallProblem& problem, double* room) {
+  const Index n = problem.n, d = larger.is_computed ? larger.rows.n_columns : 0;
+  double *slope = room, *down = room + n, *up = room + 2 * n, *curvature = room + 3 * n, *left = room + 4 * n;
+  T *right = reinterpret_cast<T*>(room + 5 * n), *x = reinterpret_cast<T*>(room + 6 * n), *z = x + n * d;
+  std::vector<Index> slots(std::size_t(n), -1);
+  KernelColumns own = larger;
+  own.table = Block{room + (6 + 2 * d) * n, larger.table.scalar, n, n, n};
+  own.slot_of = slots.data();
+  own.place_of = nullptr;
+  own.n_kept = 0;
+  own.members = problem.members;
+  own.rows = Block{x, larger.table.scalar, n, d, d};
+  own.transposed = Block{z, larger.table.scalar, d, n, n};
+  own.left = left;
+  own.right = right;
+  for (Index k = 0; k < n; ++k) {
+    const Index member = problem.members[k];
+    slope[k] = problem.target[k];
+    down[k] = problem.lower[k];
+    up[k] = problem.upper[k];
+    curvature[k] = problem.unit * problem.diagonal[member];
+    if (!larger.is_computed) continue;
+    left[k] = larger.left[member];
+    right[k] = T(left[k]);
+    const T* from = static_cast<const T*>(larger.rows.data) + member * larger.rows.stride;
+    for (Index f = 0; f < d; ++f) x[k * d + f] = z[f * n + k] = from[f];
   }
-  visit(problem.table, [&]<class T>(const T* table) {
-    T* out = reinterpret_cast<T*>(square);
-    for (Index i = 0; i < n; ++i) {
-      const T* row = table + problem.members[i] * problem.table.stride;
-      for (Index j = 0; j < n; ++j) out[i * n + j] = row[problem.members[j]];
-      curvature[i] = problem.unit * double(out[i * n + i]);
-      const double whole = 1.0 / curvature[i];
-      step[i] = whole < std::numeric_limits<double>::max() ? whole : std::numeric_limits<double>::max();
-    }
-  });
-  const WorkingSet set{Block{square, problem.table.scalar, n, n, n},
-                       slope,
-                       problem.down,
-                       problem.up,
-                       curvature,
-                       step,
-                       problem.unit,
-                       problem.keeps_sum};
-  Index done = 0;
-  for (double enough = first * problem.share * primal; done < problem.n_steps;) {
-    const Ascent ascent = set_advance(set, enough, problem.n_steps - done);
-    done += ascent.n_steps;
-    double dual = 0.0;  // half the sum of b (target + slope)
-    for (Index j = 0; j < n; ++j) dual += 0.5 * (upper[j] - problem.up[j]) * (problem.target[j] + slope[j]);
-    primal = ascent.gap + dual;
-    if (ascent.n_steps == 0 || ascent.gap <= problem.share * primal) break;
-    enough = next * problem.share * primal;
-  }
-  return done;
+  DualPoint point{n, slope, down, up, curvature, nullptr, problem.unit, problem.keeps_sum, 0.0};
+  const Ascent ascent = climb(own, point, problem.goal);
+  // From the nearer bound: the distance to the farther one has lost the last digits.
+  for (Index k = 0; k < n; ++k) problem.b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];
+  if (problem.keeps_sum) balance(n, problem.lower, problem.upper, problem.b);
+  for (Index k = 0; k < n; ++k) problem.scores[k] = 0.0;
+  for (Index k = 0; k < n; ++k)
+    if (problem.b[k] != 0.0) simd::add(problem.unit * problem.b[k], ColumnStore<T>{own}.column(k), problem.scores, n);
+  return ascent.n_steps;
+}
+
+inline Index small_solve(const KernelColumns& larger, const SmallProblem& problem, double* room) {
+  return larger.table.scalar == Scalar::float32 ? solve_small<float>(larger, problem, room)
+                                                : solve_small<double>(larger, problem, room);
 }
 
 }  // namespace pegasos::PEGASOS_ISA

@@ -90,6 +90,26 @@ struct DenseKernel {
       }
   }
 
+  // The kernel of row i of `x` with each column of `z`: one row at a time needs more sums side by side.
+  static void column(const KernelFunction& f, const Block& x, Index i, const Block& z, double left, const T* right,
+                     T* out) {
+    constexpr int side = 8;
+    const T *row = static_cast<const T*>(x.data) + i * x.stride, *columns = static_cast<const T*>(z.data);
+    const Index n = z.n_columns, d = x.n_columns;
+    Index j = 0;
+    for (; j + side * lanes <= n; j += side * lanes) {
+      V sums[side] = {};
+      for (Index k = 0; k < d; ++k)
+        for (int p = 0; p < side; ++p) sums[p] += row[k] * simd::load<T, lanes>(columns + k * z.stride + j + p * lanes);
+      for (int p = 0; p < side; ++p)
+        simd::store<T, lanes>(out + j + p * lanes,
+                              KernelRow<T>::value(f, sums[p], T(left), simd::load<T, lanes>(right + j + p * lanes)));
+    }
+    if (j == n) return;
+    products<1>(row, x.stride, d, columns + j, z.stride, out + j, n, n - j);
+    KernelRow<T>::apply(f, out + j, n - j, left, right + j);
+  }
+
   static void fill(const KernelFunction& f, const Block& x, const Block& z, const double* left, const T* right,
                    const Block& out) {
     const T* rows = static_cast<const T*>(x.data);
@@ -236,26 +256,6 @@ inline void mirror(const Block& table, Index old, Index begin, Index end) {
       const Index last = first + tile < end ? first + tile : end;
       for (Index a = old; a < table.n_rows; ++a)
         for (Index b = first; b < last; ++b) values[a * table.stride + b] = values[b * table.stride + a];
-    }
-  });
-}
-
-// A working set whose members from `old` on are new: square[a, b] = table[slots[a], members[b]] for the new a in
-// begin..end and all b, and the same for square[b, a], b old. The mirrored part is written in tiles that stay in the
-// cache.
-inline void extend_square(const Block& table, const Index* slots, const Index* members, Index old, Index begin,
-                          Index end, const Block& square) {
-  constexpr Index tile = 16;
-  visit(table, [&]<class T>(const T* values) {
-    T* out = static_cast<T*>(square.data);
-    for (Index first = begin; first < end; first += tile) {
-      const Index last = first + tile < end ? first + tile : end;
-      for (Index a = first; a < last; ++a) {
-        const T* column = values + slots[a] * table.stride;
-        for (Index b = 0; b < square.n_rows; ++b) out[a * square.stride + b] = column[members[b]];
-      }
-      for (Index b = 0; b < old; ++b)
-        for (Index a = first; a < last; ++a) out[b * square.stride + a] = out[a * square.stride + b];
     }
   });
 }

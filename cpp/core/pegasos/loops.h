@@ -68,13 +68,11 @@ struct Loops {
   void (*pair_sums)(PairTerm, const Block& left, const Block& right, const Block& out);
   void (*swap_columns)(const Block& table, const Index* first, const Index* second, Index n, Index begin, Index end);
   void (*mirror)(const Block& table, Index old, Index begin, Index end);
-  void (*extend_square)(const Block& table, const Index* slots, const Index* members, Index old, Index begin, Index end,
-                        const Block& square);
   void (*add_columns)(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,
                       double* scores);
-  Ascent (*set_advance)(const WorkingSet&, double enough, Index n_steps);
-  Index (*small_room)(Index n);
-  Index (*small_solve)(const SmallProblem&, double* room);
+  Ascent (*climb)(KernelColumns&, DualPoint&, const Goal&);
+  Index (*small_room)(Index n, Index n_features);
+  Index (*small_solve)(const KernelColumns& larger, const SmallProblem&, double* room);
   Index (*online_advance)(const OnlineStream&, const OnlineSettings&, const OnlineState&, const Visits&);
   std::uint64_t (*shuffle)(RowNumber* order, Index n, std::uint64_t random);
 };

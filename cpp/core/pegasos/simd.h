@@ -49,6 +49,26 @@ inline T sum(Vector<T, Lanes> v) {
   }
 }
 
+// The largest entry. Stored as a whole: what is copied in parts stays in memory while a loop computes it.
+template <class T, int Lanes>
+inline T largest(Vector<T, Lanes> v) {
+  T values[Lanes];
+  store<T, Lanes>(values, v);
+  for (int half = Lanes / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; ++k) values[k] = values[k] > values[k + half] ? values[k] : values[k + half];
+  return values[0];
+}
+
+// The sum of the entries of a variable that a loop has just computed; see above.
+template <class T, int Lanes>
+inline T total(Vector<T, Lanes> v) {
+  T values[Lanes];
+  store<T, Lanes>(values, v);
+  for (int half = Lanes / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; ++k) values[k] += values[k + half];
+  return values[0];
+}
+
 // <x, w> + rest, in the precision of w.
 template <class X, class W>
 inline W dot(const X* x, const W* w, Index n, W rest) {

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
-from pegasos.errors import PegasosError
+from pegasos.errors import NotFiniteError, PegasosError
 from pegasos.machines.inputs import check_weights, how_to_read
 from pegasos.problem import Matrix, Rows
 
@@ -104,16 +104,18 @@ def keeps_on_failure(method: Callable[P, T]) -> Callable[P, T]:
     @wraps(method)
     def kept(*args: P.args, **options: P.kwargs) -> T:
         with kept_on_failure(args[0]):
-            return method(*args, **options)
+            try:
+                return method(*args, **options)
+            except NotFiniteError as error:
+                raise error.named(getattr(args[0], "feature_names_in_", None)) from None
 
     return kept
 
 
 def is_indicator(y: Any) -> bool:
     """Whether y is a matrix of labels, dense or sparse, with one column per label."""
-    if getattr(y, "ndim", 1) != 2 and not (
-        isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple)
-    ):
+    is_nested = isinstance(y, list | tuple) and len(y) > 0 and np.ndim(y[0]) == 1
+    if getattr(y, "ndim", 1) != 2 and not is_nested:
         return False
     return bool(type_of_target(y) == "multilabel-indicator")
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import layout
 from pegasos.estimators._training import TrainedClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import ClassificationParameters, documented_by
 from pegasos.estimators.reading import ReadsItems
+from pegasos.machines.approximated import Approximated
+from pegasos.machines.kernel import Kernel
 
 
 @documented_by(PegasosClassifier)
@@ -32,12 +35,14 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     gamma : "scale", "auto" or float, default="scale"
         Width of "rbf", "laplacian", "chi2", factor of "poly"; "scale" is ``1 / (n_features * X.var())``, "auto"
         ``1 / n_features``.
+    sigma : float, optional
+        Width of "rbf" instead of ``gamma``: ``exp(-|x - z|^2 / (2 sigma^2))``.
     degree : int, default=3
         Of "poly".
     coef0 : float, default=1.0
         Of "poly".
     solver : {"auto", "pegasos", "decomposition"}, default="auto"
-        "pegasos" is the published algorithm and nothing else; "decomposition" climbs the dual on working sets, as
+        "pegasos" is the published algorithm and nothing else; "decomposition" climbs the dual by pairs, as
         SVM-light and SMO do, to any gap; "auto" is decomposition, or linear dual ascent on explicit features where the
         kernel has them.
     batch_size, sampling, projection, average, fit_intercept, regularize_intercept, intercept_scaling, class_weight
@@ -62,7 +67,12 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
         predictions matter and the objective does not.
     cache_size : float, default=1000
-        Megabytes for columns of the kernel matrix; the matrix of the working set takes up to 512 more.
+        Megabytes for columns of the kernel matrix; the rows that still move have a matrix of their own beside it.
+    approximation : int or "auto", optional
+        Train on an explicit map of so many features, made from as many training rows (pivoted Cholesky), by the linear
+        solvers: much faster on many rows, and the model has no more support vectors than that. "auto" stops where the
+        map leaves 1e-4 of the trace of the kernel matrix. The objective in ``certificate_`` is that of the exact
+        problem, its lower bound that of the map; ``certify`` proves the gap to the exact optimum.
     max_support : int, optional
         Support vectors at most. Those that matter least are dropped, in a stream after each block; the certificate
         states what that cost.
@@ -127,6 +137,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     """
 
     _saved = layout.kernel
+    approximation: int | str | None = field(default=None, kw_only=True)
 
     def _check_parameters(self) -> None:
         self._check_classification(("auto", "pegasos", "decomposition"))
@@ -136,13 +147,35 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
                 "'ovo'."
             )
         self._check_kernel()
+        self._check_approximation()
         if self.max_support is not None and self.multi_class == "ovo":
             raise PegasosError(
                 f"max_support={self.max_support!r} is not supported with multi_class='ovo', whose pairs share "
                 "their support vectors; use multi_class='ovr'."
             )
 
+    def _check_approximation(self) -> None:
+        if self.approximation is None:
+            return
+        if isinstance(self.approximation, str):
+            check.check_word("approximation", self.approximation, ("auto",))
+        else:
+            check.check_count("approximation", self.approximation)
+        if self.solver != "auto":
+            raise PegasosError(f"approximation is solved by solver='auto'; got solver={self.solver!r}.")
+        if self.max_support is not None:
+            raise PegasosError("give approximation or max_support: an approximation has its own support vectors.")
+        if self._choice.is_precomputed:
+            raise PegasosError("approximation does not support a precomputed kernel matrix.")
+
+    def _machine(self) -> Kernel:
+        if self.approximation is None:
+            return super()._machine()
+        return Approximated(self._choice, float(self.cache_size), approximation=self.approximation)
+
     def _why_not_a_stream(self) -> str | None:
+        if self.approximation is not None:
+            return "partial_fit does not support approximation, whose features are those of one fit."
         if self.multi_class == "ovo":
             return "partial_fit of a kernel machine does not support multi_class='ovo'; use 'ovr'."
         return super()._why_not_a_stream()

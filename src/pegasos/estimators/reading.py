@@ -44,7 +44,7 @@ class ReadsRows:
 
 
 def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool, **of_target: Any) -> Data:
-    """Rows of numbers, their targets and weights, checked as scikit-learn does; ``of_target`` is for its reading of y."""
+    """Rows of numbers, their targets and weights, checked as scikit-learn does; ``of_target`` is for its check of y."""
     begun = perf_counter()
     if of_target.pop("is_absent", False):
         X, y = validate_data(estimator, X, reset=reset, **how_to_read(X)), None
@@ -64,6 +64,7 @@ class ReadsItems:
     gamma: float | str = "scale"
     degree: int = 3
     coef0: float = 1.0
+    sigma: float | None = None
     cache_size: float = 1000
     max_support: int | None = None
     max_iter: int | None = 1000
@@ -93,13 +94,14 @@ class ReadsItems:
 
     @property
     def _choice(self) -> KernelChoice:
-        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0)
+        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0, self.sigma)
 
     def _machine(self) -> Kernel:
         return Kernel(self._choice, float(self.cache_size), self.max_support)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
-        begun, model = perf_counter(), None if reset else self.fitted_.model  # type: ignore[attr-defined]
+        begun = perf_counter()
+        model: Any = None if reset else self.fitted_.model  # type: ignore[attr-defined]
         if reset and isinstance(self.kernel, str):
             check.check_word("kernel", self.kernel, WORDS)
         items = as_collection(self, self._choice.reader if reset else model.kernel, X, reset=reset)

@@ -148,6 +148,10 @@ class ProductKernel(VectorKernel, ABC):
         degree = self.function()[3]
         return degree * (_depth(items) + 8.0) * unit_of(dtype)
 
+    def near(self, vectors: Vectors, dtype: npt.DTypeLike) -> Vectors:
+        """The rows as `function` may be applied to their products in this type."""
+        return vectors
+
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """One product of matrices, and the function in one pass over it."""
         x, z = _vectors(a), _vectors(b)
@@ -306,6 +310,13 @@ class RBF(ProductKernel):
         """Whether |x|^2 + |z|^2 - 2 <x, z>, of norms up to this sum, loses few enough digits of the distance."""
         loss = self.rate * largest * float(np.finfo(dtype).eps)
         return loss <= _exponent_error[dtype.itemsize] and largest < _largest_norm
+
+    def near(self, vectors: Vectors, dtype: npt.DTypeLike) -> Vectors:
+        """The rows, or where they are far from 0, for this width, the rows as seen from one of them."""
+        largest = 2.0 * float(vectors.squared_norms.max(initial=0.0))
+        if self._suits(largest, np.dtype(dtype)) or len(vectors) == 0:
+            return vectors
+        return _moved(vectors, 0, len(vectors), vectors.dense(0, 1, np.float64))
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
         """One product of matrices; rows far from 0, for this width, are brought near it first, in double."""

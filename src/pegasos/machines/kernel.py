@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError, warn_caller
-from pegasos.gram import KernelRows
+from pegasos.gram import KernelRows, is_computed
 from pegasos.kernels import Kernel as KernelFunction
 from pegasos.kernels.base import Items
 from pegasos.kernels.series import IndefiniteKernelWarning
@@ -49,6 +49,14 @@ _SINGLE_FROM = 2000  # rows from which a table of single precision pays
 _WEAK = 100.0  # the largest coefficient with which it is accurate enough
 
 
+@runtime_checkable
+class HasRows(Protocol):
+    """A machine that the items change: it comes with its rows."""
+
+    def with_rows(self, items: Items, data: Data, settings: Settings, task: Task) -> tuple[Any, Any]:
+        """Return the machine of these items, and the rows of its problems."""
+
+
 @dataclass(frozen=True)
 class Kernel:
     """Items known by their kernel. Columns of the kernel matrix are kept while there is room."""
@@ -56,6 +64,7 @@ class Kernel:
     choice: KernelChoice
     cache_size: float = 1000.0  # megabytes
     max_support: int | None = None
+    approximation: int | str | None = None  # landmarks of an explicit map, or "auto"
     kernel: KernelFunction | None = None  # the one that the choice means, once rows have been read
     doubt: str | None = None
 
@@ -69,6 +78,8 @@ class Kernel:
                 if warning is not None:
                     warn_caller(warning, IndefiniteKernelWarning)
                 machine = replace(self, kernel=kernel, doubt=warning)
+                if isinstance(machine, HasRows):
+                    return machine.with_rows(items, data, settings, task)
                 through_map = settings.solver == "auto" and self.max_support is None and len(items) >= _MAPPED_FROM
                 if through_map and kernel.has_features:
                     machine = Mapped(**vars(machine))
@@ -80,13 +91,18 @@ class Kernel:
             ) from error
 
     def _training_rows(self, items: Items, data: Data, settings: Settings, task: Task) -> Any:
-        """Kernel values are in single precision where many rows have small coefficients, and the gap is not tiny."""
+        """Kernel values are in single precision where many rows have small coefficients, and the gap is not tiny.
+
+        In double where they cost little: the certificate needs those in any case.
+        """
         assert self.kernel is not None
-        is_large = settings.tol is not None and len(items) >= _SINGLE_FROM and _strength(data, settings, task) <= _WEAK
-        single, room = is_large and isinstance(self.kernel, VectorKernel), self._cache_bytes
-        return KernelRows.of(
-            self.kernel, items, settings.bias, cache_bytes=room, double=settings.is_exact, single=single
-        )
+        n, room = len(items), self._cache_bytes
+        is_large = settings.tol is not None and n >= _SINGLE_FROM and _strength(data, settings, task) <= _WEAK
+        fits = is_computed(self.kernel, items) and 8.0 * task.rows_per_problem(n) ** 2 <= room
+        is_cheap = isinstance(self.kernel, VectorKernel) and (fits or n < _SINGLE_FROM)
+        single = is_large and isinstance(self.kernel, VectorKernel) and not is_cheap
+        double = settings.is_exact or is_cheap
+        return KernelRows.of(self.kernel, items, settings.bias, cache_bytes=room, double=double, single=single)
 
     @property
     def _cache_bytes(self) -> float:
@@ -136,7 +152,7 @@ class Kernel:
         ]
 
     def solve(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
-        """Small pairs together; those that are not certified so, and all others, by the driver."""
+        """Small problems together; those that are not certified so, and all others, by the driver."""
         return solve_kernel(problems, solvers, stop, plan, self._cache_bytes)
 
     def finish(self, rows: Any, problems: Sequence[Problem], solutions: list[Solution], plan: Plan) -> list[Solution]:
@@ -183,10 +199,12 @@ class Kernel:
         """Each problem with its weights and its dual point."""
         return model.points(problems, members, alphas, data=data, bias=terms.bias, rows_of=self._rows)
 
-    def state_after(self, solutions: list[Solution], model: KernelModel, n_rows: int, seed: int) -> KernelStream:
-        """What a stream or a warm start goes on from after a fit."""
+    def state_after(
+        self, solutions: list[Solution], model: KernelModel, n_rows: int, seed: int, steps: list[int]
+    ) -> KernelStream:
+        """What a stream or a warm start goes on from after a fit that is worth so many steps."""
         states = [s.state if isinstance(s.state, KernelPegasosState) else None for s in solutions]
-        steps, traces = [solution.n_steps for solution in solutions], [Trace() for _ in solutions]
+        traces = [Trace() for _ in solutions]
         return KernelStream(n_rows, seed, steps, model.support_vectors, model.dual_coef, None, 0, traces, states)
 
     def streaming(self, model: KernelModel | None, data: Data) -> KernelStreaming:

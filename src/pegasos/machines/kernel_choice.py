@@ -29,6 +29,7 @@ class KernelChoice:
     gamma: Any = "scale"
     degree: Any = 3
     coef0: Any = 1.0
+    sigma: Any = None
 
     @property
     def is_precomputed(self) -> bool:
@@ -63,9 +64,11 @@ def joined(first: Any, second: Any) -> Any:
     return [*first, *second]
 
 
-def kernel_of(choice: Any, X: Any, weights: npt.NDArray[np.float64] | None) -> Kernel:
-    """The kernel that the parameters mean for these rows; ``choice`` has them, and may be an estimator."""
+def kernel_of(choice: KernelChoice, X: Any, weights: npt.NDArray[np.float64] | None) -> Kernel:
+    """The kernel that the parameters mean for these rows."""
     kernel = choice.kernel
+    if choice.sigma is not None:
+        return _of_width(choice)
     if not isinstance(kernel, str):
         if not (isinstance(kernel, Kernel) or callable(kernel)):
             raise PegasosError(
@@ -81,6 +84,17 @@ def kernel_of(choice: Any, X: Any, weights: npt.NDArray[np.float64] | None) -> K
         return Polynomial(choice.degree, gamma, choice.coef0)
     of_width: dict[str, type[Kernel]] = {"rbf": RBF, "laplacian": Laplacian, "chi2": ChiSquared}
     return of_width[kernel](gamma)  # type: ignore[call-arg]
+
+
+def _of_width(choice: KernelChoice) -> Kernel:
+    """The Gaussian of a width sigma, which no other kernel has."""
+    if not isinstance(choice.kernel, str) or choice.kernel != "rbf":
+        raise PegasosError(f"sigma is the width of kernel='rbf'; got kernel={choice.kernel!r}.")
+    if not isinstance(choice.gamma, str) or choice.gamma != "scale":
+        raise PegasosError(
+            f"give gamma or sigma, which is 1 / sqrt(2 gamma): got gamma={choice.gamma!r} and sigma={choice.sigma!r}."
+        )
+    return RBF(sigma=choice.sigma)
 
 
 def _gamma(gamma: Any, X: Any, weights: npt.NDArray[np.float64] | None) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pegasos.machines.budget import reduced
 from pegasos.machines.linear import with_reach
 from pegasos.machines.precision import certified_again, proved_in_double, with_double_rows
 from pegasos.machines.settings import Settings
-from pegasos.machines.small_pairs import SmallPairs, most_rows, solve_together
+from pegasos.machines.small_problems import SmallProblems, most_rows, most_table_rows, solve_together
 from pegasos.machines.solving import solve_all
 from pegasos.problem import Problem
 from pegasos.solution import Solution
@@ -32,40 +33,61 @@ _LEAST_EPOCHS = 100  # that pairs which are solved together must be allowed
 def solve_kernel(
     problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan, cache_bytes: float
 ) -> list[Solution]:
-    """Small pairs are solved together; those that are not certified so, and all others, by the driver."""
+    """Small problems are solved together; those that are not certified so, and all others, by the driver."""
 
     def complete(problem: Problem, solution: Solution) -> Solution:
         solution = with_reach(problem, solution, plan.terms)
         return _complete_pair(problem, solution, plan, cache_bytes) if isinstance(problems, Pairs) else solution
 
     run: dict[str, Any] = {"seed": plan.seed, "complete": complete}
-    if not isinstance(problems, Pairs) or not _are_small(problems, stop, plan):
+    if not _are_small(problems, stop, plan, cache_bytes):
         jobs = jobs_for(problems, plan.settings)
         return solve_all(problems, solvers, stop, n_jobs=jobs, states=plan.states, watchers=plan.watchers, **run)
-    rows = problems.rows
-    assert isinstance(rows, KernelRows)
-    assert stop.tol is not None
-    rows.load(np.arange(rows.n_rows))
-    found = solve_together(SmallPairs(problems, rows, plan.terms.is_free), stop.tol, plan.settings.threads)
+    begun = perf_counter()
+    found = _solved_together(SmallProblems.of(problems, plan.terms.is_free), stop, plan)
     solutions = []
     for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
-        if solution is not None:
+        if isinstance(solution, Solution):
             watcher.on_review(solution.trace.rows[0])
             solutions.append(solution)
-        else:
-            one: dict[str, Any] = {"n_jobs": 1, "states": [None], "watchers": [watcher]}
-            solutions += solve_all([problems[k]], [solvers[k]], stop, **one, **run)
+            continue
+        left = None if stop.time_budget is None else max(0.0, stop.time_budget - (perf_counter() - begun))
+        waiting = sum(not isinstance(one, Solution) for one in found[k:])
+        mine = replace(stop, time_budget=None if left is None else left / waiting)
+        problem, solver = problems[k], solvers[k]
+        state = None if solution is None else solver.enter(problem, solution, plan.seed)  # type: ignore[attr-defined]
+        one: dict[str, Any] = {"n_jobs": 1, "states": [state], "watchers": [watcher]}
+        solutions += solve_all([problem], [solver], mine, **one, **run)
     return solutions
 
 
-def _are_small(pairs: Pairs, stop: Stop, plan: Plan) -> bool:
-    """Whether these are pairs of few rows in double, to be solved to a gap, unobserved and from the beginning."""
-    rows = pairs.rows
+def _solved_together(small: SmallProblems, stop: Stop, plan: Plan) -> list[Any]:
+    """The solutions that are certified at once; else the dual point reached, or None where there was no time."""
+    begun, rows = perf_counter(), small.rows
+    if rows.source is None:
+        rows.load(np.arange(rows.n_rows))
+    assert stop.tol is not None
+    found: list[Any] = []
+    for first, end in small.batches:
+        if stop.time_budget is not None and perf_counter() - begun >= 0.5 * stop.time_budget:
+            break
+        found += solve_together(small.part(first, end), stop.tol, plan.settings.threads)
+    return found + [None] * (len(small.sizes) - len(found))
+
+
+def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float) -> bool:
+    """Whether these are problems of few rows in double, to be solved to a gap, unobserved and from the beginning."""
+    rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
-    is_plain = stop.tol is not None and stop.time_budget is None and not stop.is_hard and plan.terms.loss.is_hinge
-    is_small = rows.holds_all and rows.n_rows <= most_rows and rows.dtype == np.float64
+    largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
+    if rows.source is None:
+        is_small = rows.holds_all and rows.n_rows <= most_table_rows and stop.time_budget is None
+    else:
+        is_small = largest <= most_rows and plan.settings.threads * largest**2 * 8.0 <= cache_bytes
+    is_plain = stop.tol is not None and not stop.is_hard and plan.terms.loss.is_hinge
+    is_plain = is_plain and stop.max_iter >= _LEAST_EPOCHS
     is_new = not plan.is_seen and all(state is None for state in plan.states)
-    return is_plain and is_small and is_new and plan.settings.solver != "pegasos" and stop.max_iter >= _LEAST_EPOCHS
+    return is_plain and is_small and rows.dtype == np.float64 and is_new and plan.settings.solver != "pegasos"
 
 
 def jobs_for(problems: Sequence[Problem], settings: Settings) -> int | None:

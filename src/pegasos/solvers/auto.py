@@ -28,12 +28,11 @@ from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.dual_ascent import Climbing, DualAscent, epochs_per_look, first_gap, is_now_and_then
 from pegasos.solvers.interior_point import INTERIOR_ITERATIONS, InteriorPoint, InteriorState
-from pegasos.solvers.newton import Newton, NewtonState
+from pegasos.solvers.newton import SMOOTH_RIDGE, Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 _GAP_OF_ONE_EPOCH = 0.01  # at which Pegasos begins when there is no tol to reach
 _LEAST_NEWTON_GAP = 1e-3  # relative gap from which an interior point on the rows near the margin is faster
-_SMOOTH_RIDGE = 0.05  # of a loss, from which Newton's method needs no smaller smoothing on the way to the last digits
 _NEWTON_MARGIN = 0.8  # of the gap asked for is what it should reach by its own account
 _INTERIOR_MARGIN = 0.3  # the same for an interior point
 _LOOK = 6e4  # nanoseconds of a look at dual ascent
@@ -268,7 +267,7 @@ class Auto:
     @staticmethod
     def _least_newton_gap(problem: Problem) -> float:
         """The gap that is left to others: none where the loss is smooth by itself."""
-        return _LEAST_NEWTON_GAP if problem.ridge < _SMOOTH_RIDGE else 0.0
+        return _LEAST_NEWTON_GAP if problem.ridge < SMOOTH_RIDGE else 0.0
 
     def _newton_step(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
         solver = self._newton_of(newton)

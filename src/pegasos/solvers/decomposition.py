@@ -1,4 +1,4 @@
-"""Decomposition: kernel machines to a certified gap (the inner loop: cpp/core/pegasos/decomposition.h).
+"""Decomposition: kernel machines to a certified gap (the ascent itself: cpp/core/pegasos/decomposition.h).
 
     max_alpha  (1/total) sum_i (alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2) - lam/2 |w(alpha)|^2
     0 <= alpha_i <= cap cost_i,   d_i = ridge / cost_i
@@ -6,10 +6,10 @@
 and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999.
 Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i
 alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i - d_i b_i; those of all rows are
-kept current. Each round takes the rows with the largest violations into a working set, computes their kernel columns,
-climbs on the rows of the set that can move, and adds what changed there to all slopes. A small kernel matrix is one
-working set. Where the rate of the steps says that an interior point (`kernel_interior`) takes less work, that solves
-the problem instead. Given any dual point, the result is a dual point of a gap as small as asked for.
+kept current. The native ascent moves the rows whose kernel columns are in the table, or can be computed there; of other
+kernels, each round loads the columns of the rows with the largest violations first. Where the rate of the steps says
+that an interior point (`kernel_interior`) takes less work, that solves the problem instead. Given any dual point, the
+result is a dual point of a gap as small as asked for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pegasos import _core
 from pegasos.certificate import balanced, certify_dual, certify_free
 from pegasos.gram import KernelRows, Numbers
 from pegasos.kernels.vector import Vectors
@@ -31,29 +30,25 @@ from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, PivotedFactor
 
-_padding = 16  # columns: rows a power of two apart would fight for the same lines of the cache
-_whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items, all are the working set from the start
-_new_rows = 512  # rows that a round takes in at most
-_block_values = 1 << 25  # kernel values computed per round at most
+_whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items, all columns are loaded at the start
+_new_rows = 512  # rows whose columns a round loads at most
+_block_values = 1 << 25  # kernel values loaded per round at most
 _column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; values of other kernels
-_square_bytes = 1 << 29  # of the kernel matrix of the working set at most
-_climb_work, _steps_per_row = 1e8, 4  # slopes updated per round at most, and steps for each row
-_round_leaves = 0.1  # the share of the gap of the working set at which a round ends
-_aim = 0.5  # the share of the gap to reach that may be left on the working set
-_short = 256  # members up to which nothing is gained by leaving some out
-_few = 0.7  # the share of the members below which copying their part of the kernel matrix pays
+_climb_work, _steps_per_row = 5e7, 4  # slopes updated per piece at most, and steps for each row
+_aim, _aim_single = 0.9, 0.5  # the share of the gap to reach at which an ascent ends, by the type of the columns
 _least_effort = 1e-9
-_worth = 0.25  # of the square of the rows of an interior point: the steps that take as long as that
+_worth = 1.0  # of the square of the rows of an interior point: the steps that take as long as that
 _evidence = 8  # steps for each row, before their rate counts
 _most_interiors = 6
 _far = 1e-3  # relative error of a factor of low rank that tells too little of the kernel
-_of_aim = 0.02  # the share of the aim that an interior point leaves: rows at bounds are easier to tell then
+_of_aim = 0.01  # the share of the gap to reach that an interior point leaves: rows at bounds are easier to tell then
 _dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
 _halvings = 60  # of an interval that holds the best intercept
 _rounding = 1e-15  # relative to the objective: no step lowers a gap below this
+_mostly = 0.5  # of a gap: what is room for rounding, where steps do not help
 _settlements = 32  # rows tried to make two sums of doubles equal
 _patience = 0.05  # seconds per call at least: how often the driver looks at the clock
-_checked_rows, _drift = 64, 1e-9  # scores computed anew before the others are believed; how far they may be off
+_sum_seconds = 1e-9  # per kernel value in memory that a review sums up, at most
 
 Column = npt.NDArray[np.float64]
 
@@ -65,11 +60,7 @@ class DecompositionState:
     alpha: Column
     slope: Column  # sign_i - offset_i - score_i - d_i b_i, for all rows
     seed: int
-    members: Numbers
-    is_member: npt.NDArray[np.bool_]
-    square: Floats  # the kernel matrix of the members
-    room: Floats  # the memory of that, unless it is a part of the table of the rows
-    waiting: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows on their way into the working set
+    waiting: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows whose columns are to be loaded
     is_chosen: bool = False  # whether this round has chosen them
     column_seconds: float = 0.0  # what one took
     level: float = 0.0  # the intercept, where it is free
@@ -85,6 +76,7 @@ class DecompositionState:
     factor: PivotedFactor | None = None  # of their kernel matrix, on the way to an interior point
     interior: InteriorPoint | None = None
     n_interiors: int = 0
+    is_exhausted: bool = False  # whether the gap that is left is room for rounding
 
 
 @dataclass(frozen=True)
@@ -125,10 +117,6 @@ class Decomposition:
             alpha=feasible,
             slope=problem.sign - problem.offset,
             seed=seed,
-            members=np.empty(0, np.intp),
-            is_member=np.zeros(rows.n_rows, np.bool_),
-            square=np.empty((0, 0), rows.dtype),
-            room=np.empty((0, 0), rows.dtype),
         )
         if feasible.any():
             state.slope = _slopes(problem, feasible, rows.scores_of(rows.coefficients(problem, feasible)))
@@ -164,34 +152,26 @@ class Decomposition:
         return tol is not None and state.gap <= min(tol, state.target) * state.primal
 
     def review(self, problem: Problem, state: DecompositionState, tol: float | None) -> Review:
-        """The certificate of the dual point, computed from the kernel: not from scores that a quick one has left."""
-        _rows(problem).last_scores = None
+        """The certificate of the dual point, computed from the kernel."""
         review = self._certified(problem, state)
-        if tol is not None and review.certificate.relative_gap <= tol:
-            self._disband(state)
-        elif tol is not None and state.gap <= min(tol, state.target) * state.primal:
+        is_open = tol is not None and review.certificate.relative_gap > tol
+        if is_open and tol is not None and state.gap <= min(tol, state.target) * state.primal:
             # Rounding has led the slopes astray: correct them, and aim lower next time.
             state.slope = _slopes(problem, state.alpha, _rows(problem).scores_of(review.weights))
             state.target = 0.5 * min(tol, state.target)
             self._estimate(problem, state, _room(problem, state.alpha))
+            # No step makes room for rounding smaller.
+            state.is_exhausted = review.certificate.rounding > _mostly * review.certificate.gap
         return review
 
-    def quick_review(self, problem: Problem, state: DecompositionState) -> Review:
-        """The certificate from the scores at hand, some of which are computed anew to see whether they are right."""
-        rows = _rows(problem)
-        weights, _ = problem.dual_weights(self._feasible(problem, state.alpha))
-        scores = _slopes(problem, state.alpha, state.slope)  # the same equation, solved for the scores
-        support = np.flatnonzero(weights)
-        sample = np.random.default_rng(0).choice(rows.n_rows, min(_checked_rows, rows.n_rows), replace=False)
-        exact = rows.partial_scores(sample, support, weights)
-        allowed = _drift * (1.0 + float(np.sum(np.abs(weights)) * rows.squared_norms.max()))
-        if (np.abs(exact - scores[sample]) <= allowed).all():
-            rows.remember(weights, scores)
-        return self._certified(problem, state)
-
     def review_seconds(self, problem: Problem, state: DecompositionState) -> float:
-        """About how long a review takes: for the columns that are not in memory."""
-        return state.column_seconds * int(np.sum(_rows(problem).slot_of[state.alpha > 0.0] < 0))
+        """About how long a review takes: for columns that are not in memory, and for the sums over all."""
+        rows = _rows(problem)
+        slots = rows.slot_of[state.alpha > 0.0]
+        per_column = state.column_seconds
+        if isinstance(rows.items, Vectors):  # of which native code may have computed all columns so far
+            per_column = max(per_column, 0.2 * _sum_seconds * rows.n_rows * (rows.items.rows.n_features + 8))
+        return _sum_seconds * rows.n_rows * len(slots) + per_column * int(np.sum(slots < 0))
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
         """The dual point within its bounds; where the intercept is free, with sum alpha_i sign_i = 0.
@@ -227,6 +207,8 @@ class Decomposition:
 
     def _work(self, problem: Problem, state: DecompositionState) -> None:
         """A piece of a round: some kernel columns, a climb, or a step of an interior point."""
+        if state.is_exhausted:
+            raise ExhaustedError
         if state.rounds == 0 and self.review_due(problem, state, None, self.tol):
             state.rounds = 1  # where it was entered, the gap is small enough
         elif state.interior is not None or state.factor is not None:
@@ -251,14 +233,12 @@ class Decomposition:
         return True
 
     def _round(self, problem: Problem, state: DecompositionState) -> None:
-        room = _room(problem, state.alpha)
-        n_new = self._take_in(problem, state)
-        climbed = self._climb(problem, state, room, is_last=8 * n_new < _new_rows or len(state.members) == len(room.up))
-        self._estimate(problem, state, _room(problem, state.alpha))
+        n_new, state.waiting = len(state.waiting), state.waiting[:0]
+        taken = self._climb(problem, state)
         state.rounds += 1
         state.is_chosen = False
-        if climbed == 0 and n_new == 0:
-            state.effort *= 0.1
+        if taken == 0:  # each of many rows may have a small part of the gap
+            state.effort *= 0.5 if n_new else 0.1
         if state.effort < _least_effort or abs(state.gap) <= _rounding * state.primal:
             raise ExhaustedError
         if self._is_slow(problem, state):
@@ -273,7 +253,7 @@ class Decomposition:
         taken = state.steps - older[0]
         if state.steps - newer[0] >= max(_evidence * n, newer[0] - older[0]):
             state.marks = newer, (state.steps, state.least_gap)
-        aim = _aim * min(self.tol or 0.0, state.target) * state.primal
+        aim = 0.5 * min(self.tol or 0.0, state.target) * state.primal
         if not 0.0 < aim < state.gap or taken < _evidence * n or state.n_interiors >= _most_interiors:
             return False
         rate = math.log(older[1] / state.least_gap) / taken if 0.0 < state.least_gap < older[1] < np.inf else 0.0
@@ -313,7 +293,7 @@ class Decomposition:
         inside, room = state.inside, _room(problem, state.alpha)
         b, slope = (problem.sign * state.alpha)[inside], state.slope[inside]
         bounds = b + room.down[inside], b + room.up[inside]
-        share = _of_aim * _aim * min(self.tol or 1.0, state.target)
+        share = _of_aim * min(self.tol or 1.0, state.target)
         total = float(b.sum()) if self.is_free else None
         interior = InteriorPoint(system, slope + system.times(b), *bounds, total, share)
         interior.rest = (state.primal - state.gap) * problem.total - interior.objective(b, slope)
@@ -322,7 +302,7 @@ class Decomposition:
     def _approximate(self, problem: Problem, state: DecompositionState, factor: PivotedFactor) -> None:
         """Some pivots more; the factor makes an interior point where it comes close to the kernel matrix."""
         unit = 1.0 / (problem.lam * problem.total)
-        allowed = _of_aim * _aim * min(self.tol or 1.0, state.target) * (state.primal - state.gap) * problem.total
+        allowed = _of_aim * min(self.tol or 1.0, state.target) * (state.primal - state.gap) * problem.total
         if factor.error * unit * float(np.max(problem.cost[state.inside])) ** 2 > 2.0 * allowed and factor.advance():
             return
         state.factor = None
@@ -340,7 +320,7 @@ class Decomposition:
         if b is interior.best[1] and interior.refine():
             return
         before = state.alpha.copy(), state.slope.copy()
-        self._move(problem, state, state.inside, Room(interior.lower - b, interior.upper - b))
+        self._move_to(problem, state, state.inside, b)
         state.interior, state.inside = None, state.inside[:0]
         self._estimate(problem, state, _room(problem, state.alpha))
         if not state.primal - state.gap >= dual:
@@ -362,21 +342,35 @@ class Decomposition:
         return np.asarray(move * (slope - 0.5 * curvature * move))
 
     def _choose(self, problem: Problem, state: DecompositionState) -> Numbers:
-        """The rows outside the working set that ask most to move, of both signs: one alone would swing the slopes.
+        """The rows without a column that ask most to move, of both signs: one alone would swing the slopes.
 
-        Where there is no room for them, the members that ask least leave.
+        Where the table has no room for them, the columns of the rows that ask least leave it. Columns that native code
+        computes are not waited for.
         """
         rows, n = _rows(problem), problem.rows.n_rows
-        side = _side(rows)
         whole = _whole_rows if isinstance(rows.items, Vectors) else _whole_items
-        if state.rounds == 0 and n <= whole and side == n:
+        is_computed = rows.source is not None
+        if state.rounds == 0 and n <= whole and rows.holds_all and not is_computed:
             return np.arange(n)
+        if rows.n_kept == n or (is_computed and rows.n_kept < len(rows.table)):
+            return np.empty(0, np.intp)
         violation = self._violations(problem, state.slope, _room(problem, state.alpha))
-        outside = np.where(state.is_member, 0.0, violation)
+        new = self._most_violating(problem, state, violation)
+        if rows.n_kept + len(new) > len(rows.table):
+            kept = np.flatnonzero(rows.slot_of >= 0)
+            free = (state.alpha[kept] > 0.0) & (state.alpha[kept] < problem.bound[kept])
+            worth = violation[kept] + 1e-300 * free
+            rows.keep_only(kept[np.sort(np.argsort(-worth, kind="stable")[: len(rows.table) // 2])])
+        return new[:0] if is_computed else new
+
+    def _most_violating(self, problem: Problem, state: DecompositionState, violation: Column) -> Numbers:
+        """As many rows without a column as a round loads, half of each sign."""
+        rows, n = _rows(problem), problem.rows.n_rows
+        outside = np.where(rows.slot_of >= 0, 0.0, violation)
         if state.rounds == 0:
             outside = outside * np.random.default_rng(state.seed).random(n)
         # Few at first, when they are chosen by a model that is far from the solution.
-        n_new = min(max(_new_rows // 2, len(state.members) // 4), _new_rows, side)
+        n_new = min(max(_new_rows // 2, rows.n_kept // 4), _new_rows, len(rows.table) - len(rows.table) // 2)
         at_most = max(1, min(n_new, _block_values // n) // 2)
         chosen = []
         for sign in (1, -1):
@@ -384,94 +378,45 @@ class Decomposition:
             if len(candidates) > at_most:
                 candidates = candidates[np.argpartition(-outside[candidates], at_most - 1)[:at_most]]
             chosen.append(candidates)
-        new = np.sort(np.concatenate(chosen))
-        if len(state.members) + len(new) > side:
-            free = (state.alpha[state.members] > 0.0) & (state.alpha[state.members] < problem.bound[state.members])
-            worth = violation[state.members] + 1e-300 * free
-            kept = state.members[np.sort(np.argsort(-worth, kind="stable")[: max(0, side // 2 - len(new))])]
-            rows.keep_only(kept)
-            state.is_member[:] = False
-            state.members, new = new[:0], np.concatenate([kept, new])[:side]
-        return new
-
-    def _take_in(self, problem: Problem, state: DecompositionState) -> int:
-        """Extend the working set by the rows whose columns were waited for; returns their number."""
-        rows, old, new = _rows(problem), len(state.members), state.waiting
-        side = _side(rows)
-        if len(new) == 0:
-            return 0
-        state.waiting = new[:0]
-        state.members = np.concatenate([state.members, new])
-        state.is_member[new] = True
-        n = len(state.members)
-        if rows.begins_with(state.members):
-            state.square = rows.table[:n, :n]
-            return len(new)
-        if len(state.room) < side:
-            state.room, old = np.empty((side, side + _padding), rows.dtype)[:, :side], 0
-        state.square = state.room[:n, :n]
-        rows.extend_square(state.members, old, state.square)
-        return len(new)
-
-    def _disband(self, state: DecompositionState) -> None:
-        """Give the memory of the working set back."""
-        state.members, state.square, state.room = state.members[:0], state.room[:0, :0].copy(), state.room[:0, :0]
-        state.is_member[:] = False
+        return np.sort(np.concatenate(chosen))
 
     def _can_move(self, slope: Column, room: Room) -> npt.NDArray[np.bool_]:
         """The rows that gain by moving, alone or with another one."""
         lowest, highest = _extremes(slope, room) if self.is_free else (0.0, 0.0)
         return ((room.up > 0.0) & (slope > lowest)) | ((room.down < 0.0) & (slope < highest))
 
-    def _climb(self, problem: Problem, state: DecompositionState, room: Room, *, is_last: bool) -> int:
-        """Ascent on the members that can move; returns the number of steps."""
-        rows, members = _rows(problem), state.members
-        if len(members) == 0:
-            return 0
-        square = state.square
-        if len(members) > _short:
-            # Shrinking: a matrix of the rows that can move, where these are few.
-            places = np.flatnonzero(self._can_move(state.slope[members], Room(room.down[members], room.up[members])))
-            if len(places) < _few * len(members):
-                members, square = members[places], square[np.ix_(places, places)]
-            if len(members) == 0:
-                return 0
-        slope, down, up = state.slope[members], room.down[members], room.up[members]
+    def _climb(self, problem: Problem, state: DecompositionState) -> int:
+        """Ascent on the rows with columns; returns the number of steps."""
+        rows, room, slope = _rows(problem), _room(problem, state.alpha), state.slope.copy()
         unit = 1.0 / (problem.lam * problem.total)
-        damping = problem.damping[members]
-        curvature = rows.squared_norms[members] * unit + damping
-        with np.errstate(divide="ignore"):
-            step = np.minimum(1.0 / curvature, np.finfo(np.float64).max)
-        enough = self._final(problem, state)
-        if not is_last:
-            enough = max(enough, _round_leaves * _gap(slope, Room(down, up), damping, self.is_free)[0])
-        at_most = min(int(_climb_work) // len(members) + 100, _steps_per_row * rows.n_rows)
-        of_set = unit, self.is_free, enough, at_most, damping if problem.ridge > 0.0 else None
-        taken, _ = _core.set_advance(square, slope, down, up, curvature, step, *of_set)
+        dual = (state.primal - state.gap) * problem.total
+        aim = _aim if rows.dtype == np.float64 else _aim_single
+        share = 0.0 if self.tol is None else state.effort * aim * min(self.tol, state.target)
+        damping = problem.damping if problem.ridge > 0.0 else None
+        curvature = rows.squared_norms * unit + problem.damping
+        point = slope, room.down, room.up, curvature, damping, unit, self.is_free, dual
+        taken, *_ = rows.climb(point, 0.0, share, _steps_per_row * rows.n_rows, _climb_work)
+        # From the nearer bound: the distance to the farther one has lost the last digits.
+        positive = problem.sign > 0
+        to_zero, to_bound = np.where(positive, -room.down, room.up), np.where(positive, room.up, -room.down)
+        alpha = np.clip(np.where(to_zero < to_bound, to_zero, problem.bound - to_bound), 0.0, problem.bound)
         state.steps += taken
-        self._move(problem, state, members, Room(down, up))
+        state.alpha, state.slope = alpha, slope  # together: an interrupt may come at any time
+        self._estimate(problem, state, _room(problem, alpha))
         return taken
 
-    def _final(self, problem: Problem, state: DecompositionState) -> float:
-        """The gap of the working set at which the last climb ends."""
-        tol = 0.0 if self.tol is None else state.effort * min(self.tol, state.target)
-        return _aim * tol * state.primal * problem.total
-
-    def _move(self, problem: Problem, state: DecompositionState, members: Numbers, left: Room) -> None:
-        """Read the new dual point off the room that is left, and add what changed to the slopes of all rows."""
+    def _move_to(self, problem: Problem, state: DecompositionState, members: Numbers, b: Column) -> None:
+        """These rows to b, and what changed to the slopes of all rows."""
         rows = _rows(problem)
-        sign, bound = problem.sign[members], problem.bound[members]
-        # From the nearer bound: the distance to the farther one has lost the last digits.
-        to_zero, to_bound = np.where(sign > 0, -left.down, left.up), np.where(sign > 0, left.up, -left.down)
-        after = np.clip(np.where(to_zero < to_bound, to_zero, bound - to_bound), 0.0, bound)
+        after = np.clip(problem.sign[members] * b, 0.0, problem.bound[members])
         change = after - state.alpha[members]
-        changed = np.flatnonzero(change)
+        changed = members[change != 0.0]
         factors = np.zeros(rows.n_rows)
-        factors[members[changed]] = -(sign * change)[changed] / (problem.lam * problem.total)
-        slope = state.slope.copy()
-        rows.add_columns(members[changed], factors, slope)
-        slope[members] -= problem.damping[members] * sign * change
-        state.alpha[members], state.slope = after, slope  # together: an interrupt may come at any time
+        factors[members] = -problem.sign[members] * change / (problem.lam * problem.total)
+        slope, alpha = state.slope.copy(), state.alpha.copy()
+        rows.add_columns(changed, factors, slope)
+        alpha[members] = after
+        state.alpha, state.slope = alpha, slope  # as above
 
     def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
         """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
@@ -540,8 +485,3 @@ def _columns_at_once(rows: KernelRows) -> int:
     if not isinstance(rows.items, Vectors):
         return max(1, _slow_values // n)
     return int(np.clip(_column_work / (n * (rows.items.rows.n_features + 8)), 1, _new_rows))
-
-
-def _side(rows: KernelRows) -> int:
-    """How many rows a working set holds."""
-    return min(rows.n_rows, math.isqrt(_square_bytes // rows.dtype.itemsize))

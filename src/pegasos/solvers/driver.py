@@ -25,6 +25,8 @@ from pegasos.solution import Solution, Status, Trace, TraceRow
 _chunk_seconds = 0.05
 _silence = 0.5  # seconds after which those who look on hear of a run, whether or not an epoch has ended
 _final = (Status.OVERFLOW, Status.INSEPARABLE)  # whatever else was said before
+_share_of_reviews = 0.2  # of the time: what proofs may take that are made for those who look on
+_grace = 0.25  # seconds that a proof may take after the time is up, or after an interrupt
 _rounding = 1e-14  # of the objective: below this a gap is noise
 
 
@@ -96,11 +98,8 @@ class Choosy(Protocol):
         """Return why it cannot take the problem; None where it can."""
 
 
-class ReviewsQuickly(Protocol):
-    """A solver whose reviews may take longer than a budget leaves, and that has a quick one."""
-
-    def quick_review(self, problem: Any, state: Any) -> Review:
-        """Return the point reached with a certificate from what is at hand."""
+class ForeseesReviews(Protocol):
+    """A solver whose reviews may take long, and that can tell how long."""
 
     def review_seconds(self, problem: Any, state: Any) -> float:
         """Return about how long a review will take."""
@@ -159,11 +158,12 @@ class _Run:
     first_epoch: int = 0
     last_epoch: int = 0
     heard: float = field(default_factory=perf_counter)  # when those who look on last heard of the run
-    quick: ReviewsQuickly | None = None  # the solver, if it is one
+    proved: float = field(default_factory=perf_counter)  # when the last review ended
+    foreseeing: ForeseesReviews | None = None  # the solver, if it is one
 
     def __post_init__(self) -> None:
         # Asking for one method is a hundred times as fast as asking for the protocol.
-        self.quick = cast(ReviewsQuickly, self.solver) if hasattr(self.solver, "quick_review") else None
+        self.foreseeing = cast(ForeseesReviews, self.solver) if hasattr(self.solver, "review_seconds") else None
 
     def until_the_end(self) -> Status:
         """From look to look until something says stop."""
@@ -220,12 +220,14 @@ class _Run:
             now = perf_counter()
             done = self.solver.visits(self.state) - done
             self.chunk = max(1, int(done * _chunk_seconds / max(now - before, 1e-6)))
-            if self.is_over(self.review_seconds):
+            if self.is_over(self.needed_for_review()):
                 return Status.TIME
             if self.watcher.interrupted():
                 return Status.INTERRUPTED
-            if self.quick is not None and now - self.heard >= _silence and self.tell(self.quick):
-                return Status.STOPPED
+            if self.foreseeing is not None and now - self.heard >= _silence:
+                ended = self.tell()
+                if ended is not None:
+                    return ended
             if self.solver.visits(self.state) < goal:
                 break
         return None
@@ -234,27 +236,53 @@ class _Run:
         """Whether so many seconds more would exceed the budget."""
         return self.stop.time_budget is not None and perf_counter() - self.begun + needed >= self.stop.time_budget
 
-    def tell(self, solver: ReviewsQuickly) -> bool:
-        """Let those who look on hear of a run with long epochs; returns whether one of them says stop."""
-        self.record(solver.quick_review(self.problem, self.state).certificate)
-        epoch = self.solver.visits(self.state) // self.problem.rows.n_rows - self.first_epoch
-        return self.watcher.on_epoch(epoch, self.model)
+    def seconds_left(self) -> float:
+        """How much of the budget is left, 0 where there is none."""
+        if self.stop.time_budget is None:
+            return 0.0
+        return max(0.0, self.stop.time_budget - (perf_counter() - self.begun))
 
-    def review(self, *, at_once: bool = False) -> Status | None:
+    def needed_for_review(self) -> float:
+        """About how many seconds the proof of the point reached will take."""
+        if self.foreseeing is not None:
+            return max(self.foreseeing.review_seconds(self.problem, self.state), self.review_seconds)
+        return self.review_seconds
+
+    def tell(self) -> Status | None:
+        """Let those who look on hear of a run with long epochs: of a new proof where that takes little time.
+
+        Otherwise they hear of the last one again: what was not proved is not told.
+        """
+        ended = self.review(within_seconds=_share_of_reviews * (perf_counter() - self.proved))
+        if ended is not None:
+            return ended
+        if perf_counter() - self.heard >= _silence and self.last is not None:
+            self.record(self.last.certificate)
+        epoch = self.solver.visits(self.state) // self.problem.rows.n_rows - self.first_epoch
+        return Status.STOPPED if self.watcher.on_epoch(epoch, self.model) else None
+
+    def review(self, *, within_seconds: float | None = None) -> Status | None:
         """Certify the point reached, unless that was done; says whether it is good enough.
 
-        ``at_once``: from what is at hand, where the solver can. So too where a review would exceed the budget.
+        Where that would take longer than ``within_seconds``, the last point that was certified remains the answer.
         """
         if self.solver.visits(self.state) == self.reviewed_at:
             return None
         before = perf_counter()
-        if self.quick is not None and (at_once or self.is_over(self.quick.review_seconds(self.problem, self.state))):
-            review = self.quick.quick_review(self.problem, self.state)
-        elif at_once and isinstance(self.solver, EndsAnywhere):
+        if within_seconds is not None and isinstance(self.solver, EndsAnywhere):
             review = self.solver.last_review(self.problem, self.state)
         else:
+            is_hasty = within_seconds is not None and self.foreseeing is not None
+            if is_hasty and within_seconds is not None and self.needed_for_review() > within_seconds:
+                if self.last is None:
+                    self.last = self.zero()
+                    self.record(self.last.certificate)
+                return None
             review = self.solver.review(self.problem, self.state, self.stop.tol)
-            self.review_seconds = perf_counter() - before
+            self.proved = perf_counter()
+            self.review_seconds = self.proved - before
+            if is_hasty and self.last is not None and self.last.is_better_than(review):
+                review = self.last
         if not review.certificate.is_finite:
             self.last = self.zero()
             return Status.OVERFLOW
@@ -362,7 +390,8 @@ def _solved(whole: _Run, seed: int) -> Solution:
         status = Status.INTERRUPTED
         whole.reviewed_at = -1  # rows may have been visited that nobody has counted yet
     if status is not Status.OVERFLOW:
-        reached = whole.review(at_once=status in (Status.TIME, Status.INTERRUPTED))
+        is_late = status in (Status.TIME, Status.INTERRUPTED)
+        reached = whole.review(within_seconds=whole.seconds_left() + _grace if is_late else None)
         is_open = status in (Status.TIME, Status.ROUNDING)
         status = reached if reached in _final or (is_open and reached) else status
     return whole.solution(status)

@@ -316,6 +316,7 @@ class PivotedFactor:
     most: int  # columns of L at most
     at_once: int = 64
     rank: int = 0
+    pivots: list[int] = field(default_factory=list)
     root: Column = field(init=False)
 
     def __post_init__(self) -> None:
@@ -343,6 +344,7 @@ class PivotedFactor:
             return False
         new = lapack.dtrtrs(np.tril(factor[:found, :found]), rest[:, order[:found] - 1].T, lower=1)[0].T
         self.root[:, self.rank : self.rank + found] = new
+        self.pivots += pivots[order[:found] - 1].tolist()
         self.rank += int(found)
         self.left = np.maximum(self.left - np.sum(new * new, axis=1), 0.0)
         return True

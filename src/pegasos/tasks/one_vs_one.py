@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -21,9 +22,10 @@ _ROWS_AT_ONCE = 1000  # rows whose systems of equations are solved in one call
 _LEAST_PROBABILITY = 1e-7
 
 
-def pairs_of(n_classes: int) -> list[tuple[int, int]]:
+@cache
+def pairs_of(n_classes: int) -> tuple[tuple[int, int], ...]:
     """The pairs of classes, in the order of scikit-learn: (0, 1), (0, 2), ..., (1, 2), ..."""
-    return list(combinations(range(n_classes), 2))
+    return tuple(combinations(range(n_classes), 2))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from pegasos import _core
 from pegasos.errors import PegasosError
+from pegasos.gram import KernelRows
 from pegasos.kernels import RBF, ChiSquared, Intersection, Laplacian, Linear, Polynomial
 from pegasos.problem import Rows
 from tests.problems import LAYOUTS, in_layout
@@ -292,22 +293,22 @@ class TestNativePieces:
         }
         assert_near(out[0], expected[term], dtype)
 
-    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    @pytest.mark.parametrize("old", [0, 1, 40, 69, 70])
-    def test_a_square_is_extended_by_rows_and_columns_of_the_table(self, old, dtype):
+    @pytest.mark.parametrize("far", [0.0, 1e6])
+    @pytest.mark.parametrize("n_features", [1, 5, 64])
+    @pytest.mark.parametrize("kernel", [RBF(0.1), Polynomial(3, 0.5, 1.0), Linear()])
+    def test_an_ascent_computes_the_columns_that_a_load_does(self, kernel, n_features, far):
         random = np.random.default_rng(3)
-        kernel = random.normal(size=(90, 90))
-        kernel = (kernel + kernel.T).astype(dtype)
-        members, place = random.permutation(90)[:70], random.permutation(80)[:70]
-        table = np.full((80, 90), np.nan, dtype)
-        table[place[old:]] = kernel[members[old:]]  # columns of old members need not be there any more
-        slots = np.where(np.arange(70) < old, 0, place)
-        squares = [np.full((75, 91), np.nan, dtype) for _ in range(2)]
-        for n_threads, square in enumerate(squares, start=1):
-            square[:old, :old] = kernel[np.ix_(members[:old], members[:old])]
-            _core.extend_square(table, slots, members, old, square[:70, :70], n_threads)
-            np.testing.assert_array_equal(square[:70, :70], kernel[np.ix_(members, members)])
-        np.testing.assert_array_equal(*squares)  # NaN where nothing was to be written
+        X = random.normal(size=(203, n_features)) + (far if isinstance(kernel, RBF) else 0.0)
+        rows = KernelRows.of(kernel, kernel.read(X), 0.5, cache_bytes=1e8, double=True)
+        sign = np.where(random.random(203) < 0.5, 1.0, -1.0)
+        down, up = np.minimum(sign, 0.0), np.maximum(sign, 0.0)
+        point = sign.copy(), down, up, rows.squared_norms, None, 1.0, True, 0.0
+        assert rows.climb(point, 0.0, 1e-6, 100_000, 1e9)[0] > 0
+        known = np.flatnonzero(rows.slot_of >= 0)
+        assert 0 < rows.n_kept == len(known)
+        expected = rows.block(known, np.arange(203))
+        scale = np.sqrt(np.outer(rows.squared_norms[known], rows.squared_norms))
+        assert (np.abs(rows.table[rows.slot_of[known]] - expected) <= 1e-8 * scale).all()
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     @pytest.mark.parametrize("n_columns", [1, 7, 1023, 1024, 1025, 5003])

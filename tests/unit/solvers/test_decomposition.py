@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from pegasos import _core
+from pegasos import KernelPegasosClassifier, _core, gram
+from pegasos.certificate import certify_dual, certify_free
 from pegasos.kernels import RBF, Intersection, Laplacian, Linear, Polynomial
 from pegasos.solution import Status
 from pegasos.solvers import decomposition
@@ -48,12 +50,11 @@ def native_ascent(K, slope, down, up, unit, *, keeps_sum, dtype=np.float64):
     room = np.full((n, n + 5), np.nan, dtype)
     room[:, :n] = K
     curvature = np.diag(K) * unit
-    with np.errstate(divide="ignore"):
-        step = np.minimum(1.0 / curvature, np.finfo(np.float64).max)
     state = [column.copy() for column in (slope, down, up)]
 
     def advance(enough, n_steps):
-        return _core.set_advance(room[:, :n], *state, curvature, step, unit, keeps_sum, enough, n_steps)
+        table = room[:, :n], np.arange(n), None, n, None
+        return _core.climb(*table, *state, curvature, None, unit, keeps_sum, 0.0, enough, 0.0, n_steps, np.inf)[:2]
 
     return state, advance
 
@@ -81,7 +82,8 @@ def test_native_equals_the_transcription_step_by_step(seed, n, alike, loop):
             assert np.abs(plain.slope - before[0]).max() <= 1e-9
             return
         scale = max(1.0, np.abs(plain.slope).max())
-        assert gap == pytest.approx(plain.gap(), rel=1e-9, abs=1e-9 * scale)
+        # With a free intercept the native gap is that of the best of some levels, the middle among them.
+        assert plain.least_gap() - 1e-9 * scale <= gap <= plain.gap() * (1 + 1e-9) + 1e-9 * scale
         for value, expected in zip(state, (plain.slope, plain.down, plain.up), strict=True):
             np.testing.assert_allclose(value, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
 
@@ -120,7 +122,7 @@ def test_the_loop_ends_where_the_gap_is_small_enough(loop):
     assert gap <= 1e-3
     assert advance(1e-3, 100_000)[0] == 0
     plain.slope, plain.down, plain.up = state
-    assert plain.gap() == pytest.approx(gap, rel=1e-9)
+    assert plain.least_gap() * (1 - 1e-9) <= gap <= plain.gap() * (1 + 1e-9)
 
 
 KERNELS = {
@@ -295,41 +297,6 @@ def test_no_result_depends_on_the_pieces_of_the_work(monkeypatch, is_free):
     assert whole.certificate == pieces.certificate
 
 
-@pytest.mark.parametrize("is_free", [True, False])
-def test_a_quick_review_is_the_review_but_for_rounding(is_free):
-    problem = overlapping(400, C=10.0, width=0.3, bias=0.0 if is_free else 1.0)
-    solver = Decomposition(None, is_free)
-    state = solver.start(problem, 0)
-    while solver.visits(state) < 1000:
-        solver.advance_to(problem, state, 1000)
-    quick = solver.quick_review(problem, state)
-    slow = solver.review(problem, state, None)
-    assert quick.certificate.primal == pytest.approx(slow.certificate.primal, rel=1e-12)
-    assert quick.certificate.dual == pytest.approx(slow.certificate.dual, rel=1e-12)
-    assert quick.intercept == pytest.approx(slow.intercept, abs=1e-10)
-
-
-def test_a_review_does_not_use_the_scores_of_a_quick_one():
-    problem, solver = overlapping(200, C=10.0, width=0.3), Decomposition(None)
-    state = solver.start(problem, 0)
-    while solver.visits(state) < 100:
-        solver.advance_to(problem, state, 100)
-    before = solver.review(problem, state, None).certificate
-    problem.rows.remember(problem.dual_weights(state.alpha)[0], np.zeros(200))
-    assert solver.review(problem, state, None).certificate == before
-
-
-def test_a_quick_review_does_not_believe_slopes_that_are_wrong():
-    problem, solver = overlapping(200, C=10.0, width=0.3), Decomposition(None)
-    state = solver.start(problem, 0)
-    while solver.visits(state) < 100:
-        solver.advance_to(problem, state, 100)
-    right = solver.review(problem, state, None).certificate
-    problem.rows.last_scores = None
-    state.slope = state.slope + 0.01
-    assert solver.quick_review(problem, state).certificate == right
-
-
 @pytest.mark.parametrize(("lam", "cost"), [(1e-2, 1.0), (1e-5, 1.0), (1e-6, 1.0), (1.0, 1e6)])
 def test_single_precision_reaches_its_gap_where_alphas_are_tiny_beside_their_bounds(lam, cost):
     random = np.random.default_rng(7)
@@ -359,10 +326,12 @@ def test_columns_that_are_evicted_change_nothing():
     assert np.count_nonzero(one.alpha) > 512
 
 
-@pytest.mark.parametrize("side", [16, 60])
-def test_a_working_set_smaller_than_the_support_is_enough(monkeypatch, side):
-    problem = awkward_kernel_problem(RBF(0.3), n_rows=150, lam=1e-2)
-    monkeypatch.setattr(decomposition, "_square_bytes", side * side * problem.rows.dtype.itemsize)
+@pytest.mark.parametrize("kernel", [RBF(0.3), Laplacian(0.3)])
+@pytest.mark.parametrize("half", [8, 30])
+def test_a_table_smaller_than_the_support_is_enough(monkeypatch, half, kernel):
+    monkeypatch.setattr(gram, "_columns_at_once", half)
+    problem = awkward_kernel_problem(kernel, n_rows=150, lam=1e-2, cache_bytes=1.0)
+    assert len(problem.rows.table) == 2 * half
     solution = solved(problem, 1e-5, max_iter=10_000)
     assert np.count_nonzero(solution.alpha) > 60
     assert solution.status is Status.CERTIFIED
@@ -395,6 +364,42 @@ def test_a_time_budget_that_ends_is_told_and_the_certificate_is_true():
     assert solution.status is Status.TIME
     assert 0 < solution.certificate.relative_gap <= 1.0
     assert_true(problem, solution)
+
+
+def test_without_time_for_a_proof_the_last_proved_point_is_the_result(monkeypatch):
+    problem = few_columns(lam=1e-7)
+    monkeypatch.setattr(Decomposition, "review_seconds", lambda *_: 1e9)
+    solution = solved(problem, 1e-12, time_budget=0.2)
+    assert solution.status is Status.TIME
+    assert_true(problem, solution)
+    assert solution.certificate.relative_gap == 1.0  # of the zero vector: nothing else was proved
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_no_certificate_rests_on_the_slopes_of_the_solver(is_free):
+    problem, solver = overlapping(300, C=100.0, width=0.3, bias=0.0 if is_free else 1.0), Decomposition(1e-9, is_free)
+    state = solver.start(problem, 0)
+    while solver.visits(state) < 500:
+        solver.advance_to(problem, state, 500)
+    state.slope = np.zeros(300)  # as if nothing were left to gain
+    solution = run(problem, solver, Stop(1e-9, time_budget=0.0), state=state)
+    again = certify_free(problem, solution.alpha)[0] if is_free else certify_dual(problem, solution.alpha)[0]
+    assert solution.certificate.relative_gap == pytest.approx(again.relative_gap, rel=1e-6)
+    assert solution.certificate.relative_gap > 1e-4
+
+
+def test_what_is_left_of_a_gap_after_rounding_ends_a_fit():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 2))
+    y = (np.linalg.norm(X, axis=1) > 1.2).astype(int)
+    X[y == 1] *= 1.3
+    model = KernelPegasosClassifier(C=np.inf, gamma=1.0, tol=1e-9, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert model.n_iter_ <= 200
+    assert model.certificate_.relative_gap <= 1e-3
 
 
 def test_epochs_that_end_are_told_and_the_certificate_is_true():

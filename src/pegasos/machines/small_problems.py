@@ -1,0 +1,216 @@
+"""Small kernel problems at once, such as all pairs of classes: solved in one native call, certified side by side.
+
+The loop is that of decomposition (cpp/core/pegasos/decomposition.h), and the certificates are those of `certify_dual`
+and `certify_free`, computed for all problems in the same operations on arrays that lie one behind the other. What is
+not certified so is left to the driver, one problem at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.certificate import certificate_of
+from pegasos.gram import KernelRows
+from pegasos.problem import Losses, Problem
+from pegasos.rounding import DualSums, negligible, unit
+from pegasos.solution import Solution, Status, Trace, TraceRow
+from pegasos.tasks.labels import costs_of
+from pegasos.tasks.one_vs_one import Pairs, pairs_of
+
+most_rows = 4096  # of one problem
+most_table_rows = 2048  # of all problems together, where the kernel matrix is computed at once
+_aim = 0.9  # of the gap to reach, that a problem is solved to
+_steps_per_row, _work = 200, 1e9  # at most, of one problem: steps, and slopes updated
+_batch_work = 2e8  # of the squared rows of problems that are solved in one call
+_rounding = 1e-12  # of the sum of the costs: slopes this small are 0
+
+Column = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class SmallProblems:
+    """The columns of all problems, one behind the other."""
+
+    rows: KernelRows
+    members: Numbers  # the row that each entry belongs to
+    sizes: Numbers  # how many rows each problem has
+    sign: Column
+    cost: Column
+    offset: Column
+    lam: Column  # of each problem
+    total: Column
+    is_free: bool
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], is_free: bool) -> SmallProblems:
+        """Problems that share their rows, or pairs of classes."""
+        if isinstance(problems, Pairs):
+            return cls._of_pairs(problems, is_free)
+        rows, n = problems[0].rows, problems[0].rows.n_rows
+        assert isinstance(rows, KernelRows)
+        each = [(problem.sign, problem.cost, problem.offset) for problem in problems]
+        columns = (np.concatenate(one).astype(np.float64) for one in zip(*each, strict=True))
+        lam, total = np.array([(problem.lam, problem.total) for problem in problems]).T
+        members = np.tile(np.arange(n), len(problems))
+        return cls(rows, members, np.full(len(problems), n), *columns, lam, total, is_free)
+
+    @classmethod
+    def _of_pairs(cls, pairs: Pairs, is_free: bool) -> SmallProblems:
+        rows = pairs.rows
+        assert isinstance(rows, KernelRows)
+        members = np.concatenate(pairs.members)
+        sizes = np.array([len(mine) for mine in pairs.members], np.intp)
+        codes = pairs.codes[members]
+        second = np.array([pair[1] for pair in pairs_of(pairs.task.n_classes)])
+        sign = np.where(codes == np.repeat(second, sizes), 1.0, -1.0)
+        weights = None if pairs.weights is None else pairs.weights[members]
+        cost = np.ascontiguousarray(costs_of(codes, weights, pairs.task.factors))
+        offset = np.zeros(len(members))
+        if pairs.offsets is not None:
+            each = zip(pairs.offsets, pairs.members, strict=True)
+            offset = np.concatenate([offset[mine] for offset, mine in each])
+        lam, total = np.array([pairs.lam_and_total(k) for k in range(len(pairs))]).T
+        return cls(rows, members, sizes, sign, cost, offset, lam, total, is_free)
+
+    def part(self, first: int, end: int) -> SmallProblems:
+        """Some of the problems."""
+        entries = slice(self.starts[first], self.starts[end])
+        columns = (each[entries] for each in (self.sign, self.cost, self.offset))
+        terms = self.lam[first:end], self.total[first:end]
+        return SmallProblems(self.rows, self.members[entries], self.sizes[first:end], *columns, *terms, self.is_free)
+
+    @property
+    def batches(self) -> list[tuple[int, int]]:
+        """First problems and ends of what is solved in one call, between which budgets and interrupts are looked at."""
+        work = np.cumsum(self.sizes.astype(np.float64) ** 2)
+        cuts = np.flatnonzero(np.diff(work // _batch_work)) + 1
+        ends = [*cuts.tolist(), len(work)]
+        return list(zip([0, *ends[:-1]], ends, strict=True))
+
+    @cached_property
+    def starts(self) -> Numbers:
+        """Where the entries of each problem begin, and where the last ones end."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
+
+    def sums(self, values: Column) -> Column:
+        """The sum of each problem."""
+        return np.add.reduceat(values, self.starts[:-1])
+
+    def of_entries(self, values: Column) -> Column:
+        """A value of each problem, for each of its entries."""
+        return np.repeat(values, self.sizes)
+
+    def solve(self, tol: float, threads: int) -> tuple[Column, Column, Numbers]:
+        """The dual point of every problem, the scores of its rows, and its steps."""
+        n, rows = len(self.members), self.rows
+        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
+        b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(self.lam), np.intp)
+        point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
+        settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, _work, steps, threads
+        _core.small_solve(rows.table, rows.source, *point, *settings)
+        return np.abs(b), scores, steps
+
+    def best_intercepts(self, scores: Column) -> tuple[Column, Column]:
+        """As `certificate.best_intercepts`, for each problem."""
+        lowest, highest = np.empty(len(self.sizes)), np.empty(len(self.sizes))
+        rounding = _rounding * self.sums(self.cost)
+        places = self.sign - scores - self.offset
+        _core.best_intercepts(self.starts, places, self.cost, self.sign, rounding, lowest, highest)
+        return lowest, highest
+
+    def certified(self, alpha: Column, scores: Column) -> tuple[list[Any], Column, Column, Column]:
+        """The certificates, the coefficients, the intercepts, and how far those of exact solutions may be."""
+        lam, total = self.lam, self.total
+        coefficients = self.sign * alpha / self.of_entries(lam * total)
+        intercepts = np.zeros(len(lam))
+        if self.is_free:
+            lowest, highest = self.best_intercepts(scores)
+            with np.errstate(invalid="ignore"):
+                middle = 0.5 * (lowest + highest)
+            one = np.where(np.isfinite(lowest), lowest, np.where(np.isfinite(highest), highest, 0.0))
+            intercepts = np.where(np.isfinite(middle), middle, one)
+        margins = self.sign * (scores + self.offset + self.of_entries(intercepts))
+        losses = self.sums(self.cost * np.maximum(0.0, 1.0 - margins))
+        least = np.minimum.reduceat(np.where(self.cost > 0.0, margins, np.inf), self.starts[:-1])
+        squares = self.sums(coefficients * scores)
+        gains = self.sums(alpha * (1.0 - self.sign * self.offset))
+        of_primal, of_dual = self._rounding(alpha, coefficients, squares, gains)
+        objectives = losses + 0.5 * lam * total * squares
+        counts = of_primal + of_dual > negligible * objectives  # else rounding is slack
+        counted = np.where(counts, of_primal, 0.0), np.where(counts, of_dual, 0.0)
+        slacks = np.where(counts, 64.0 * unit * objectives, of_primal + of_dual)
+        nothing = np.empty(0)
+        sums = (each.tolist() for each in (lam, total, losses, least, squares, gains - counted[1], counted[0], slacks))
+        certificates = [
+            certificate_of(
+                _Terms(one_lam, one_total),  # type: ignore[arg-type]
+                Losses(loss, margin, square, rounding, slack),
+                DualSums(nothing, gain, slack),
+                square,
+                0.0,
+            )
+            for one_lam, one_total, loss, margin, square, gain, rounding, slack in zip(*sums, strict=True)
+        ]
+        return certificates, coefficients, intercepts, self._reach(scores, certificates, intercepts)
+
+    def _rounding(self, alpha: Column, coefficients: Column, squares: Column, gains: Column) -> tuple[Column, Column]:
+        """What rounding may change P and D of each problem by, times total.
+
+        No kernel value exceeds the largest k(x, x). A free intercept b adds -b sum_i alpha_i sign_i to the dual, a
+        sum that is 0 but for rounding; an optimal b is at most 1 + |offset_i| + |w*| |x_i| for some row.
+        """
+        mu = self.lam * self.total
+        depth, largest = unit * (self.sizes + 16.0), float(self.rows.squared_norms.max())
+        of_scores = depth * self.sums(np.abs(coefficients)) * largest
+        of_losses = (of_scores + depth) * self.sums(self.cost * (1.0 + np.abs(self.offset)))
+        of_square = mu * (self.sums(np.abs(coefficients)) * of_scores + depth * squares)
+        of_dual = of_square + depth * np.abs(gains)
+        if self.is_free:
+            radius = np.sqrt(2.0 * self.sums(self.cost * np.maximum(0.0, 1.0 - self.sign * self.offset)) / mu)
+            farthest = 1.0 + float(np.abs(self.offset).max(initial=0.0)) + 1.5 * radius * np.sqrt(largest)
+            of_dual = of_dual + (np.abs(self.sums(self.sign * alpha)) + 4.0 * depth * self.sums(alpha)) * farthest
+        return of_losses + of_square, of_dual
+
+    def _reach(self, scores: Column, certificates: list[Any], intercepts: Column) -> Column:
+        """As `certificate.intercept_reach`, for each problem."""
+        if not self.is_free:
+            return np.zeros(len(intercepts))
+        radii = np.array([certificate.weight_radius for certificate in certificates])
+        reach = self.of_entries(radii) * self.rows.lengths[self.members]
+        lowest, highest = self.best_intercepts(scores + reach)[0], self.best_intercepts(scores - reach)[1]
+        return np.maximum(np.maximum(highest - intercepts, intercepts - lowest), 0.0)
+
+
+@dataclass(frozen=True)
+class _Terms:
+    lam: float
+    total: float
+
+
+def solve_together(small: SmallProblems, tol: float, threads: int) -> list[Solution | Column]:
+    """The solutions, as far as they are certified; the dual points of the other problems."""
+    begun = perf_counter()
+    alpha, scores, steps = small.solve(tol, threads)
+    certificates, coefficients, intercepts, reaches = small.certified(alpha, scores)
+    seconds = perf_counter() - begun
+    solutions: list[Solution | Column] = []
+    for k, certificate in enumerate(certificates):
+        part, n_steps = slice(small.starts[k], small.starts[k + 1]), int(steps[k])
+        if not (certificate.is_finite and certificate.relative_gap <= tol):
+            solutions.append(alpha[part])
+            continue
+        epoch = n_steps / int(small.sizes[k])
+        row = TraceRow(n_steps, epoch, seconds, certificate.primal, certificate.dual, certificate.gap)
+        numbers = max(1, -(-n_steps // int(small.sizes[k]))), n_steps
+        point = coefficients[part], alpha[part], Status.CERTIFIED, certificate, Trace([row])
+        solutions.append(Solution(*point, *numbers, None, float(intercepts[k]), float(reaches[k])))
+    return solutions
