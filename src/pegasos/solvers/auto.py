@@ -26,7 +26,7 @@ from pegasos import _core
 from pegasos.certificate import better_within_bounds, certify, certify_dual, dual_point, stretched
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
-from pegasos.solvers.dual_ascent import Climbing, DualAscent, epochs_per_look, first_gap
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, epochs_per_look, first_gap, is_now_and_then
 from pegasos.solvers.interior_point import INTERIOR_ITERATIONS, InteriorPoint, InteriorState
 from pegasos.solvers.newton import SMOOTH_RIDGE, Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
@@ -54,7 +54,6 @@ _TRIAL = 0.3  # of the price of an interior point that dual ascent may take befo
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
 _CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
 _FAR_BELOW = 1e-4  # of tol: where an interior point stops looking for a dual point on its bounds
-_INTERIOR_STRETCH = 2e6  # nanoseconds of iterations between two looks
 _LAST_TARGET = 1e-15  # relative gap below which an interior point is not asked to go
 
 
@@ -129,7 +128,10 @@ class Auto:
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         certificate, weights = certify_dual(problem, alpha)
-        state = AutoState(seed, best=Review(certificate, weights, problem.within_bounds(alpha)))
+        best = Review(certificate, weights, problem.within_bounds(alpha))
+        if self.tol is not None and certificate.relative_gap <= self.tol:
+            return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
+        state = AutoState(seed, best=best)
         self._enter_interior(
             problem, state, all_rows(problem), weights, problem.within_bounds(alpha), width=_WARM_WIDTH
         )
@@ -184,9 +186,6 @@ class Auto:
         if state.newton is not None:
             return state.newton.visits + 1
         visits = self.visits(state)
-        if state.interior is not None:
-            iteration = self.interior.price(problem, len(state.interior.chosen)) / INTERIOR_ITERATIONS
-            return visits + max(1, len(state.interior.chosen)) * max(1, int(_INTERIOR_STRETCH / iteration))
         if state.dual is None or state.pegasos is not None:
             return (visits // n + 1) * n
         return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
@@ -196,7 +195,7 @@ class Auto:
         if state.newton is not None:
             return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(problem, state.newton)
         if state.interior is not None:
-            return self._interior_is_ready(state, state.interior)  # whose own account of its gap is exact
+            return is_now_and_then(problem, epoch, 1) or self._interior_is_ready(state, state.interior)
         if state.dual is not None:
             return self.ascent.review_due(problem, state.dual, epoch, tol)
         assert state.pegasos is not None

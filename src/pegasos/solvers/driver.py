@@ -372,7 +372,8 @@ def run(
 def _solved(whole: _Run, seed: int) -> Solution:
     stop, solver = whole.stop, whole.solver
     try:
-        with within(stop.time_budget):
+        # The first chunk is allowed its time: a budget of nothing still leaves something to certify.
+        with within(None if stop.time_budget is None else max(stop.time_budget, _chunk_seconds)):
             if whole.state is None:
                 whole.state = solver.start(whole.problem, seed)
             status = whole.until_the_end()

@@ -37,7 +37,7 @@ def epochs_per_look(problem: Objective) -> int:
     return math.ceil(_LEAST_WORK / max(epoch, 1.0))
 
 
-def is_now_and_then(problem: Objective, epoch: int | None) -> bool:
+def is_now_and_then(problem: Objective, epoch: int | None, per_look: int) -> bool:
     """Whether a certificate is worth its price after so many whole epochs, whatever the gap.
 
     At looks whose number is a power of two, and then at every 64th: a review also removes what rounding has left in the
@@ -46,7 +46,7 @@ def is_now_and_then(problem: Objective, epoch: int | None) -> bool:
     is_small = problem.rows.n_rows * problem.rows.n_features <= _small
     if epoch is None or epoch < (1 if is_small else 16):
         return False
-    look = epoch // epochs_per_look(problem)
+    look = epoch // per_look
     return look > 0 and ((look & (look - 1)) == 0 or look % _MOST_LOOKS == 0)
 
 
@@ -187,7 +187,7 @@ class DualAscent:
 
     def review_due(self, problem: Problem, state: Climbing, epoch: int | None, tol: float | None) -> bool:
         """When the loop's own estimate of the gap is small enough, and now and then."""
-        if is_now_and_then(problem, epoch):
+        if is_now_and_then(problem, epoch, epochs_per_look(problem)):
             return True
         if tol is None:
             return False

@@ -158,7 +158,9 @@ class _Run:
 
     def primal(self, weights: Values) -> float:
         """The primal objective, times total."""
-        claims = self.claims(weights)
+        return self._primal(weights, self.claims(weights))
+
+    def _primal(self, weights: Values, claims: Values) -> float:
         loss = inner(self.cost, claims.max(axis=1, initial=-np.inf) - self.own(claims)[:, 0])
         return 0.5 * self.mu * inner(weights, weights) + loss
 
@@ -171,7 +173,8 @@ class _Run:
 
     def evaluate(self, state: JointInteriorState) -> None:
         """Both objectives, what is left of mu W = V(a), and what rounding has left of s = top - g."""
-        claims, primal = self.claims(state.weights), self.primal(state.weights)
+        claims = self.claims(state.weights)
+        primal = self._primal(state.weights, claims)
         moved = -state.shares
         np.put_along_axis(moved, self.codes, 0.0, axis=1)
         gain = inner(-moved, 1.0 + self.offset - self.own(np.asarray(self.offset)))
