@@ -126,6 +126,76 @@ def _collinear(n: int = 3000, seed: int = 4):
     return np.hstack([X, X[:, :5], X @ np.random.default_rng(seed).normal(size=(20, 10)), np.ones((n, 2))]), y
 
 
+def _few(n: int, d: int, seed: int = 6):
+    """Hardly any rows: two of them, or fewer than features."""
+    X = np.random.default_rng(seed).standard_normal((n, d))
+    return X, np.arange(n) % 2
+
+
+def _lonely(n: int = 2000, d: int = 30, seed: int = 7):
+    """One positive row."""
+    return np.random.default_rng(seed).standard_normal((n, d)), np.arange(n) == n // 2
+
+
+def _twins(n: int = 4000, d: int = 25, seed: int = 8):
+    """Every row four times, every column twice, a tenth of the labels turned round."""
+    X, y = _noisy(n // 4, d, seed)
+    y = np.tile(y, 4)
+    return np.tile(X, (4, 2)), y ^ (np.random.default_rng(seed).random(len(y)) < 0.1)
+
+
+def _heavy_tails(n: int = 5000, d: int = 30, seed: int = 9):
+    """Cauchy features: a few rows are a million times as long as the others."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_cauchy((n, d))
+    return X, np.sign(X) @ rng.standard_normal(d) + rng.standard_normal(n) > 0.0
+
+
+def _polynomial(n: int = 3000, seed: int = 10):
+    """All monomials up to the fourth degree of four features that are not centered."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.5, 3.0, (n, 4))
+    powers = np.stack(np.meshgrid(*[np.arange(5)] * 4), axis=-1).reshape(-1, 4)
+    powers = powers[(powers.sum(axis=1) > 0) & (powers.sum(axis=1) <= 4)]
+    y = np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.2 * rng.standard_normal(n) > 0.3
+    return np.prod(X[:, None, :] ** powers, axis=2), y
+
+
+def _counts(n: int = 6000, d: int = 60, seed: int = 11):
+    """Integer counts of very different rates."""
+    rng = np.random.default_rng(seed)
+    rates = 10.0 ** rng.uniform(-2, 3, d)
+    y = rng.integers(0, 2, n)
+    return rng.poisson(rates * (1.0 + 0.1 * y[:, None] * (rng.random(d) < 0.3))).astype(np.float64), y
+
+
+def _images(n: int = 5000, side: int = 16, seed: int = 12):
+    """Smooth pictures: neighboring pixels agree, most of the border is 0."""
+    rng = np.random.default_rng(seed)
+    grid = np.linspace(-1.0, 1.0, side)
+    y = rng.integers(0, 2, n)
+    centre = rng.normal(0.0, 0.3, (n, 2)) + 0.2 * (2 * y[:, None] - 1)
+    width = rng.uniform(0.1, 0.4, (n, 1, 1))
+    squares = (grid[None, :, None] - centre[:, 0, None, None]) ** 2 + (grid[None, None] - centre[:, 1, None, None]) ** 2
+    return np.round(255.0 * np.exp(-squares / (2.0 * width**2))).reshape(n, -1), y
+
+
+def _rare_levels(n: int = 6000, seed: int = 13):
+    """One-hot identifiers of which most occur once or twice, beside ordinary columns."""
+    rng = np.random.default_rng(seed)
+    codes = np.minimum(rng.zipf(1.3, (n, 3)), 3000) - 1 + 3000 * np.arange(3)
+    parts = (np.ones(3 * n), codes.ravel(), np.arange(0, 3 * n + 1, 3))
+    numbers = rng.standard_normal((n, 5))
+    y = numbers[:, 0] + rng.standard_normal(9000)[codes].sum(axis=1) > 0.0
+    return sp.csr_matrix(sp.hstack([sp.csr_matrix(parts, shape=(n, 9000)), sp.csr_matrix(numbers)])), y
+
+
+def _extreme(factor: float, seed: int = 14):
+    """All features in one very large or very small unit."""
+    X, y = _noisy(1500, 12, seed)
+    return factor * X, y
+
+
 _BUNDLED = {
     "iris": _bundled(datasets.load_iris),
     "wine": _bundled(datasets.load_wine),
@@ -139,4 +209,15 @@ _GENERATED = {
     "one_hot": _one_hot,
     "text": _text,
     "collinear": _collinear,
+    "two_rows": lambda: _few(2, 3),
+    "wide_20x30000": lambda: _few(20, 30_000),
+    "one_positive": _lonely,
+    "twins": _twins,
+    "heavy_tails": _heavy_tails,
+    "polynomial": _polynomial,
+    "counts": _counts,
+    "images": _images,
+    "rare_levels": _rare_levels,
+    "huge": lambda: _extreme(1e6),
+    "tiny": lambda: _extreme(1e-6),
 }

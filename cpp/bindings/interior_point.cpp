@@ -1,13 +1,13 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
 
 #include "bindings.h"
 #include "threads.h"
+#include "watch.h"
 
 namespace pegasos {
 
@@ -20,24 +20,21 @@ static Chosen chosen_of(const OwnedProblem& owned, const ChosenArray& rows) {
   return {rows.data(), n};
 }
 
-static Parallel threads_of(const Rows& rows) {
+static Parallel threads_of(const Rows& rows, Watch& watch) {
   return {std::max(Index(1), rows.threads),
-          [](Index n, Index parts, const Parallel::Task& task) { in_parts(n, parts, task); }};
+          [](Index n, Index parts, const Parallel::Task& task) { in_parts(n, parts, task); }, watch.stop()};
 }
 
 static void outer(const OwnedProblem& owned, ChosenArray rows, Matrix out) {
   const Chosen chosen = chosen_of(owned, rows);
   require_side(out, chosen.n);
-  const Index side = owned.problem.rows.n_features + 1, threads = std::max(Index(1), owned.problem.rows.threads);
-  // Long rows of the triangle come last: pieces of equal work.
-  const auto begin = [&](Index part) { return Index(double(chosen.n) * std::sqrt(double(part) / double(threads))); };
-  std::vector<double> rooms(std::size_t(side * threads), 0.0);
-  nb::gil_scoped_release release;
-  together(threads, [&](Index part) {
-    double* room = rooms.data() + part * side;
-    loops().outer(owned.problem, chosen, out.data(), room, begin(part),
-                  part + 1 < threads ? begin(part + 1) : chosen.n);
-  });
+  Watch watch;
+  const Parallel parallel = threads_of(owned.problem.rows, watch);
+  {
+    nb::gil_scoped_release release;
+    loops().outer(owned.problem, chosen, out.data(), parallel);
+  }
+  watch.raise();
 }
 
 static void interior_advance(const OwnedProblem& owned, ChosenArray rows, InteriorCounters& counters, Vector weights,
@@ -55,9 +52,13 @@ static void interior_advance(const OwnedProblem& owned, ChosenArray rows, Interi
   }
   const InteriorState state{weights.data(), fixed.data(),        alpha.data(),      slack.data(), lower.data(),
                             upper.data(),   best_weights.data(), best_alpha.data(), products,     &counters};
-  const Parallel parallel = threads_of(owned.problem.rows);
-  nb::gil_scoped_release release;
-  loops().interior_advance(owned.problem, chosen, state, parallel, n_iterations, target, constant);
+  Watch watch;
+  const Parallel parallel = threads_of(owned.problem.rows, watch);
+  {
+    nb::gil_scoped_release release;
+    loops().interior_advance(owned.problem, chosen, state, parallel, n_iterations, target, constant);
+  }
+  watch.raise();
 }
 
 static std::tuple<Index, double, double> face_advance(const OwnedProblem& owned, ChosenArray rows, Vector weights,
@@ -65,12 +66,14 @@ static std::tuple<Index, double, double> face_advance(const OwnedProblem& owned,
   const Chosen chosen = chosen_of(owned, rows);
   require_length(weights, owned.problem.rows.n_features + 1);
   require_length(alpha, owned.problem.rows.n_rows);
-  const Parallel parallel = threads_of(owned.problem.rows);
+  Watch watch;
+  const Parallel parallel = threads_of(owned.problem.rows, watch);
   FaceMove move;
   {
     nb::gil_scoped_release release;
     move = loops().face_advance(owned.problem, chosen, parallel, weights.data(), alpha.data(), most_products);
   }
+  watch.raise();
   return {move.products, move.gain, move.linear};
 }
 

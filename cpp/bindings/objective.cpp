@@ -16,7 +16,8 @@ static void check_length(const Weights& weights, Index n_features) {
     throw std::invalid_argument("weights must have one entry a feature and one for the intercept.");
 }
 
-static std::tuple<double, double, double, double, double> dual_sums(const OwnedProblem& owned, GivenFloatArray alpha, WeightArray weights) {
+static std::tuple<double, double, double, double, double> dual_sums(const OwnedProblem& owned, GivenFloatArray alpha,
+                                                                    WeightArray weights) {
   const Problem& problem = owned.problem;
   check_length(weights, problem.rows.n_features);
   if (Index(alpha.shape(0)) != problem.rows.n_rows) throw std::invalid_argument("alpha must have one entry a row.");

@@ -1,11 +1,27 @@
 """The exceptions and warnings of the library; each message states the value and the remedy."""
 
+from __future__ import annotations
+
 import sys
 import warnings
+from collections.abc import Sequence
 
 
 class PegasosError(ValueError):
     """Input or a setting that cannot be used."""
+
+
+class NotFiniteError(PegasosError):
+    """A value of X that is NaN or infinite, by the numbers of its row and its column."""
+
+    def __init__(self, row: int, column: int, name: str | None = None):
+        self.row, self.column = row, column
+        where = f"column {column}" if name is None else f"column {name!r}"
+        super().__init__(f"X contains NaN or infinity (inf) in row {row}, {where}; impute it, or drop the row.")
+
+    def named(self, names: Sequence[str] | None) -> NotFiniteError:
+        """The same with the name of the column."""
+        return self if names is None else NotFiniteError(self.row, self.column, str(names[self.column]))
 
 
 class PriorWarning(UserWarning):

@@ -244,7 +244,9 @@ class KernelRows:
         scores, reach, mu = self._long_scores(weights), self.reach(weights), problem.lam * problem.total
         error = self._long_error(weights) * reach
         margins = problem.sign * (scores + problem.offset)
-        by_constant = 8.0 * unit * (problem.carried.constant + np.abs(problem.offset) * (problem.largest_offset > 0.0))
+        # Scores of 0 leave an offset as it is.
+        of_offset = np.abs(problem.offset) * (problem.largest_offset > 0.0 and reach > 0.0)
+        by_constant = 8.0 * unit * (problem.carried.constant + of_offset)
         farthest = problem.loss.value(1.0 - margins + error * self.lengths + by_constant)
         counts = problem.cost > 0.0
         total = float(np.sum(problem.cost[counts] * farthest[counts]))

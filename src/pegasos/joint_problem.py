@@ -18,18 +18,23 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.problem import Losses, Rows, constant, inner, largest_of
+from pegasos.problem import Losses, Rows, constant, inner, largest_of, long_rows
 from pegasos.rounding import (
     Carried,
     DualSums,
     Floats,
     Gain,
     Primal,
+    Room,
+    dual_bound,
     is_negligible,
+    last_roundings,
     length_of,
+    long_unit,
     lowered,
     nothing,
     reach_of,
+    size_of_dual,
     smallest,
     sum_depth,
     sum_of,
@@ -134,8 +139,45 @@ class JointProblem:
             2.0 * unit * (4.0 * self.rows.scores_depth * self.carried.length * longest + 8.0 * self.carried.constant)
         )
         of_sum = unit * (sum_depth(n) + self.n_classes + 4.0) * (1.0 + 2.0 * self.largest_offset)
-        gain = Gain(value, spent * (of_prior + of_sum) + n * smallest, off)
-        return DualSums(weights, *lowered(gain, length_of(weights), mu), off)
+        gain, length = Gain(value, spent * (of_prior + of_sum) + n * smallest, off), length_of(weights)
+        is_nothing = is_negligible(dual_bound(gain, length, mu), size_of_dual(gain, length, mu))
+        if is_nothing or not np.isfinite(longest + length):
+            return DualSums(weights, *lowered(gain, length, mu), off)
+        return self._long_dual_sums(alpha, weights, of_prior)
+
+    def _long_dual_sums(self, alpha: Floats, weights: npt.NDArray[np.float64], of_prior: float) -> DualSums:
+        """The same with all the digits that the machine has: slowly, where the rounding of double counts."""
+        mu = np.longdouble(self.lam) * np.longdouble(self.total)
+        own, gain = np.zeros(weights.shape, np.longdouble), np.longdouble(0.0)
+        magnitude = reach = np.longdouble(0.0)
+        for mine in self.rows.blocks():
+            a, spent = self._long_shares(alpha[mine], mine)
+            offset = self.offset[mine].astype(np.longdouble)
+            gain += np.sum(a * (1.0 + offset - np.take_along_axis(offset, self.codes[mine][:, None], axis=1)))
+            magnitude += np.sum(spent) * (1.0 + 2.0 * self.largest_offset)
+            reach += np.sum(spent * self.rows.lengths_of(mine))
+            for r in range(self.n_classes):
+                self.rows.add_long(mine, np.where(self.codes[mine] == r, spent, -a[:, r]), own[r])
+        own /= mu
+        depth = long_rows + self.rows.n_rows / long_rows + self.n_classes + 8.0
+        # A row is added to its own class and taken from others: coefficients of length at most sqrt(2) alpha.
+        off = 1.5 * long_unit * depth * reach / mu
+        error = long_unit * depth * magnitude + of_prior * magnitude
+        length = np.sqrt(np.sum(own * own))
+        dual = gain - error - 0.5 * mu * (length + off) ** 2 * (1.0 + 64.0 * long_unit)
+        value = float(dual + 0.5 * mu * np.longdouble(self.square(weights)))
+        apart = float(np.sqrt(np.sum((own - weights) ** 2)) + off)
+        return DualSums(weights, value, last_roundings(value, float(mu), length_of(weights)), apart)
+
+    def _long_shares(self, alpha: Floats, mine: slice) -> tuple[npt.NDArray[np.longdouble], npt.NDArray[np.longdouble]]:
+        """Some rows of a dual point, brought within their bounds beyond rounding, and what each row spends."""
+        a = np.maximum(alpha.astype(np.longdouble), 0.0)
+        np.put_along_axis(a, self.codes[mine][:, None].astype(np.intp), 0.0, axis=1)
+        spent, cost = a.sum(axis=1), self.cost[mine] * (1.0 - 4.0 * long_unit * self.n_classes)
+        over = spent > cost
+        a[over] *= (cost[over] / spent[over])[:, None]
+        spent[over] = cost[over]
+        return a, spent
 
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |W|^2, with room for rounding.
@@ -147,8 +189,34 @@ class JointProblem:
         mu, depth = self.lam * self.total, 8.0 * self.rows.scores_depth
         primal = Primal(depth, length_of(weights), *sizes, self.carried, self.rows.n_rows, mu)
         bound, square = primal.bound(total), self.square(weights)
-        is_nothing = is_negligible(bound, primal.objective(total))
-        return Losses(total, least, square, 0.0 if is_nothing else bound, bound if is_nothing else 0.0, primal.moved)
+        room = Room(0.0, bound)
+        if not is_negligible(bound, primal.objective(total)) and np.isfinite(total + square):
+            room = self._long_room(weights, total, primal)
+        return Losses(total, least, square, *room, primal.moved)
+
+    def _long_room(self, weights: npt.NDArray[np.float64], total: float, primal: Primal) -> Room:
+        """By how much the losses may exceed `total`: each row's loss as large as rounding leaves possible."""
+        long = weights.astype(np.longdouble)
+        farthest = float(sum(self._farthest_losses(long, mine, primal) for mine in self.rows.blocks()))
+        counted = max(0.0, farthest - total) + primal.of_square
+        return Room(counted, last_roundings(farthest, primal.mu, primal.length))
+
+    def _farthest_losses(self, weights: npt.NDArray[np.longdouble], mine: slice, primal: Primal) -> np.longdouble:
+        codes, offset = self.codes[mine][:, None].astype(np.intp), self.offset[mine]
+        claims = 1.0 + offset.astype(np.longdouble)
+        for r in range(self.n_classes):
+            claims[:, r] += self.rows.long_scores(weights[r], mine)
+        own = np.take_along_axis(claims, codes, axis=1)[:, 0] - 1.0
+        np.put_along_axis(claims, codes, -np.inf, axis=1)
+        above = claims.max(axis=1) - own  # the loss, where that is not negative
+        by_length = long_unit * (primal.depth + 4.0) * primal.length + primal.carried_by_length
+        if self.carried.length > 0.0:  # the model adds the prior in double
+            by_length += primal.moved
+        of_offset = unit if self.carried.length > 0.0 else long_unit if primal.length > 0.0 else 0.0
+        by_constant = 16.0 * (unit * self.carried.constant + of_offset * np.abs(offset).max(axis=1))
+        farthest = above + 2.0 * by_length * self.rows.lengths_of(mine) + by_constant
+        counts = (self.cost[mine] > 0.0) & (farthest > 0.0)
+        return np.longdouble(np.sum(self.cost[mine][counts] * farthest[counts]))
 
     @cached_property
     def _reach(self) -> float:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from pegasos import _core
-from pegasos.errors import PegasosError
+from pegasos.errors import NotFiniteError, PegasosError
 from pegasos.losses import Loss
 from pegasos.rounding import (
     Carried,
@@ -46,7 +46,7 @@ from pegasos.rounding import (
 
 Floats = npt.NDArray[np.floating[Any]]
 _largest_single = 1e38
-_long_rows = 1024  # rows examined at a time where rounding counts
+long_rows = 1024  # rows examined at a time where rounding counts
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
 
 
@@ -94,7 +94,7 @@ class Rows:
         native = _native_rows(values, bias, threads)
         squared_norms = np.empty(native.n_rows, values.dtype if narrow else np.float64)
         out_of_bounds, unsorted, not_finite, out_of_range = _core.inspect(native, squared_norms)
-        _refuse(native, out_of_bounds, not_finite)
+        _refuse(native, values, out_of_bounds, not_finite)
         if unsorted >= 0:
             # Repeated columns of a row mean their sum, which the norms above do not know.
             values = values.copy()
@@ -191,16 +191,16 @@ class Rows:
         mu = np.longdouble(problem.lam) * np.longdouble(problem.total)
         own, gain = np.zeros(len(weights), np.longdouble), np.longdouble(0.0)
         magnitude = reach = ridge = np.longdouble(0.0)
-        for mine in self._blocks():
+        for mine in self.blocks():
             a = np.clip(alpha[mine].astype(np.longdouble), 0.0, problem.bound[mine])
-            self._add_long(mine, a * problem.sign[mine], own)
+            self.add_long(mine, a * problem.sign[mine], own)
             gain += np.sum(a * (1.0 - problem.sign[mine] * problem.offset[mine].astype(np.longdouble)))
             magnitude += np.sum(a * (1.0 + np.abs(problem.offset[mine])))
-            reach += np.sum(a * self._lengths(mine))
+            reach += np.sum(a * self.lengths_of(mine))
             ridge += problem.ridge_terms(a, mine)
         own /= mu
         gain -= ridge
-        depth = _long_rows + self.n_rows / _long_rows + 8.0
+        depth = long_rows + self.n_rows / long_rows + 8.0
         off = (long_unit * depth + unit * problem.cap_roundings) * reach / mu
         carried = unit * (
             self.scores_depth * problem.carried.length * reach + 8.0 * problem.carried.constant * magnitude
@@ -235,7 +235,7 @@ class Rows:
     def _long_room(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, primal: Primal) -> Room:
         """By how much the losses may exceed `total`: each row's loss as large as rounding leaves possible."""
         long = weights.astype(np.longdouble)
-        farthest = float(sum(self._farthest_losses(problem, long, mine, primal) for mine in self._blocks()))
+        farthest = float(sum(self._farthest_losses(problem, long, mine, primal) for mine in self.blocks()))
         counted = max(0.0, farthest - total) + primal.of_square
         return Room(counted, last_roundings(farthest, primal.mu, primal.length))
 
@@ -243,17 +243,17 @@ class Rows:
         self, problem: Problem, weights: npt.NDArray[np.longdouble], mine: slice, primal: Primal
     ) -> np.longdouble:
         offset = problem.offset[mine]
-        margins = problem.sign[mine] * (self._long_scores(weights, mine) + offset)
+        margins = problem.sign[mine] * (self.long_scores(weights, mine) + offset)
         by_length = long_unit * (primal.depth + 4.0) * primal.length + primal.carried_by_length
         if problem.carried.length > 0.0:  # the model adds the prior in double
             by_length += primal.moved
         of_offset = unit if problem.carried.length > 0.0 else long_unit if primal.length > 0.0 else 0.0
         by_constant = 8.0 * (unit * problem.carried.constant + of_offset * np.abs(offset))
-        farthest = problem.loss.value(1.0 - margins + by_length * self._lengths(mine) + by_constant)
+        farthest = problem.loss.value(1.0 - margins + by_length * self.lengths_of(mine) + by_constant)
         counts = problem.cost[mine] > 0.0
         return np.longdouble(np.sum(problem.cost[mine][counts] * farthest[counts]))
 
-    def _long_scores(self, weights: npt.NDArray[np.longdouble], mine: slice) -> npt.NDArray[np.longdouble]:
+    def long_scores(self, weights: npt.NDArray[np.longdouble], mine: slice) -> npt.NDArray[np.longdouble]:
         """The scores of some rows, with all the digits that the machine has; slowly."""
         block = self.values[mine if self.numbers is None else self.numbers[mine]]
         if sp.issparse(block):
@@ -265,7 +265,7 @@ class Rows:
         # What the constant column adds is the intercept of the model, which is a number in double.
         return np.asarray(scores + self.bias * np.float64(weights[-1]), np.longdouble)
 
-    def _add_long(self, mine: slice, coefficients: npt.NDArray[np.longdouble], out: npt.NDArray[np.longdouble]) -> None:
+    def add_long(self, mine: slice, coefficients: npt.NDArray[np.longdouble], out: npt.NDArray[np.longdouble]) -> None:
         """Add the sum of some rows, each times its coefficient, with all the digits that the machine has."""
         block = self.values[mine if self.numbers is None else self.numbers[mine]]
         if sp.issparse(block):
@@ -274,16 +274,17 @@ class Rows:
             out[:-1] += (block * coefficients[:, None]).sum(axis=0)
         out[-1] += self.bias * np.sum(coefficients)
 
-    def _blocks(self) -> Iterator[slice]:
+    def blocks(self) -> Iterator[slice]:
         """All rows, few enough at a time that what is computed from them takes little memory."""
-        return (slice(begin, begin + _long_rows) for begin in range(0, self.n_rows, _long_rows))
+        return (slice(begin, begin + long_rows) for begin in range(0, self.n_rows, long_rows))
 
     @property
     def lengths(self) -> npt.NDArray[np.float64]:
         """At least |x_i|, with the constant column."""
-        return self._lengths(slice(None))
+        return self.lengths_of(slice(None))
 
-    def _lengths(self, mine: slice) -> npt.NDArray[np.float64]:
+    def lengths_of(self, mine: slice) -> npt.NDArray[np.float64]:
+        """At least |x_i| of some rows."""
         exact = np.sqrt(self.squared_norms[mine], dtype=np.float64)
         return exact * self._widened + hidden_length(self.n_features)
 
@@ -384,18 +385,20 @@ def scores_of(values: Matrix, weights: npt.NDArray[np.float64], threads: int) ->
     native = _native_rows(values, 1.0, threads)
     scores = np.empty((native.n_rows, len(weights)))
     out_of_bounds, _, not_finite, _ = _core.checked_scores(native, weights, scores)
-    _refuse(native, out_of_bounds, not_finite)
+    _refuse(native, values, out_of_bounds, not_finite)
     return scores
 
 
-def _refuse(native: _core.Rows, out_of_bounds: int, not_finite: int) -> None:
+def _refuse(native: _core.Rows, values: Matrix, out_of_bounds: int, not_finite: int) -> None:
     if out_of_bounds >= 0:
         raise PegasosError(
             f"X is not a valid CSR matrix: row {out_of_bounds} names a column outside 0..{native.n_features - 1} "
             "or its indptr does not increase; build it with scipy.sparse.csr_matrix((data, (row, column)))."
         )
     if not_finite >= 0:
-        raise PegasosError(f"X contains NaN or infinity (inf) in row {not_finite}; impute or drop it first.")
+        row = values[not_finite]
+        found = np.flatnonzero(~np.isfinite(row.data if sp.issparse(row) else row))[0]
+        raise NotFiniteError(not_finite, int(row.indices[found]) if sp.issparse(row) else int(found))
 
 
 def check_structure(X: Any) -> None:
@@ -610,7 +613,7 @@ class Problem:
 
     @cached_property
     def damping(self) -> npt.NDArray[np.float64]:
-        """ridge / cost_i, the curvature that the loss adds to the dual; 0 where a row costs nothing."""
+        """Ridge / cost_i, the curvature that the loss adds to the dual; 0 where a row costs nothing."""
         if self.ridge == 0.0:
             return constant(0.0, self.rows.n_rows)
         if len(self.cost) > 0 and self.cost.strides == (0,):

@@ -91,9 +91,10 @@ class SourceProblem:
     @property
     def loss_of_zero(self) -> float:
         """The objective of the zero vector, of one problem."""
-        if self.factors is None:
-            return len(self.codes) / self.total * self._loss_of_one
-        return float(np.bincount(self.codes, minlength=len(self.factors)) @ self.factors) / self.total * self._loss_of_one
+        n = float(len(self.codes))
+        if self.factors is not None:
+            n = float(np.bincount(self.codes, minlength=len(self.factors)) @ self.factors)
+        return n / self.total * self._loss_of_one
 
     @property
     def _loss_of_one(self) -> float:

@@ -3,7 +3,8 @@
     min_{w, s, z}  lam/2 |w - prior|^2 + (1/total) sum_i cost_i (cap s_i + z_i^2 / 2)
     such that      s_i, z_i >= 0,   sign_i (<w, x_i> + offset_i) + s_i + sqrt(ridge) z_i >= 1
 
-There is no s where cap is infinite, and no z where ridge is 0. The multipliers of the second constraints, times total, are the alphas.
+There is no s where cap is infinite, and no z where ridge is 0. The multipliers of the second constraints, times total,
+are the alphas.
 """
 
 from dataclasses import dataclass, replace

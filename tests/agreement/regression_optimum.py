@@ -1,6 +1,6 @@
 """The exact optimum of a regression, by an interior-point solver that knows nothing of this library.
 
-    min  lam/2 |w - prior|^2 + (1/total) sum_i weight_i loss(y_i - <w, x_i> - b),    b free where X has no constant column
+min  lam/2 |w - prior|^2 + (1/total) sum_i weight_i loss(y_i - <w, x_i> - b),    b free where X has no constant column
 """
 
 from dataclasses import dataclass

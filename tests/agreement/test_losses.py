@@ -114,7 +114,7 @@ def test_any_two_points_certify_the_distance_to_the_optimum(loss, problem, seed)
     longer = stretched(problem, alpha)
     assert plain.dual(longer) >= plain.dual(plain.clip(alpha)) - room
     assert (longer <= problem.bound).all()
-    free, own, intercept = certify_free(problem, alpha)
+    free, _, intercept = certify_free(problem, alpha)
     assert free.gap >= -room
     assert np.isfinite(free.primal) or not np.isfinite(intercept)
 

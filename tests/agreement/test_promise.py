@@ -224,6 +224,26 @@ def test_several_classes_and_free_intercepts_are_certified_in_any_units(multi_cl
         fitted(X, y, lam=lam, tol=1e-5, multi_class=multi_class, regularize_intercept=not free)
 
 
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+@pytest.mark.parametrize("lam", [1e-2, 1e-5, 1e-8])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_all_classes_at_once_are_certified_in_any_units(load, lam, tol):
+    X, y = load(return_X_y=True)
+    for rows in (X, scale(X)):
+        assert fitted(rows, y, lam=lam, tol=tol, multi_class="crammer_singer").n_iter_ < 2000
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_shares_of_a_cost_keep_their_digits(dtype):
+    """Rows so long that dual variables are a 1e-10 of their costs, more features than an interior point takes."""
+    random = np.random.default_rng(0)
+    X = (1e3 * random.normal(size=(60, 1500))).astype(dtype)
+    y = np.arange(60) % 4
+    model = fitted(X, y, lam=1e-4, multi_class="crammer_singer")
+    assert model.n_iter_ < 500
+    assert 0.0 < model.alpha_.max() < 1e-6
+
+
 def test_a_path_is_certified_in_any_units():
     X, y = load_wine(return_X_y=True)
     path = lam_path(X.astype(np.float32), y, lams=[1e-2, 1e-4, 1e-6], random_state=0)

@@ -38,7 +38,7 @@ def test_linear_optima_are_those_of_an_exact_solver(loss, extra):
 
 
 @pytest.mark.parametrize("extra", ["nothing", "weights", "free intercept"])
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "quantile"])
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 def test_kernel_optima_are_those_of_an_exact_solver(loss, extra):
     weights = WEIGHTS if "weights" in extra else None
     is_free = "free" in extra

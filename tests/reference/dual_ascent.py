@@ -2,9 +2,10 @@
 
 A visit of row i maximises D over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
 
-    alpha_i <- clip(alpha_i + (r_i - d_i alpha_i) / (|x_i|^2 / (lam total) + d_i), 0, cap cost_i),   d_i = ridge / cost_i
+    alpha_i <- clip(alpha_i + (r_i - d_i alpha_i) / (|x_i|^2 / (lam total) + d_i), 0, cap cost_i)
 
-and w follows. A row at a bound that is pushed further out than any row was pulled in the sweep before leaves the sweep.
+with d_i = ridge / cost_i, and w follows. A row at a bound that is pushed further out than any row was pulled in the
+sweep before leaves the sweep.
 """
 
 import numpy as np

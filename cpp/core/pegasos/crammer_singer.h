@@ -56,8 +56,9 @@ struct JointPegasosState {
 struct Contender {
   Index number;
   double share;
-  double claim;  // g_ir - 1
-  double moved;  // the share it moves to
+  double claim;        // g_ir - 1
+  double push = 0.0;   // what its claim adds to the share, before rows are brought back to their cost
+  double moved = 0.0;  // the share it moves to
 };
 
 // Of the counters of dual ascent `sweep_gap` is that of the last sweep over all rows; there are no bounds on r_i.

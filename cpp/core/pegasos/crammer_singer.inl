@@ -160,20 +160,21 @@ inline void joint_pegasos_advance(const JointProblem& problem, const PegasosSett
   });
 }
 
-// The bound b with sum_k max(0, list[k].moved - b) = total (Michelot 1986): entries below the bound that those left
-// would have drop out, until none does. `bound` begins at or below b.
-inline double simplex_bound(const Contender* list, Index n, double total, double bound) {
+// The bound b with sum_k max(0, share_k + push_k - b) = sum_k share_k (Michelot 1986): entries below the bound that
+// those left would have drop out, until none does. `bound` begins at or below b. The sum is one of differences, so that
+// small shares keep their digits beside a large one.
+inline double simplex_bound(const Contender* list, Index n, double bound) {
   for (Index left = n + 1;;) {
     double sum = 0.0;
     Index count = 0;
     for (Index k = 0; k < n; ++k) {
-      const bool stays = list[k].moved >= bound;
-      sum += stays ? list[k].moved : 0.0;
+      const bool stays = list[k].share + list[k].push >= bound;
+      sum += stays ? list[k].push : -list[k].share;
       count += stays;
     }
     if (count >= left || count == 0) return bound;
     left = count;
-    bound = (sum - total) / double(count);
+    bound = sum / double(count);
   }
 }
 
@@ -195,6 +196,7 @@ struct JointAscent {
   static constexpr Index prefetch_distance = 6;
   static constexpr double part_left = 0.5;
   static constexpr double rounding = 8.0 * double(std::numeric_limits<W>::epsilon());  // a slack below is none
+  static constexpr double unsure = 1e-15;  // of a cost, in a difference of two numbers of its size
   static constexpr W nothing = -std::numeric_limits<W>::infinity();
 
   void read_claims(Index i) const {
@@ -213,11 +215,11 @@ struct JointAscent {
     double spent = 0.0;
     for (Index r = 0; r < problem.n_classes; ++r) {
       if (!(a[r] > W(0))) continue;
-      list[n++] = {r, double(a[r]), double(claims[r]), 0.0};
+      list[n++] = {r, double(a[r]), double(claims[r])};
       spent += double(a[r]);
     }
     const double cost = at(problem.cost, i), slack = cost - spent;
-    if (slack > rounding * cost) list[n++] = {own, slack, double(claims[own]), 0.0};
+    if (slack > rounding * cost) list[n++] = {own, slack, double(claims[own])};
     for (Index k = 0; k < n; ++k) claims[list[k].number] = nothing;
     return n;
   }
@@ -238,7 +240,7 @@ struct JointAscent {
     if (n_shares == 1 && !(rest > mean)) return !(rest < mean);
     Index n = n_shares;
     for (Index r = 0; rest > mean && r < problem.n_classes; ++r)
-      if (double(claims[r]) > mean) list[n++] = {r, 0.0, double(claims[r]), 0.0};
+      if (double(claims[r]) > mean) list[n++] = {r, 0.0, double(claims[r])};
     maximise(i, a, n, mean, least);
     return true;
   }
@@ -251,14 +253,19 @@ struct JointAscent {
     if (!(best > least)) return;
     for (Index k = 0; k < n; ++k) {
       now.gap_sum += list[k].share * (best - list[k].claim);
-      list[k].moved = list[k].share + step_i * (list[k].claim - best);
-      largest = list[k].moved > largest ? list[k].moved : largest;
+      list[k].push = step_i * (list[k].claim - best);
+      const double moved = list[k].share + list[k].push;
+      largest = moved > largest ? moved : largest;
     }
     // Two bounds that the right one is not below: that of the classes which have the cost now, and that of the largest
     // alone.
-    const double cost = at(problem.cost, i), now_bound = step_i * (mean - best), last = largest - cost;
-    const double bound = simplex_bound(list, n, cost, now_bound > last ? now_bound : last);
-    for (Index k = 0; k < n; ++k) list[k].moved = list[k].moved > bound ? list[k].moved - bound : 0.0;
+    const double cost = at(problem.cost, i), now_bound = step_i * (mean - best);
+    const double last = largest - cost * (1.0 + unsure);
+    const double bound = simplex_bound(list, n, now_bound > last ? now_bound : last);
+    for (Index k = 0; k < n; ++k) {
+      const double moved = list[k].share + (list[k].push - bound);
+      list[k].moved = moved > 0.0 ? moved : 0.0;
+    }
     move(i, a, n);
   }
 

@@ -23,23 +23,23 @@ namespace pegasos {
 
 struct DualCounters {
   std::uint64_t random = 0;
-  Index visits = 0;          // since the start
-  Index active = 0;          // rows order[0 .. active) take part in the sweep; 0: recall all rows first
-  Index position = 0;        // in order, of the next row; a sweep ends at `active`
-  double upper = 1e30;       // a row at its upper bound with r_i - d_i alpha_i above this leaves
-  double lower = -1e30;      // a row at 0 with r_i below this leaves
-  double highest = 0.0;      // largest and smallest r_i - d_i alpha_i of this sweep that a move could follow
+  Index visits = 0;  // since the start
+  Index active = 0;  // rows order[0 .. active) take part in the sweep; 0: recall all rows first
+  Index position = 0;  // in order, of the next row; a sweep ends at `active`
+  double upper = 1e30;  // a row at its upper bound with r_i - d_i alpha_i above this leaves
+  double lower = -1e30;  // a row at 0 with r_i below this leaves
+  double highest = 0.0;  // largest and smallest r_i - d_i alpha_i of this sweep that a move could follow
   double lowest = 0.0;
-  double gap_sum = 0.0;      // of this sweep
+  double gap_sum = 0.0;  // of this sweep
   double sweep_gap = 1e300;  // of the last whole sweep
-  double alpha_sum = 0.0;    // sum_i alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2
+  double alpha_sum = 0.0;  // sum_i alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2
 };
 
 struct DualState {
-  Buffer weights;           // n_features + 1
-  Buffer alpha;             // n_rows, same type
+  Buffer weights;  // n_features + 1
+  Buffer alpha;  // n_rows, same type
   RowValues squared_norms;  // n_rows
-  RowNumber* order;         // n_rows
+  RowNumber* order;  // n_rows
   DualCounters* counters;
 };
 

@@ -60,7 +60,7 @@ struct Face {
     }
     double size = inner(left, along), gained = 0.0;
     Index products = 0;
-    while (products < most_products && size > 0.0) {
+    while (products < most_products && size > 0.0 && !z.parallel.is_stopped()) {
       z.sum(along.data(), vector.data());
       const double curvature = inner(vector, vector) / mu + bent(along);
       ++products;
@@ -97,8 +97,8 @@ struct Face {
         const Index i = z.chosen.rows[l];
         const double before = alpha[i];
         alpha[i] = std::clamp(before + step * x[l], 0.0, upper_bound(problem, i));
-        move.linear += change[l] * (1.0 - double(problem.sign[i]) * at(problem.offset, i) -
-                                    0.5 * damp[l] * (before + alpha[i]));
+        move.linear += change[l] *
+                       (1.0 - double(problem.sign[i]) * at(problem.offset, i) - 0.5 * damp[l] * (before + alpha[i]));
       }
       for (std::size_t j = 0; j < side; ++j) weights[j] += vector[j] / mu;
       move.gain = gain;

@@ -15,7 +15,8 @@
 // corrector (SIAM J. Optimization 2, 1992) and up to two of Gondzio's correctors (Computational Optimization and
 // Applications 6, 1996). Each direction solves
 //
-//   (mu I + Z' Theta^-1 Z) dw = Z' Theta^-1 b - (mu w - fixed - Z'a),    Theta = u/a + v/t + d,   da = Theta^-1 (b - Z dw)
+//   (mu I + Z' Theta^-1 Z) dw = Z' Theta^-1 b - (mu w - fixed - Z'a),    Theta = u/a + v/t + d
+//   da = Theta^-1 (b - Z dw)
 //
 // features x features, or the equivalent system of rows x rows where there are fewer rows (Ferris, Munson: SIAM J.
 // Optimization 13, 2002), by Cholesky and one step of refinement. w is a variable of its own, not w(a): its digits do

@@ -13,22 +13,68 @@
 
 namespace pegasos::PEGASOS_ISA {
 
-// The matrix of sign_i sign_j <x_i, x_j> over the chosen rows [begin, end), lower triangle. `room` has n_features + 1
-// entries, all 0, and is left so.
-inline void outer(const Problem& problem, const Chosen& chosen, double* matrix, double* room, Index begin, Index end) {
-  visit(problem.rows, [&]<class R>(const R& rows) {
-    for (Index k = begin; k < end; ++k) {
-      const Index i = chosen.rows[k];
-      rows.add(i, double(problem.sign[i]), room);
-      for (Index l = 0; l <= k; ++l) {
-        const Index j = chosen.rows[l];
-        matrix[k * chosen.n + l] = double(problem.sign[j]) * rows.dot(j, room);
-      }
-      if constexpr (requires { rows.indices; })
-        rows.add(i, -double(problem.sign[i]), room);
-      else
-        std::fill(room, room + rows.n_features + 1, 0.0);
+// The matrix of sign_i sign_j <x_i, x_j> over the chosen rows, lower triangle; incomplete where it was stopped.
+template <class R>
+struct Outer {
+  using Tile = GramTile<double>;
+  static constexpr Index block = 48;  // features packed at a time
+  static constexpr bool is_sparse = requires(const R& r) { r.indices; };
+
+  const Problem& problem;
+  const R& rows;
+  const Chosen& chosen;
+  double* matrix;
+  const Index n = chosen.n, side = rows.n_features + 1;
+
+  double sign(Index l) const { return double(problem.sign[chosen.rows[l]]); }
+
+  // Rows [begin, end) of the triangle, where `begin` is a multiple of Tile::tall.
+  void fill(Index begin, Index end, const Parallel& parallel) const {
+    if constexpr (is_sparse)
+      fill_row_by_row(begin, end, parallel);
+    else
+      fill_in_tiles(begin, end, parallel);
+  }
+
+  void fill_row_by_row(Index begin, Index end, const Parallel& parallel) const {
+    std::vector<double> room(std::size_t(side), 0.0);
+    for (Index k = begin; k < end && !parallel.is_stopped(); ++k) {
+      rows.add(chosen.rows[k], sign(k), room.data());
+      for (Index l = 0; l <= k; ++l)
+        matrix[k * n + l] = sign(l) * rows.dot(chosen.rows[l], static_cast<const double*>(room.data()));
+      rows.add(chosen.rows[k], -sign(k), room.data());
     }
+  }
+
+  void fill_in_tiles(Index begin, Index end, const Parallel& parallel) const {
+    const Index width = Tile::width(n);
+    std::vector<double> packed(std::size_t(block * width), 0.0);
+    std::fill(matrix + begin * n, matrix + end * n, 0.0);
+    for (Index first = 0; first < side && !parallel.is_stopped(); first += block) {
+      const Index features = std::min(block, side - first);
+      for (Index l = 0; l < end; ++l) pack(l, first, features, packed.data() + l, width);
+      for (Index i = begin; i < end; i += Tile::tall)
+        for (Index j = 0; j < i + Tile::tall && j < n; j += Tile::wide)
+          Tile::add(packed.data(), features, width, i, j, matrix, n);
+    }
+  }
+
+  // Some features of chosen row l, one below the other.
+  void pack(Index l, Index first, Index features, double* out, Index width) const {
+    const auto row = rows.entries(chosen.rows[l]);
+    for (Index k = 0; k < features; ++k)
+      out[k * width] = sign(l) * (first + k < row.n ? double(row.value(first + k)) : rows.bias);
+  }
+};
+
+inline void outer(const Problem& problem, const Chosen& chosen, double* matrix, const Parallel& parallel) {
+  visit(problem.rows, [&]<class R>(const R& rows) {
+    const Outer<R> product{problem, rows, chosen, matrix};
+    const Index n = chosen.n, tall = GramTile<double>::tall;
+    // Long rows of the triangle come last: pieces of equal work, in whole tiles.
+    const auto line = [&](Index k) { return k == n ? n : Index(std::sqrt(double(k) * double(n))) / tall * tall; };
+    parallel(n, 0.5 * double(n) * double(product.side),
+             [&](Index, Index begin, Index end) { product.fill(line(begin), line(end), parallel); });
   });
 }
 
@@ -60,7 +106,8 @@ struct InteriorPoint {
   double* const v = state.upper;
   double* const w = state.weights;
 
-  Doubles cost{Doubles(std::size_t(n))}, damp{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))}, r{Doubles(std::size_t(n))};
+  Doubles cost{Doubles(std::size_t(n))}, damp{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))},
+      r{Doubles(std::size_t(n))};
   Doubles inverse{Doubles(std::size_t(n))}, product{Doubles(std::size_t(n))}, right{Doubles(std::size_t(n))};
   Doubles push{Doubles(std::size_t(n))}, pull{Doubles(std::size_t(n))};  // what the correctors add for u and for v
   Doubles da{Doubles(std::size_t(n))}, du{Doubles(std::size_t(n))}, dv{Doubles(std::size_t(n))};
@@ -101,7 +148,10 @@ struct InteriorPoint {
     if (dual > now.dual) now.dual = dual, std::copy(a, a + n, state.best_alpha);
   }
 
-  void build() {
+  static constexpr Index gram_rows = 64;  // between two looks at the wish to stop
+
+  // Builds and factors the matrix; false where it was stopped.
+  bool build() {
     for (Index k = 0; k < n; ++k) inverse[k] = 1.0 / (u[k] / a[k] + v[k] / t[k] + damp[k]);
     if (by_rows) {
       for (Index i = 0; i < n; ++i) {
@@ -116,7 +166,10 @@ struct InteriorPoint {
       parallel(n, work, [&](Index part, Index begin, Index end) {
         double* mine = part == 0 ? matrix.data() : others.data() + (part - 1) * size;
         GramSum<R, double> gram{rows, mine, packed.data() + part * gram_room(side)};
-        for (Index k = begin; k < end; ++k) gram.add(chosen.rows[k], inverse[k]);
+        for (Index k = begin; k < end; ++k) {
+          if ((k - begin) % gram_rows == 0 && parallel.is_stopped()) return;
+          gram.add(chosen.rows[k], inverse[k]);
+        }
         gram.flush();
       });
       for (Index part = 0; part + 1 < shares; ++part)
@@ -125,6 +178,7 @@ struct InteriorPoint {
     }
     const Index length = by_rows ? n : side;
     Cholesky{matrix.data(), length, room.data(), room.data() + length}.factor(parallel);
+    return !parallel.is_stopped();
   }
 
   // da and dw of the right side b = r + push - pull.
@@ -242,8 +296,9 @@ struct InteriorPoint {
     InteriorCounters& now = *state.counters;
     now.complement = (std::inner_product(a, a + n, u, 0.0) + std::inner_product(t, t + n, v, 0.0)) /
                      ((1.0 + capped) * double(n));
-    build();
+    if (!build()) return;
     predict_and_correct(now.complement);
+    if (parallel.is_stopped()) return;  // the point stays what it was
     now.step = nearly_all * longest_step();
     ++now.iterations;
     if (!(now.step > least_step) || !std::isfinite(std::inner_product(dw.begin(), dw.end(), dw.begin(), 0.0))) {
@@ -266,7 +321,7 @@ struct InteriorPoint {
     read();
     evaluate();
     InteriorCounters& now = *state.counters;
-    for (Index k = 0; k < n_iterations && !now.stalled; ++k) {
+    for (Index k = 0; k < n_iterations && !now.stalled && !parallel.is_stopped(); ++k) {
       if (now.primal - now.dual <= target * (now.primal + constant)) return;
       iterate();
     }

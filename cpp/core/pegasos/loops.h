@@ -47,7 +47,7 @@ struct Loops {
   Index (*reach_room)(Index side);
   void (*squared_reaches)(const Rows&, const Pattern&, double* out, double* room, Index begin, Index end);
   Plane (*cut)(const Problem&, const double* weights, std::uint8_t* violated, double* normal, Index begin, Index end);
-  void (*outer)(const Problem&, const Chosen&, double* matrix, double* room, Index begin, Index end);
+  void (*outer)(const Problem&, const Chosen&, double* matrix, const Parallel&);
   void (*interior_advance)(const Problem&, const Chosen&, const InteriorState&, const Parallel&, Index n_iterations,
                            double target, double constant);
   FaceMove (*face_advance)(const Problem&, const Chosen&, const Parallel&, double* weights, double* alpha,

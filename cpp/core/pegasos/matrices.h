@@ -151,10 +151,12 @@ struct Cholesky {
     row[i] = pivot > lost * diagonal[i] ? std::sqrt(pivot) : huge;  // not a number: huge as well
   }
 
-  // Says whether the matrix is positive definite, beyond rounding; the factor is usable in any case.
+  // Says whether the matrix is positive definite, beyond rounding; the factor is usable in any case, unless the work
+  // was stopped.
   bool factor(const Parallel& parallel) const {
     for (Index i = 0; i < side; ++i) diagonal[i] = matrix[i * side + i];
     for (Index begin = 0; begin < side; begin += block) {
+      if (parallel.is_stopped()) return false;
       const Index end = begin + block < side ? begin + block : side;
       for (Index k = 0; k < begin; ++k)
         for (Index j = 0; j < block; ++j)

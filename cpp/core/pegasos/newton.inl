@@ -67,7 +67,8 @@ struct SmoothSlope {
   }
 };
 
-// Calls f(i, n, r) for blocks of at most SmoothSlope::n rows i, i + 1, ...; r are the residuals on the line, then zeros.
+// Calls f(i, n, r) for blocks of at most SmoothSlope::n rows i, i + 1, ...; r are the residuals on the line, then
+// zeros.
 template <class W, class F>
 void each_block(const Line& line, Index begin, Index end, F&& f) {
   const W* residual = static_cast<const W*>(line.residual.data);
@@ -185,7 +186,8 @@ inline void bend(const Problem& problem, const Buffer& residual, double softness
       smooth_slope.set(r, W(softness));
       for (Index k = 0; k < n; ++k)
         if (double(smooth_slope.curvature[k]) > least_curvature)
-          sum.add(i + k, W(at(problem.cost, i + k) * smooth_slope.factor / softness) * smooth_slope.curvature[k] * rows.dot(i + k, v));
+          sum.add(i + k, W(at(problem.cost, i + k) * smooth_slope.factor / softness) * smooth_slope.curvature[k] *
+                             rows.dot(i + k, v));
       sum.end_block();
     });
   });

@@ -1,8 +1,10 @@
-// How a loop shares a range of work among threads. The core starts none itself: the caller says how.
+// How a loop shares a range of work among threads, and who may wish that it ends early. The core starts no threads
+// itself: the caller says how.
 #pragma once
 
 #include <functional>
 
+#include "stop.h"
 #include "types.h"
 
 namespace pegasos {
@@ -12,6 +14,10 @@ struct Parallel {
 
   Index parts;                                             // at most, of one range
   std::function<void(Index n, Index parts, const Task&)> run;  // calls the task for `parts` ranges of 0..n
+  Stop stop{};
+
+  // Once it is so, it stays so: what was computed since the last answer may be incomplete.
+  bool is_stopped() const { return stop.is_asked != nullptr && stop.is_asked(stop.about); }
 
   // How many parts a range of n items, each worth `work` multiplications, keeps busy for longer than a thread takes to
   // start.

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
-from pegasos.errors import PegasosError
+from pegasos.errors import NotFiniteError, PegasosError
 from pegasos.machines.inputs import check_weights, how_to_read
 from pegasos.problem import Matrix, Rows
 
@@ -22,8 +22,11 @@ __all__ = [
     "check_weights",
     "how_to_read",
     "is_indicator",
+    "is_plain",
+    "is_plain_target",
     "keeps_on_failure",
     "kept_on_failure",
+    "note_features",
     "read_rows",
     "read_rows_and_target",
     "read_values",
@@ -43,17 +46,32 @@ def read_values(estimator: Any, X: Any) -> Matrix:
 
 def _is_ready(estimator: Any, X: Any) -> bool:
     """Whether X is a matrix as the loops read it, with nothing to convert or to refuse."""
-    if type(X) is np.ndarray:
-        is_plain = X.ndim == 2 and X.flags.c_contiguous and X.flags.aligned
-    else:
-        is_plain = type(X) in (sp.csr_matrix, sp.csr_array) and X.ndim == 2
+    is_csr = type(X) in (sp.csr_matrix, sp.csr_array) and X.ndim == 2 and X.dtype in _AS_THEY_ARE and X.shape[0] > 0
+    has_names = hasattr(estimator, "feature_names_in_")
+    return (is_csr or is_plain(X)) and X.shape[1] == estimator.n_features_in_ and not has_names
+
+
+def is_plain(X: Any) -> bool:
+    """Whether X is a dense array as the loops read it; its values are checked when its norms are taken."""
     return (
-        is_plain
+        type(X) is np.ndarray
+        and X.ndim == 2
         and X.dtype in _AS_THEY_ARE
-        and X.shape[0] > 0
-        and X.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")
+        and X.flags.c_contiguous
+        and X.flags.aligned
+        and X.size > 0
     )
+
+
+def is_plain_target(y: Any, n_rows: int) -> bool:
+    """Whether y has an integer for each of so many rows."""
+    return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub" and len(y) == n_rows
+
+
+def note_features(estimator: Any, X: Any) -> None:
+    """What scikit-learn's checks write down of an array without names."""
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = X.shape[1]
 
 
 def read_rows(estimator: Any, X: Any, bias: float) -> Rows:
@@ -86,14 +104,18 @@ def keeps_on_failure(method: Callable[P, T]) -> Callable[P, T]:
     @wraps(method)
     def kept(*args: P.args, **options: P.kwargs) -> T:
         with kept_on_failure(args[0]):
-            return method(*args, **options)
+            try:
+                return method(*args, **options)
+            except NotFiniteError as error:
+                raise error.named(getattr(args[0], "feature_names_in_", None)) from None
 
     return kept
 
 
 def is_indicator(y: Any) -> bool:
     """Whether y is a matrix of labels, dense or sparse, with one column per label."""
-    if getattr(y, "ndim", 1) != 2 and not (isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple)):
+    is_nested = isinstance(y, list | tuple) and len(y) > 0 and np.ndim(y[0]) == 1
+    if getattr(y, "ndim", 1) != 2 and not is_nested:
         return False
     return bool(type_of_target(y) == "multilabel-indicator")
 

@@ -63,14 +63,14 @@ def check_numbers(X: Any, y: Any) -> npt.NDArray[np.float64]:
         raise PegasosError(f"y must hold numbers, of shape (n_rows,) or (n_rows, n_targets): {error}.") from error
     if numbers.ndim not in (1, 2) or len(numbers) != _num_samples(X):
         raise PegasosError(
-            f"y must have shape (n_rows,) or (n_rows, n_targets), one entry for each of the {_num_samples(X)} rows of X; "
-            f"got shape {numbers.shape}."
+            f"y must have shape (n_rows,) or (n_rows, n_targets), one entry for each of the {_num_samples(X)} rows "
+            f"of X; got shape {numbers.shape}."
         )
     is_finite = np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1)
     if not is_finite.all():
         row = int(is_finite.argmin())
         raise PegasosError(f"y contains NaN or infinity in row {row}, got {numbers[row]}; impute it or drop the row.")
-    return numbers
+    return np.asarray(numbers)
 
 
 def check_indicator(X: Any, y: Any) -> Any:

@@ -199,7 +199,9 @@ def restore(model: Any, found: Mapping[str, Any]) -> None:
     model.__dict__.update({name: found[name] for name in (_FEATURES, "feature_names_in_") if name in found})
     terms = found.get("_terms")
     proof = None if terms is None else _proof_of(found)
-    fitted = Fit(_model_of(found), found["_task"].task, terms, proof, found["_stream"], doubt=found.get("_doubt", False))
+    fitted = Fit(
+        _model_of(found), found["_task"].task, terms, proof, found["_stream"], doubt=found.get("_doubt", False)
+    )
     model._write(fitted)
     model.status_ = found["status_"]  # in the words of the version that wrote the file
 

@@ -112,9 +112,9 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     status_ : str
         Why the fit ended, and what is proved.
     alpha_ : array of shape (n_rows,) or (n_classes, n_rows); with "ovo" a list of n_pairs arrays
-        The dual point: 0 <= alpha_i <= cost_i, or any alpha_i >= 0 for "squared_hinge". That of a pair has an entry for each row of its two classes, in the
-        order of the rows: n_classes - 1 numbers per row in all. For "crammer_singer" the sum over the classes is at
-        most cost_i, and the entry of the row's own class is 0.
+        The dual point: 0 <= alpha_i <= cost_i, or any alpha_i >= 0 for "squared_hinge". That of a pair has an entry for
+        each row of its two classes, in the order of the rows: n_classes - 1 numbers per row in all. For
+        "crammer_singer" the sum over the classes is at most cost_i, and the entry of the row's own class is 0.
     support_ : array of int
         Rows with alpha above 0, for any class. The smaller ``tol``, the fewer beyond those at the margin.
     margin_ : float, or array of shape (n_problems,)

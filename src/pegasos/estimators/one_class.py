@@ -201,8 +201,9 @@ class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
 class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
     """Kernel one-class support vector machine that proves how good its solution is.
 
-    The region that holds all but a share ``nu`` of the rows, by the method of Schoelkopf et al. (2001), as scikit-learn's
-    `OneClassSVM`; scores are scaled so that the margin is 1: times ``solved_lam_ * N`` they are LIBSVM's.
+    The region that holds all but a share ``nu`` of the rows, by the method of Schoelkopf et al. (2001), as
+    scikit-learn's `OneClassSVM`; scores are scaled so that the margin is 1; times ``solved_lam_ * N`` they are
+    those of LIBSVM.
 
     Parameters
     ----------

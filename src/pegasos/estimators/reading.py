@@ -10,7 +10,14 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators.inputs import check_weights, how_to_read, read_values
+from pegasos.estimators.inputs import (
+    check_weights,
+    how_to_read,
+    is_plain,
+    is_plain_target,
+    note_features,
+    read_values,
+)
 from pegasos.estimators.items import as_collection
 from pegasos.machines.base import Data
 from pegasos.machines.kernel import Kernel
@@ -37,10 +44,12 @@ class ReadsRows:
 
 
 def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool, **of_target: Any) -> Data:
-    """Rows of numbers, targets and weights, checked as scikit-learn does; ``of_target`` is for its reading of y."""
+    """Rows of numbers, their targets and weights, checked as scikit-learn does; ``of_target`` is for its check of y."""
     begun = perf_counter()
     if of_target.pop("is_absent", False):
         X, y = validate_data(estimator, X, reset=reset, **how_to_read(X)), None
+    elif reset and not of_target and is_plain(X) and is_plain_target(y, len(X)):
+        note_features(estimator, X)  # where there is nothing to convert, the checks would take longer than a small fit
     else:
         X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X), **of_target)
     weights = check_weights(sample_weight, X.shape[0])
@@ -91,7 +100,8 @@ class ReadsItems:
         return Kernel(self._choice, float(self.cache_size), self.max_support)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
-        begun, model = perf_counter(), None if reset else self.fitted_.model  # type: ignore[attr-defined]
+        begun = perf_counter()
+        model: Any = None if reset else self.fitted_.model  # type: ignore[attr-defined]
         if reset and isinstance(self.kernel, str):
             check.check_word("kernel", self.kernel, WORDS)
         items = as_collection(self, self._choice.reader if reset else model.kernel, X, reset=reset)

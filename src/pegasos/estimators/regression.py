@@ -50,7 +50,8 @@ class RegressionParameters(SolverParameters):
             raise PegasosError(f"epsilon must be a number of at least 0, got {check.shown(self.epsilon)}.")
         if not check.is_number(self.quantile) or not 0.0 < float(self.quantile) < 1.0:
             raise PegasosError(
-                f"quantile must lie between 0 and 1, both excluded, got {check.shown(self.quantile)}; 0.5 is the median."
+                f"quantile must lie between 0 and 1, both excluded, got {check.shown(self.quantile)}; 0.5 is "
+                "the median."
             )
         check.check_positive("delta", self.delta)
         if self.nu is not None and self.loss != "epsilon_insensitive":
@@ -122,7 +123,8 @@ class PegasosRegressor(ReadsRows, TrainedRegressor, RegressionParameters):
     """Linear support vector regression that proves how good its solution is.
 
     Minimizes ``lam/2 |w|^2 + (1/N) sum_i loss(y_i - <w, x_i> - b)`` and stops when the result is *provably* within a
-    relative duality gap of ``tol``, or at ``max_iter`` or ``time_budget``; it always returns the certificate it reached.
+    relative duality gap of ``tol``, or at ``max_iter`` or ``time_budget``; it always returns the certificate it
+    reached.
 
     Parameters
     ----------
@@ -151,7 +153,8 @@ class PegasosRegressor(ReadsRows, TrainedRegressor, RegressionParameters):
     sampling : {"shuffle", "uniform"}, default="shuffle"
         Pegasos visits the rows in shuffled epochs, or draws them uniformly at random as in the paper.
     prior : fitted linear regressor, (coef, intercept) or None, default=None
-        A model learnt from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward 0.
+        A model learnt from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
+        0.
     tol, max_iter, time_budget, warm_start, n_jobs, random_state, verbose
         As in `PegasosClassifier`.
 

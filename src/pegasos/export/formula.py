@@ -119,6 +119,8 @@ def formula_of(model: Any) -> Formula:
     except NotFittedError as error:
         raise PegasosError(f"this {type(model).__name__} is not fitted; fit it before it is exported.") from error
     classes, fitted = np.asarray(model.classes_), getattr(model, "fitted_", None)
+    if fitted is not None and fitted.task.name == "many_labels":
+        raise PegasosError("the model predicts many labels per row; export one fit per label instead.")
     formula = Formula(
         classes=classes,
         multi_class="ovr" if fitted is None else fitted.task.name,

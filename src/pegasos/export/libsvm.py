@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from pegasos.errors import PegasosError
 from pegasos.estimators.kernel import KernelPegasosClassifier
+from pegasos.estimators.one_class import TrainedOneClass
+from pegasos.estimators.regression import TrainedRegressor
 from pegasos.export.formula import Aim, Formula, KernelTerm, Numbers, formula_of
 from pegasos.export.importing import check_aim, estimator_of
 from pegasos.export.pairs import by_class, by_pair, reordered
@@ -50,9 +53,9 @@ def to_libsvm(model: Any, path: Path) -> None:
 
     Parameters
     ----------
-    model : fitted classifier of pegasos
-        Of two classes, or one against one. Kernels: linear, polynomial, RBF, precomputed; linear machines too. Labels
-        must be whole numbers.
+    model : fitted classifier, regressor or one-class machine of pegasos
+        A classifier of two classes, or one against one, whose labels are whole numbers; a regressor of one target.
+        Kernels: linear, polynomial, RBF, precomputed; linear machines too.
     path : path
         The file, written whole or not at all.
 
@@ -61,6 +64,9 @@ def to_libsvm(model: Any, path: Path) -> None:
     Where votes of three classes or more tie, LIBSVM takes the class that is first in the file, and pegasos the one with
     the larger sum of scores.
     """
+    if isinstance(model, TrainedRegressor | TrainedOneClass):
+        write_bytes(path, _text_of_numbers(model).encode())
+        return
     formula = formula_of(model)
     if not formula.is_pairwise:
         raise PegasosError(
@@ -87,6 +93,34 @@ def to_libsvm(model: Any, path: Path) -> None:
     for number, coefficients in zip(places.numbers.tolist(), places.dual_coef.T.tolist(), strict=True):
         text.write(" ".join(map(exactly, coefficients)) + " " + entries(number) + "\n")
     write_bytes(path, text.getvalue().encode())
+
+
+def _text_of_numbers(model: TrainedRegressor | TrainedOneClass) -> str:
+    """A file whose score is the prediction, or that of one class, as it is."""
+    check_is_fitted(model, "fitted_")
+    found = model.fitted_.model
+    if len(found.intercept) > 1:
+        raise PegasosError(f"LIBSVM predicts one number, and this model {len(found.intercept)}; export one fit each.")
+    coef = found.vectors.get("coef")
+    if coef is None and found.prior is not None:
+        raise PegasosError("LIBSVM has one kernel and no other weights, and this model adds a prior; fit without one.")
+    if coef is not None:
+        term = KernelTerm(Linear(), coef, np.ones((1, 1)))
+    else:
+        vectors = found.vectors
+        is_matrix = isinstance(vectors["kernel"], Precomputed)
+        support = vectors["support"] if is_matrix else vectors["support_vectors"]
+        term = KernelTerm(vectors["kernel"], support, vectors["dual_coef"])
+    text = io.StringIO()
+    text.write(f"svm_type {'epsilon_svr' if isinstance(model, TrainedRegressor) else 'one_class'}\n")
+    text.writelines(f"{key} {value}\n" for key, value in _kernel_lines(term.kernel).items())
+    text.write(f"nr_class 2\ntotal_sv {term.dual_coef.shape[1]}\n")
+    _write_list(text, "rho", -np.asarray(found.intercept, np.float64))
+    text.write("SV\n")
+    entries = _entries(term)
+    for number, coefficient in enumerate(term.dual_coef[0].tolist()):
+        text.write(f"{exactly(coefficient)} {entries(number)}\n")
+    return text.getvalue()
 
 
 def _write_list(text: io.StringIO, key: str, numbers: Numbers) -> None:

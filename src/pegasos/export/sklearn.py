@@ -172,6 +172,7 @@ def from_sklearn(model: Any) -> PegasosClassifier | KernelPegasosClassifier:
     Parameters
     ----------
     model : fitted LinearSVC, SGDClassifier, SVC or NuSVC
+        Linear models with the hinge or the squared hinge and the L2 penalty.
         SVC with a linear, polynomial, RBF or precomputed kernel.
 
     Returns
@@ -204,7 +205,12 @@ def from_sklearn(model: Any) -> PegasosClassifier | KernelPegasosClassifier:
 
 
 def _loss(model: Any) -> str:
-    return "squared_hinge" if model.loss == "squared_hinge" else "hinge"
+    """The loss of a linear model; one with another loss or penalty would be certified for a problem it never solved."""
+    if model.loss not in ("hinge", "squared_hinge"):
+        raise PegasosError(f"models with loss={model.loss!r} are not read, only those with 'hinge' or 'squared_hinge'.")
+    if model.penalty != "l2":
+        raise PegasosError(f"models with penalty={model.penalty!r} are not read, only those with 'l2'.")
+    return str(model.loss)
 
 
 def _linear_formula(model: Any) -> Formula:

@@ -9,12 +9,14 @@ from typing import Any, Protocol
 from pegasos.fitting.nu import met, solve_nu
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
+from pegasos.fitting.units import from_units, heard_in_units, in_units
 from pegasos.fitting.watching import told
 from pegasos.machines.base import Data, Plan, known_of
 from pegasos.machines.settings import Settings
 from pegasos.machines.solving import merge_traces
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
+from pegasos.solvers.pegasos import steps_worth
 from pegasos.tasks.base import sizes
 from pegasos.tasks.one_vs_one import losses_of_zero
 from pegasos.tasks.terms import Terms
@@ -86,6 +88,8 @@ def fit(
     target = task.target(data.y, data.weights)
     members = task.members(target)
     problems = task.problems(rows, target, data.weights, terms, known_of(prior, data, rows))
+    has_units = settings.solver != "pegasos"  # whose states go on with another block, in the units of the data
+    units = task.units(target, data.weights) if has_units else [1.0] * task.n_problems
     del target  # eight bytes per row that nothing reads from here on
     n_rows, seed = sizes(members, rows.n_rows), settings.draw_seed()
     solvers = [machine.solver_for(rows, n, settings, task, terms) for n in n_rows]
@@ -95,26 +99,34 @@ def fit(
 
     whole: dict[str, Any] = {"n_rows": n_rows, "seed": seed}
     nothing = [None] * len(problems)
+    if any(unit != 1.0 for unit in units):
+        problems = [in_units(problem, unit) for problem, unit in zip(problems, units, strict=True)]
     states = nothing if start is None else start.states(machine, task, solvers, problems, **whole)
-    watchers = audience.begin(task, model_at)
+    heard = zip(audience.begin(task, model_at), units, strict=True)
+    watchers = [heard_in_units(watcher, unit) for watcher, unit in heard]
     plan = Plan(settings, task, terms, seed, states, watchers, audience.is_seen)
     stop = settings.stop(seconds=data.seconds, is_hard=terms.is_hard)
     with machine.threads_within(problems):
         if settings.nu is None:
             solutions = machine.solve(problems, solvers, stop, plan)
         else:
-            problems, solutions, values = solve_nu(machine, problems, solvers, stop, plan, asked.tol)
-            task = task.with_found(values)
+            problems, solutions, values = solve_nu(machine, problems, solvers, plan, asked)
+            task = task.with_found(tuple(value * unit for value, unit in zip(values, units, strict=True)))
     solutions = machine.finish(rows, problems, solutions, plan)
     if settings.nu is not None:
         each = zip(problems, solutions, strict=True)
         solutions = [task.completed(problem, met(solution, asked.tol), settings.nu) for problem, solution in each]
+    steps = [solution.n_steps for solution in solutions]
+    if settings.solver != "pegasos":
+        steps = [steps_worth(problem, solution) for problem, solution in zip(problems, solutions, strict=True)]
+    zero = [loss * unit for loss, unit in zip(losses_of_zero(problems), units, strict=True)]
+    solutions = [from_units(solution, unit) for solution, unit in zip(solutions, units, strict=True)]
     calibration = None
     if settings.probability:
         calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed)
     model = machine.model_of(solutions, members, data, prior=prior, bias=settings.bias)
-    proof = Proof.of(solutions, merge_traces(losses_of_zero(problems), solutions), members)
-    state = machine.state_after(solutions, model, rows.n_rows, seed)
+    proof = Proof.of(solutions, merge_traces(zero, solutions), members)
+    state = machine.state_after(solutions, model, rows.n_rows, seed, steps)
     fitted = Fit(model, task, terms, proof, state, calibration, doubt=machine.doubt is not None)
     audience.end(fitted)
     return fitted

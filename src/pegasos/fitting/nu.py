@@ -17,13 +17,14 @@ import numpy as np
 
 from pegasos.errors import NuWarning, PegasosError, warn_caller
 from pegasos.machines.base import Plan
+from pegasos.machines.settings import Settings
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
-from pegasos.solvers.driver import Stop
 
 _FACTOR = 10.0  # between two parameters while one end of the bracket is unknown
 _FARTHEST = 1e-9  # of the first lam: below it nothing changes
 _MOST_SOLVES = 60
+_SAMPLE = 512  # rows that the first lam is guessed from
 _SAME = 1e-12  # of the parameter: no step is smaller
 _FINEST, _COARSEST = 1e-9, 1e-4  # of nu: how near the search goes, as tol asks
 _PATIENCE = 8  # solves without a better one that end the search: their gaps do not tell more
@@ -57,11 +58,14 @@ class ByLam:
         return replace(self.problem, lam=lam)
 
     def first(self, nu: float) -> float:
-        """About the lam at which the mean of the rows, which spends everything, would spend nu."""
-        problem = replace(self.problem, lam=1.0)
-        weights, _ = problem.dual_weights(problem.cost)
-        scores = problem.sign * problem.rows.scores_of(weights)
-        return max(nu * float(np.mean(np.abs(scores))), 1e-12 * problem.rows.longest**2, 1e-300)
+        """About the lam at which the mean of the rows, which spends everything, would spend nu; from some of them."""
+        n = self.problem.rows.n_rows
+        some = np.arange(0, n, -(-n // _SAMPLE))
+        rows, sign, cost = self.problem.rows.view(some), self.problem.sign[some], self.problem.cost[some]
+        total = self.problem.total * len(some) / n
+        sample = Problem(rows, sign, cost, self.problem.offset[some], 1.0, total)
+        scores = rows.scores_of(sample.dual_weights(cost)[0])
+        return max(nu * float(np.mean(np.abs(scores))), 1e-12 * rows.longest**2, 1e-300)
 
 
 @dataclass(frozen=True)
@@ -77,29 +81,41 @@ class ByEpsilon:
 
 
 def solve_nu(
-    machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], stop: Stop, plan: Plan, tol: float | None
+    machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], plan: Plan, asked: Settings
 ) -> tuple[list[Problem], list[Solution], tuple[float, ...]]:
-    """The problems at the parameters that spend nu, their solutions, and those parameters."""
-    nu, found = float(plan.settings.nu), []
-    near = nu * float(np.clip(tol or 0.0, _FINEST, _COARSEST))
-    for k, solver in enumerate(solvers):
-        problem = problems[k]
+    """The problems at the parameters that spend nu, their solutions, and those parameters.
 
-        def solved(at: Callable[[float], Problem], value: float, last: Solved | None, k: int = k) -> Solved:
-            here, own = at(value), solvers[k]
-            state = None if last is None else own.enter(here, last.solution.alpha, plan.seed)
-            alone = replace(plan, states=[state], watchers=[plan.watchers[k]])
-            solution = machine.solve([here], [own], stop, alone)[0]
-            return Solved(value, here, solution, float(np.sum(solution.alpha)) / here.total - nu)
-
-        search = _along_epsilon if plan.task.nu_is_along == "epsilon" else _along_lam
-        found.append(search(problem, Aim(nu, near), solved, plan))
+    ``asked`` are the settings of the user; those of the plan have the gap of the search.
+    """
+    assert asked.nu is not None
+    aim = Aim(asked.nu, asked.nu * float(np.clip(asked.tol or 0.0, _FINEST, _COARSEST)))
+    search = _along_epsilon if plan.task.nu_is_along == "epsilon" else _along_lam
+    solve = [_Path(machine, solver, plan, aim.nu, k) for k, solver in enumerate(solvers)]
+    found = [search(problems[k], aim, solve[k], plan) for k in range(len(solvers))]
     return [each.problem for each in found], [each.solution for each in found], tuple(each.value for each in found)
 
 
-def _along_epsilon(problem: Problem, aim: Aim, solved: Any, plan: Plan) -> Solved:
+@dataclass(frozen=True)
+class _Path:
+    """How the problems of one path are solved, each from the dual point of another one."""
+
+    machine: Any
+    solver: Any
+    plan: Plan
+    nu: float
+    k: int
+
+    def __call__(self, at: Callable[[float], Problem], value: float, last: Solved | None) -> Solved:
+        here, plan = at(value), self.plan
+        state = None if last is None else self.solver.enter(here, last.solution.alpha, plan.seed)
+        alone = replace(plan, states=[state], watchers=[plan.watchers[self.k]])
+        solution = self.machine.solve([here], [self.solver], plan.settings.stop(), alone)[0]
+        return Solved(value, here, solution, float(np.sum(solution.alpha)) / here.total - self.nu)
+
+
+def _along_epsilon(problem: Problem, aim: Aim, solved: _Path, plan: Plan) -> Solved:
     path = ByEpsilon(problem)
-    low: Solved = solved(path.at, 0.0, None)
+    low = solved(path.at, 0.0, None)
     if low.excess <= aim.near:  # the dual point cannot spend more: the tube has no width
         return low
     widest = float(np.ptp(problem.offset - problem.sign)) + float(np.abs(problem.offset - problem.sign).max())
@@ -107,12 +123,12 @@ def _along_epsilon(problem: Problem, aim: Aim, solved: Any, plan: Plan) -> Solve
     return _between(path.at, high, low, aim, solved)
 
 
-def _along_lam(problem: Problem, aim: Aim, solved: Any, plan: Plan) -> Solved:
+def _along_lam(problem: Problem, aim: Aim, solved: _Path, plan: Plan) -> Solved:
     nu, most = aim.nu, _largest_share(problem, is_free=plan.terms.is_free)
     if nu > most * (1.0 + 1e-12):
         raise PegasosError(f"nu={nu:g} is infeasible: the largest nu for these rows is {most:.6g}; give at most that.")
     path = ByLam(problem)
-    here: Solved = solved(path.at, path.first(nu), None)
+    here = solved(path.at, path.first(nu), None)
     last, first = here, here.value
     while abs(here.excess) > aim.near and here.excess * last.excess > 0.0:
         value = here.value * (_FACTOR if here.excess < 0.0 else 1.0 / _FACTOR)
@@ -144,7 +160,7 @@ def _smallest(here: Solved, nu: float, plan: Plan) -> Solved:
     return here
 
 
-def _between(at: Callable[[float], Problem], under: Solved, over: Solved, aim: Aim, solved: Any) -> Solved:
+def _between(at: Callable[[float], Problem], under: Solved, over: Solved, aim: Aim, solved: _Path) -> Solved:
     """By the secant of the two ends, of which ``under`` spends too little and ``over`` too much."""
     best = min(under, over, key=lambda each: abs(each.excess))
     ends, weights, last, since_best = [under, over], [under.excess, over.excess], -1, 0

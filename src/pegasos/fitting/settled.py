@@ -83,7 +83,8 @@ def settled(task: Any, asked: Asked, regions: Regions | None) -> npt.NDArray[np.
         sure[open_] = _settled_together(regions[0], asked)
         return sure
     found = intervals(asked, regions)
-    middle, half = 0.5 * (found.lower + found.upper), 0.5 * (found.upper - found.lower)
+    with np.errstate(invalid="ignore"):  # a free intercept of one sign alone is unbounded, and settles nothing
+        middle, half = 0.5 * (found.lower + found.upper), 0.5 * (found.upper - found.lower)
     half = half * (1.0 + 8.0 * unit) + 4.0 * unit * np.abs(middle)
     same = np.equal(task.answer(task.decisions(middle)), task.answer(task.decisions(found.scores)))
     same = same if same.ndim == 1 else same.all(axis=1)

@@ -72,7 +72,8 @@ def fit_source(
         solutions = _parts(problem, solution)
     machine, members = Linear(), [slice(None)] * len(solutions)
     model = machine.model_of(solutions, [*members], Data(None), prior=None, bias=settings.bias)
-    state = machine.state_after(solutions, model, int(source.n_rows), seed)
+    steps = [part.n_steps for part in solutions]
+    state = machine.state_after(solutions, model, int(source.n_rows), seed, steps)
     return Fit(model, task, terms, Proof.of(solutions, solution.trace, [*members]), state), source
 
 

@@ -147,8 +147,8 @@ class Machine(Protocol):
     ) -> Any:
         """Return each problem with its weights and its dual point, for a fitted model."""
 
-    def state_after(self, solutions: list[Solution], model: Any, n_rows: int, seed: int) -> Any:
-        """Return what a stream or a warm start goes on from after a fit."""
+    def state_after(self, solutions: list[Solution], model: Any, n_rows: int, seed: int, steps: list[int]) -> Any:
+        """Return what a stream or a warm start goes on from after a fit that is worth so many steps."""
 
     def streaming(self, model: Any, data: Data) -> Streaming:
         """Return how this machine learns from a stream: from the model so far, or from its first block."""

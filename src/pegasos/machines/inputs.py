@@ -16,7 +16,8 @@ _NARROW = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16"
 
 
 def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:
-    """How scikit-learn is to read X; refuses what it would refuse with the whole array in its message."""
+    """How scikit-learn is to read X; refuses what it would refuse with the whole array, or nothing, in its message."""
+    _refuse_text(X)
     if getattr(X, "ndim", 2) != 2:
         raise PegasosError(
             f"X must be a matrix of rows, got an array of shape {X.shape}. Reshape your data: "
@@ -36,6 +37,44 @@ def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:
         "order": "C",
         "ensure_all_finite": False,
     }
+
+
+def _refuse_text(X: Any) -> None:
+    """Refuse text and frames that were never computed, before anything tries to convert them."""
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
+        raise PegasosError("X is a lazy frame, which holds no rows yet; give X.collect().")
+    if isinstance(X, list | tuple) and X and isinstance(X[0], str):
+        text = X[0]
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "US" and X.size:
+        text = str(X.flat[0])
+    elif hasattr(X, "columns") and hasattr(X, "dtypes"):
+        _refuse_text_columns(X)
+        return
+    else:
+        return
+    raise PegasosError(
+        f"X holds text such as {text[:40]!r}, and a machine on vectors takes numbers: put TfidfVectorizer() in front "
+        "of it in a pipeline, or use KernelPegasosClassifier with a kernel of strings, such as Spectrum(3)."
+    )
+
+
+def _refuse_text_columns(frame: Any) -> None:
+    for name in frame.columns:
+        column = frame[name]
+        # Numbers have a one-letter kind, or a type that says so.
+        if getattr(column.dtype, "kind", "O") == "O" and not _is_numeric(column.dtype):
+            value = next((value for value in column if isinstance(value, str)), None)
+            if value is not None:
+                raise PegasosError(
+                    f"column {name!r} of X holds text such as {value[:40]!r}; encode it, with OneHotEncoder() for "
+                    f"categories or TfidfVectorizer() for text: make_column_transformer((OneHotEncoder(), [{name!r}]), "
+                    "remainder='passthrough')."
+                )
+
+
+def _is_numeric(dtype: Any) -> bool:
+    asked = getattr(dtype, "is_numeric", None)  # as polars has it
+    return bool(asked()) if callable(asked) else False
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:

@@ -199,10 +199,12 @@ class Kernel:
         """Each problem with its weights and its dual point."""
         return model.points(problems, members, alphas, data=data, bias=terms.bias, rows_of=self._rows)
 
-    def state_after(self, solutions: list[Solution], model: KernelModel, n_rows: int, seed: int) -> KernelStream:
-        """What a stream or a warm start goes on from after a fit."""
+    def state_after(
+        self, solutions: list[Solution], model: KernelModel, n_rows: int, seed: int, steps: list[int]
+    ) -> KernelStream:
+        """What a stream or a warm start goes on from after a fit that is worth so many steps."""
         states = [s.state if isinstance(s.state, KernelPegasosState) else None for s in solutions]
-        steps, traces = [solution.n_steps for solution in solutions], [Trace() for _ in solutions]
+        traces = [Trace() for _ in solutions]
         return KernelStream(n_rows, seed, steps, model.support_vectors, model.dual_coef, None, 0, traces, states)
 
     def streaming(self, model: KernelModel | None, data: Data) -> KernelStreaming:

@@ -223,9 +223,11 @@ class Linear:
         weights = [part[0] if len(part) == 1 else part for part in stacked]
         return zip(problems, weights, alphas, strict=True)
 
-    def state_after(self, solutions: list[Solution], model: LinearModel, n_rows: int, seed: int) -> LinearStream:
-        """What a stream or a warm start goes on from after a fit."""
-        return LinearStream.after(solutions, n_rows, seed)
+    def state_after(
+        self, solutions: list[Solution], model: LinearModel, n_rows: int, seed: int, steps: list[int]
+    ) -> LinearStream:
+        """What a stream or a warm start goes on from after a fit that is worth so many steps."""
+        return LinearStream.after(solutions, n_rows, seed, steps)
 
     def streaming(self, model: LinearModel | None, data: Data) -> LinearStreaming:
         """How this machine learns from a stream."""

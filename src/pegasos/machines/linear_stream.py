@@ -46,12 +46,14 @@ class LinearStream:
         )
 
     @classmethod
-    def after(cls, solutions: Sequence[Solution], n_rows: int, seed: int) -> LinearStream:
-        """After a fit: its weights and step counts go on."""
+    def after(
+        cls, solutions: Sequence[Solution], n_rows: int, seed: int, steps: list[int] | None = None
+    ) -> LinearStream:
+        """After a fit: its weights go on, with the steps that they are worth, by default those that were taken."""
         return cls(
             n_rows,
             [solution.weights for solution in solutions],
-            [solution.n_steps for solution in solutions],
+            [solution.n_steps for solution in solutions] if steps is None else steps,
             [solution.state if isinstance(solution.state, PegasosState) else None for solution in solutions],
             seed,
             [Trace() for _ in solutions],

@@ -92,7 +92,9 @@ class ScoredPrior:
         _check_fitted(prior)
         method = "decision_function" if hasattr(task, "classes") else "predict"
         if not hasattr(prior, method):
-            raise PegasosError(f"prior must be a fitted model with {method}, or a pair (coef, intercept), got {_name(prior)}.")
+            raise PegasosError(
+                f"prior must be a fitted model with {method}, or a pair (coef, intercept), got {_name(prior)}."
+            )
         if getattr(prior, "decision_function_shape", None) == "ovo" or _has_pairs(prior):
             _refuse_pairs(prior, "scores")
         mixing = task.mixing(_labels(prior, task), None)

@@ -12,6 +12,7 @@ from pegasos.plots.lam_path import LamPathDisplay
 from pegasos.plots.loss import LossDisplay
 from pegasos.plots.margins import MarginDisplay
 from pegasos.plots.mistakes import MistakesDisplay
+from pegasos.plots.predictions import PredictionsDisplay
 from pegasos.plots.solvers import SolversDisplay
 from pegasos.plots.weights import WeightsDisplay
 
@@ -24,6 +25,7 @@ __all__ = [
     "LossDisplay",
     "MarginDisplay",
     "MistakesDisplay",
+    "PredictionsDisplay",
     "SolversDisplay",
     "WeightsDisplay",
 ]

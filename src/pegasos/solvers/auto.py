@@ -26,16 +26,16 @@ from pegasos import _core
 from pegasos.certificate import better_within_bounds, certify, certify_dual, dual_point, stretched
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
-from pegasos.solvers.dual_ascent import Climbing, DualAscent, first_gap, is_now_and_then
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, epochs_per_look, first_gap
 from pegasos.solvers.interior_point import INTERIOR_ITERATIONS, InteriorPoint, InteriorState
-from pegasos.solvers.newton import Newton, NewtonState
+from pegasos.solvers.newton import SMOOTH_RIDGE, Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 _GAP_OF_ONE_EPOCH = 0.01  # at which Pegasos begins when there is no tol to reach
 _LEAST_NEWTON_GAP = 1e-3  # relative gap from which an interior point on the rows near the margin is faster
-_SMOOTH_RIDGE = 0.05  # of a loss, from which Newton's method needs no smaller smoothing on the way to the last digits
 _NEWTON_MARGIN = 0.8  # of the gap asked for is what it should reach by its own account
 _INTERIOR_MARGIN = 0.3  # the same for an interior point
+_LOOK = 6e4  # nanoseconds of a look at dual ascent
 _CACHED = float(1 << 24)  # values that fit into caches
 _PART_OF_SOFTNESS = 0.5  # about how far the residuals of a smoothed solution are from the exact ones
 _WARM_WIDTH = 0.03  # how far residuals may be from the exact ones where a dual point is entered
@@ -47,11 +47,14 @@ _NEARLY_EXACT, _FUTILE = 1e-6, 512  # a relative gap this small that so many epo
 _FACE_WORK = 3e7  # multiplications that one call may take
 _MOST_PRODUCTS = 300
 _FAR = 1.0  # from the margin, on the right side: such a row need not stay with an interior point
-_PATIENCE = 0.5  # of the price of all rows: what rounds on some of them may cost
+_PATIENCE = 0.3  # of the price of all rows: what rounds on some of them may cost
 _FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
+_STUCK_LOOKS = 8  # without a smaller gap, after which single precision is taken for the reason
+_TRIAL = 0.3  # of the price of an interior point that dual ascent may take before its rate decides
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
 _CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
 _FAR_BELOW = 1e-4  # of tol: where an interior point stops looking for a dual point on its bounds
+_INTERIOR_STRETCH = 2e6  # nanoseconds of iterations between two looks
 _LAST_TARGET = 1e-15  # relative gap below which an interior point is not asked to go
 
 
@@ -100,15 +103,19 @@ class Auto:
         if self._is_for_interior(problem, gap):
             state = AutoState(seed)
             zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
-            self._enter_interior(problem, state, _all_rows(problem), *zero)
+            self._enter_interior(problem, state, all_rows(problem), *zero)
             return state
         if self._is_for_newton(problem, gap):
             return AutoState(seed, newton=Newton(self.ascent.dtype).start(problem))
         return AutoState(seed, dual=self.ascent.start(problem, seed))
 
     def _is_for_interior(self, problem: Problem, gap: float) -> bool:
-        """Whether an interior point on all rows is expected to be the fastest."""
-        if self.tol is None or not gap > 0.0:
+        """Whether an interior point on all rows is expected to be the fastest.
+
+        Fewer rows than features may be next to orthogonal, where dual ascent needs a few epochs at any lam: it is tried
+        first.
+        """
+        if self.tol is None or not gap > 0.0 or problem.rows.n_rows <= problem.rows.n_features:
             return False
         others = min(self._ascent_price(problem, gap), Newton.price(problem), _AFFORDABLE)
         return self.interior.price(problem, problem.rows.n_rows) < others
@@ -124,7 +131,7 @@ class Auto:
         certificate, weights = certify_dual(problem, alpha)
         state = AutoState(seed, best=Review(certificate, weights, problem.within_bounds(alpha)))
         self._enter_interior(
-            problem, state, _all_rows(problem), weights, problem.within_bounds(alpha), width=_WARM_WIDTH
+            problem, state, all_rows(problem), weights, problem.within_bounds(alpha), width=_WARM_WIDTH
         )
         return state
 
@@ -166,9 +173,9 @@ class Auto:
                         return
                 self._advance_one(problem, state, min(visits, max(done + 1, state.next_choice * n)))
             else:
-                end_of_epoch = n * (done // n + 1)
-                self._advance_one(problem, state, min(visits, end_of_epoch))
-                if self.visits(state) >= end_of_epoch:
+                end_of_stretch = _end_of_stretch(problem, done)
+                self._advance_one(problem, state, min(visits, end_of_stretch))
+                if self.visits(state) >= end_of_stretch:
                     self._consider(problem, state)
 
     def next_look(self, problem: Problem, state: AutoState) -> int:
@@ -176,17 +183,20 @@ class Auto:
         n = problem.rows.n_rows
         if state.newton is not None:
             return state.newton.visits + 1
-        end_of_epoch = (self.visits(state) // n + 1) * n
+        visits = self.visits(state)
+        if state.interior is not None:
+            iteration = self.interior.price(problem, len(state.interior.chosen)) / INTERIOR_ITERATIONS
+            return visits + max(1, len(state.interior.chosen)) * max(1, int(_INTERIOR_STRETCH / iteration))
         if state.dual is None or state.pegasos is not None:
-            return end_of_epoch
-        return min(end_of_epoch, state.visits_before + self.ascent.next_look(problem, state.dual))
+            return (visits // n + 1) * n
+        return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
 
     def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
         """As the solver at work sees it."""
         if state.newton is not None:
             return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(problem, state.newton)
         if state.interior is not None:
-            return is_now_and_then(problem, epoch) or self._interior_is_ready(state, state.interior)
+            return self._interior_is_ready(state, state.interior)  # whose own account of its gap is exact
         if state.dual is not None:
             return self.ascent.review_due(problem, state.dual, epoch, tol)
         assert state.pegasos is not None
@@ -211,6 +221,22 @@ class Auto:
         state.gap = review.certificate.gap
         return review
 
+    def last_review(self, problem: Problem, state: AutoState) -> Review:
+        """The better of the point reached and the best one so far; no solver is chosen."""
+        weights, alpha = self.point(problem, state)
+        if state.interior is not None:
+            review = Review(certify(problem, weights, alpha), weights, alpha)
+        elif state.newton is not None:
+            alpha = stretched(problem, alpha)
+            review = Review(certify(problem, weights, alpha), weights, alpha)
+        elif state.dual is not None:
+            certificate, weights = certify_dual(problem, alpha)
+            review = Review(certificate, weights, alpha)
+        else:
+            assert state.pegasos is not None
+            review = self.pegasos.review(problem, state.pegasos, self.tol)
+        return review if state.best is None else _best_of_both(problem, review, state.best)
+
     def _best(self, state: AutoState, review: Review) -> Review:
         """The better of this one and the best so far."""
         if state.best is None or not state.best.is_better_than(review):
@@ -222,7 +248,7 @@ class Auto:
         if state.newton is not None:
             return state.newton.weights, self._newton_of(state.newton).alpha_of_all(problem, state.newton)
         if state.interior is not None:
-            return state.interior.best_weights, self._whole(state, state.interior, state.interior.best_alpha)
+            return state.interior.best_weights.copy(), self._whole(problem, state, state.interior)
         if state.dual is not None:
             return self.ascent.point(problem, state.dual)
         assert state.pegasos is not None
@@ -242,7 +268,7 @@ class Auto:
     @staticmethod
     def _least_newton_gap(problem: Problem) -> float:
         """The gap that is left to others: none where the loss is smooth by itself."""
-        return _LEAST_NEWTON_GAP if problem.ridge < _SMOOTH_RIDGE else 0.0
+        return _LEAST_NEWTON_GAP if problem.ridge < SMOOTH_RIDGE else 0.0
 
     def _newton_step(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
         solver = self._newton_of(newton)
@@ -257,8 +283,6 @@ class Auto:
     def _leave_newton(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
         """To an interior point on the rows near the margin, or to dual ascent where that would be too much."""
         self._newton_of(newton).look_at_all(problem, newton)
-        state.visits_before = state.steps_before = newton.visits
-        state.newton = None
         if newton.stalled:
             self._enter_from_far(problem, state, newton.weights, stretched(problem, newton.alpha))
         else:
@@ -266,6 +290,8 @@ class Auto:
             near = np.flatnonzero((alpha > 0.0) & (alpha < problem.bound)).astype(np.uint32)
             width = _PART_OF_SOFTNESS * newton.softness
             self._enter_interior(problem, state, near, newton.weights, alpha, width=width)
+        state.visits_before = state.steps_before = newton.visits
+        state.newton = None
 
     def _review_newton(self, problem: Problem, state: AutoState, newton: NewtonState, tol: float | None) -> Review:
         """Its weights, with its dual point moved to the bounds, or scaled to the best lower bound that it gives."""
@@ -297,13 +323,14 @@ class Auto:
     ) -> None:
         """Begin at these weights; the rows that are not chosen stay at these dual variables."""
         assert self.tol is not None
+        fixed = np.array(alpha, np.float64)
+        state.interior = self.interior.enter(problem, chosen, weights, fixed, width=width)
+        state.fixed = fixed
         if state.dual is not None:
             state.best = self.ascent.review(problem, state.dual, self.tol)
             state.visits_before += self.ascent.visits(state.dual)
             state.steps_before += self.ascent.steps(state.dual)
             state.dual = None
-        state.fixed = np.array(alpha, np.float64)
-        state.interior = self.interior.enter(problem, chosen, weights, state.fixed, width=width)
         # The same ladder for every tol, so that a smaller one ends at the same point or later; where iterations cost
         # next to nothing, it begins at its lower end.
         is_cheap = self.interior.price(problem, len(chosen)) < _CHEAP
@@ -315,7 +342,7 @@ class Auto:
         self, problem: Problem, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats
     ) -> None:
         """An interior point on all rows; where that is too much and few have a part in this point, on those first."""
-        everyone = _all_rows(problem)
+        everyone = all_rows(problem)
         least = _AT_BOUND * np.minimum(problem.bound, alpha.max(initial=0.0))
         has_part = np.flatnonzero((alpha > least) & (problem.cost > 0.0)).astype(np.uint32)
         price = self.interior.price(problem, len(everyone))
@@ -330,26 +357,23 @@ class Auto:
 
     def _advance_interior(self, problem: Problem, state: AutoState, interior: InteriorState, visits: int) -> bool:
         """Iterations of about so many visits; says whether its point should be looked at."""
-        n, before = max(1, len(interior.chosen)), interior.counters.iterations
+        n, before = max(1, len(interior.chosen)), interior.iterations
         self.interior.advance(problem, interior, max(1, visits // n), state.target)
-        done = max(1, interior.counters.iterations - before)
+        done = max(1, interior.iterations - before)
         state.visits_before += done * n
         state.steps_before += done
         state.spent += self.interior.price(problem, len(interior.chosen)) * done / INTERIOR_ITERATIONS
         return self._interior_is_ready(state, interior)
 
-    @staticmethod
-    def _whole(state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        assert state.fixed is not None
-        whole = state.fixed.copy()
-        whole[interior.chosen] = alpha
-        return np.asarray(whole, np.float64)
+    def _whole(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
+        """The dual point of all rows that belongs to the best one of the interior point."""
+        return _with_fixed(state, interior, interior.best_alpha)
 
     def _review_interior(
         self, problem: Problem, state: AutoState, interior: InteriorState, tol: float | None
     ) -> Review:
         """The better of its dual point and the one on the bounds; then more rows, or more iterations."""
-        weights, alpha = interior.best_weights.copy(), self._whole(state, interior, interior.best_alpha)
+        weights, alpha = interior.best_weights.copy(), self._whole(problem, state, interior)
         inside = Review(certify(problem, weights, alpha), weights, alpha)
         is_ready = self._interior_is_ready(state, interior)
         if tol is None or not (is_ready or inside.certificate.relative_gap <= tol):
@@ -379,7 +403,7 @@ class Auto:
         alpha[interior.lower * cost > interior.alpha] = 0.0
         at_bound = interior.upper * cost > interior.slack
         alpha[at_bound] = bound[at_bound]
-        whole = self._whole(state, interior, alpha)
+        whole = _with_fixed(state, interior, alpha)
         free = np.flatnonzero((whole > 0.0) & (whole < problem.bound)).astype(np.uint32)
         weights, _ = dual_point(problem, whole)
         _core.face_advance(problem.native, free, weights, whole, _products(problem, len(free)))
@@ -388,12 +412,12 @@ class Auto:
     def _go_on_inside(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
         """Take in the rows that the fixed dual variables are wrong about; with all there, ask for more, or give up."""
         assert state.fixed is not None
-        everyone = _all_rows(problem)
+        everyone = all_rows(problem)
         if len(interior.chosen) == len(everyone):
             state.is_exhausted = interior.stalled or state.target <= _LAST_TARGET
             state.target *= 0.1
             return
-        alpha, weights = self._whole(state, interior, interior.best_alpha), interior.best_weights
+        alpha, weights = self._whole(problem, state, interior), interior.best_weights
         r = 1.0 - problem.sign * (problem.rows.scores_of(weights) + problem.offset)
         wrong = problem.cost * problem.loss.value(r) + problem.damping * alpha**2 / 2.0 - alpha * r
         wrong[interior.chosen] = 0.0
@@ -431,19 +455,37 @@ class Auto:
         positive = float(np.mean(problem.sign > 0))
         rarity = min(1.0, 0.3 + 2.0 * min(positive, 1.0 - positive))
         epochs = rarity * (4.0 + 3.0 * gap)
-        return epochs * _epoch_price(problem)
+        return epochs * self._epoch_price(problem)
+
+    def _epoch_price(self, problem: Problem) -> float:
+        """Nanoseconds of an epoch of dual ascent; rows scattered over more memory than caches hold come later."""
+        assert isinstance(problem.rows, Rows)
+        n, stored = problem.rows.n_rows, problem.rows.n_stored
+        visit = 30.0 + 0.5 * stored / n + 20.0 * max(0.0, math.log2(stored / _CACHED))
+        return n * visit + _LOOK / epochs_per_look(problem)
 
     def _review_dual(self, problem: Problem, state: AutoState, dual: Climbing, tol: float | None) -> Review:
-        """Where the estimate was wrong in single precision, dual ascent goes on in double."""
+        """Where the estimate was wrong in single precision, dual ascent goes on in double; there, others go on."""
         claimed = self.ascent.estimate(problem, dual)
         review = self.ascent.review(problem, dual, tol)
         if tol is not None and claimed <= tol < review.certificate.relative_gap and state.pegasos is None:
-            self._go_on_in_double(problem, state, dual)
+            if dual.alpha.dtype == np.float64:
+                self._leave_ascent(problem, state, dual, review)
+            else:
+                self._go_on_in_double(problem, state, dual)
         return review
 
-    def _go_on_in_double(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
-        if dual.alpha.dtype == np.float64:
+    def _leave_ascent(self, problem: Problem, state: AutoState, dual: Climbing, review: Review) -> None:
+        """Where the digits of w(alpha) are the limit, an interior point has more; after it, nothing has."""
+        if not review.certificate.rounding > 0.5 * review.certificate.gap:
             return
+        everyone = all_rows(problem)
+        if state.is_polishing or not self.interior.price(problem, len(everyone)) < np.inf:
+            state.is_exhausted = True
+        else:
+            self._enter_interior(problem, state, everyone, *self.ascent.point(problem, dual), width=_WARM_WIDTH)
+
+    def _go_on_in_double(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
         state.visits_before += self.ascent.visits(dual)
         state.steps_before += self.ascent.steps(dual)
         state.dual = self._precise.enter(problem, dual.alpha, dual.random)
@@ -478,10 +520,15 @@ class Auto:
         if self.tol is None or state.is_polishing or not estimate > self.tol:
             return
         state.gaps.append(estimate)
-        to_go = _epochs_to_go(state.gaps, _USUAL_GAP)
-        epoch, spent = _epoch_price(problem), self.visits(state) / problem.rows.n_rows
+        to_go = epochs_per_look(problem) * _looks_to_go(state.gaps, _USUAL_GAP)
+        epoch, spent = self._epoch_price(problem), self.visits(state) / problem.rows.n_rows
         price = self.interior.price(problem, problem.rows.n_rows)
-        if spent * epoch > 0.5 * min(price, _AFFORDABLE) and to_go * epoch > 2.0 * min(price, 5.0 * _AFFORDABLE):
+        if to_go == math.inf and len(state.gaps) >= _STUCK_LOOKS and state.dual.alpha.dtype != np.float64:
+            self._go_on_in_double(problem, state, state.dual)
+            state.gaps.clear()
+            return
+        has_tried = spent * epoch > _TRIAL * min(price, _AFFORDABLE)
+        if has_tried and to_go * epoch > 2.0 * min(price, 5.0 * _AFFORDABLE):
             self._enter_from_far(problem, state, *self.ascent.point(problem, state.dual))
         elif price > _FACE_PRICE * epoch and to_go > _FACE_EPOCHS and len(state.gaps) >= (4 if state.faces == 0 else 2):
             self._move_on_face(problem, state, state.dual)
@@ -501,6 +548,29 @@ class Auto:
         state.gaps.clear()
 
 
+def _best_of_both(problem: Problem, one: Review, other: Review) -> Review:
+    """The weights of the lower primal with the dual point of the better lower bound: any two are certified together."""
+    lower = min(one, other, key=lambda review: review.certificate.primal)
+    higher = max(one, other, key=lambda review: review.certificate.dual)
+    if lower is higher:
+        return lower
+    return Review(certify(problem, lower.weights, higher.alpha), lower.weights, higher.alpha)
+
+
+def _end_of_stretch(problem: Problem, visits: int) -> int:
+    """Where dual ascent is looked at again, by the number of all visits."""
+    stretch = problem.rows.n_rows * epochs_per_look(problem)
+    return (visits // stretch + 1) * stretch
+
+
+def _with_fixed(state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The dual point of all rows, from that of the rows that an interior point works on."""
+    assert state.fixed is not None
+    whole = state.fixed.copy()
+    whole[interior.chosen] = alpha
+    return np.asarray(whole, np.float64)
+
+
 def _at_bounds(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
     """The dual point with what is next to a bound moved there; a loss with a ridge has no such rows."""
     if problem.ridge > 0.0:
@@ -512,7 +582,7 @@ def _at_bounds(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
     return moved
 
 
-def _all_rows(problem: Problem) -> npt.NDArray[np.uint32]:
+def all_rows(problem: Problem) -> npt.NDArray[np.uint32]:
     """The rows that cost anything."""
     return np.flatnonzero(problem.cost > 0.0).astype(np.uint32)
 
@@ -531,15 +601,8 @@ def _products(problem: Problem, n_rows: int) -> int:
     return int(np.clip(_FACE_WORK / (2.0 * max(n_rows, 1) * (stored + 10.0)), 10, _MOST_PRODUCTS))
 
 
-def _epoch_price(problem: Problem) -> float:
-    """Nanoseconds of an epoch of dual ascent; rows scattered over more memory than caches hold take longer to come."""
-    assert isinstance(problem.rows, Rows)
-    n, stored = problem.rows.n_rows, problem.rows.n_stored
-    return n * (30.0 + 0.5 * stored / n + 20.0 * max(0.0, math.log2(stored / _CACHED)))
-
-
-def _epochs_to_go(gaps: list[float], tol: float) -> float:
-    """How many more epochs at the rate of the second half of those behind."""
+def _looks_to_go(gaps: list[float], tol: float) -> float:
+    """How many more looks at the rate of the second half of those behind."""
     half = len(gaps) // 2
     if not gaps[half] > gaps[-1] > 0.0 or not tol > 0.0:
         return math.inf

@@ -1,4 +1,6 @@
-"""The problem of all classes at once: Pegasos and dual ascent (the loops: cpp/core/pegasos/crammer_singer.h).
+"""The problem of all classes at once: Pegasos and dual ascent, and both with the interior point of `joint_interior`.
+
+The loops: cpp/core/pegasos/crammer_singer.h.
 
     min_W  lam/2 |W|^2 + (1/total) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i> + offset_ir - offset_iy)
 
@@ -11,7 +13,7 @@ solver follows the other is as for `Problem`; only the loops differ, and the lay
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,9 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.problem import Floats
-from pegasos.solvers.auto import Auto, AutoState
+from pegasos.solvers.auto import Auto, AutoState, all_rows
 from pegasos.solvers.dual_ascent import Climbing, DualAscent
+from pegasos.solvers.joint_interior import JointInterior
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 
@@ -80,13 +83,30 @@ class JointAscent(DualAscent):
 
 @dataclass(frozen=True)
 class JointAuto(Auto):
-    """Pegasos and dual ascent, each where it is faster; there is no second order for this problem."""
+    """Pegasos and dual ascent, each where it is faster, and an interior point on all rows where both are slow."""
+
+    interior: Any = field(default_factory=JointInterior)
 
     def _is_for_interior(self, problem: Any, gap: float) -> bool:
+        """Dual ascent is tried first: how many epochs it needs, only its rate tells."""
         return False
 
     def _is_for_newton(self, problem: Any, gap: float) -> bool:
         return False
 
-    def _consider(self, problem: Any, state: AutoState) -> None:
-        pass
+    def _epoch_price(self, problem: Any) -> float:
+        stored = problem.rows.n_stored / problem.rows.n_rows
+        visit = 60.0 + problem.n_classes * (4.0 + 0.4 * stored)
+        return float(problem.rows.n_rows * visit)
+
+    def _enter_from_far(self, problem: Any, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats) -> None:
+        self._enter_interior(problem, state, all_rows(problem), weights, alpha)
+
+    def _whole(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
+        return np.asarray(self.interior.alpha_of(problem, interior, interior.best_shares))
+
+    def _on_bounds(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
+        return np.asarray(self.interior.on_bounds(problem, interior))
+
+    def _move_on_face(self, problem: Any, state: AutoState, dual: Climbing) -> None:
+        """There are no conjugate gradients for this problem."""

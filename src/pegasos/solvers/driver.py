@@ -7,10 +7,11 @@ machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -97,12 +98,19 @@ class Choosy(Protocol):
         """Return why it cannot take the problem; None where it can."""
 
 
-@runtime_checkable
 class ForeseesReviews(Protocol):
     """A solver whose reviews may take long, and that can tell how long."""
 
     def review_seconds(self, problem: Any, state: Any) -> float:
         """Return about how long a review will take."""
+
+
+@runtime_checkable
+class EndsAnywhere(Protocol):
+    """A solver whose reviews may go on with other work, and that can hand over what it has."""
+
+    def last_review(self, problem: Any, state: Any) -> Review:
+        """Return the best point so far, certified; nothing goes on from here."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,11 @@ class Stop:
     is_hard: bool = False  # whether the optimum must not exceed least cost / (2 total)
 
 
+def _nobody(epoch: int, model: Callable[[], Model]) -> bool:
+    """Nobody hears of epochs, or stops a run."""
+    return False
+
+
 @dataclass
 class Watcher:
     """Who looks on: called at epochs (True: stop) and at certificates; `interrupted` is asked between chunks.
@@ -122,7 +135,7 @@ class Watcher:
     `on_chunk` comes before each chunk, when all that was due at its state has been done: a run goes on from there.
     """
 
-    on_epoch: Callable[[int, Callable[[], Model]], bool] = lambda epoch, model: False
+    on_epoch: Callable[[int, Callable[[], Model]], bool] = _nobody
     on_review: Callable[[TraceRow], None] = lambda row: None
     on_chunk: Callable[[Any], None] = lambda state: None
     interrupted: Callable[[], bool] = lambda: False
@@ -146,6 +159,11 @@ class _Run:
     last_epoch: int = 0
     heard: float = field(default_factory=perf_counter)  # when those who look on last heard of the run
     proved: float = field(default_factory=perf_counter)  # when the last review ended
+    foreseeing: ForeseesReviews | None = None  # the solver, if it is one
+
+    def __post_init__(self) -> None:
+        # Asking for one method is a hundred times as fast as asking for the protocol.
+        self.foreseeing = cast(ForeseesReviews, self.solver) if hasattr(self.solver, "review_seconds") else None
 
     def until_the_end(self) -> Status:
         """From look to look until something says stop."""
@@ -153,12 +171,15 @@ class _Run:
         self.first_epoch = first = epoch = self.solver.visits(self.state) // n
         self.last_epoch = last = first + self.stop.max_iter
         while epoch < last:
-            before = epoch
-            goal = max(self.solver.next_look(self.problem, self.state), self.solver.visits(self.state) + 1)
-            ended = self.advance_to(min(goal, last * n))
-            epoch = self.solver.visits(self.state) // n
+            before, visits = epoch, self.solver.visits(self.state)
+            look = max(self.solver.next_look(self.problem, self.state), visits + 1)
+            goal = min(look, last * n, self.next_epoch(visits))
+            ended = self.advance_to(int(goal))
+            visits = self.solver.visits(self.state)
+            epoch = visits // n
             completed = epoch - first if epoch > before else None
-            if ended is None and self.is_due(completed):
+            is_look = not goal <= visits < look
+            if ended is None and is_look and self.is_due(completed):
                 ended = self.review()
             if ended is None and completed is not None and self.watcher.on_epoch(completed, self.model):
                 ended = Status.STOPPED
@@ -166,6 +187,11 @@ class _Run:
                 return ended
         ended = self.review()
         return ended or self.after_all_epochs()
+
+    def next_epoch(self, visits: int) -> float:
+        """The visits that end the epoch, if there is someone to hear of it before the solver wants to be looked at."""
+        n = self.problem.rows.n_rows
+        return math.inf if self.watcher.on_epoch is _nobody else (visits // n + 1) * n
 
     def after_all_epochs(self) -> Status:
         """Why the gap is open: where most of it is room for rounding, more epochs would not close it."""
@@ -198,7 +224,7 @@ class _Run:
                 return Status.TIME
             if self.watcher.interrupted():
                 return Status.INTERRUPTED
-            if isinstance(self.solver, ForeseesReviews) and now - self.heard >= _silence:
+            if self.foreseeing is not None and now - self.heard >= _silence:
                 ended = self.tell()
                 if ended is not None:
                     return ended
@@ -218,8 +244,8 @@ class _Run:
 
     def needed_for_review(self) -> float:
         """About how many seconds the proof of the point reached will take."""
-        if isinstance(self.solver, ForeseesReviews):
-            return max(self.solver.review_seconds(self.problem, self.state), self.review_seconds)
+        if self.foreseeing is not None:
+            return max(self.foreseeing.review_seconds(self.problem, self.state), self.review_seconds)
         return self.review_seconds
 
     def tell(self) -> Status | None:
@@ -243,17 +269,20 @@ class _Run:
         if self.solver.visits(self.state) == self.reviewed_at:
             return None
         before = perf_counter()
-        is_hasty = within_seconds is not None and isinstance(self.solver, ForeseesReviews)
-        if is_hasty and within_seconds is not None and self.needed_for_review() > within_seconds:
-            if self.last is None:
-                self.last = self.zero()
-                self.record(self.last.certificate)
-            return None
-        review = self.solver.review(self.problem, self.state, self.stop.tol)
-        self.proved = perf_counter()
-        self.review_seconds = self.proved - before
-        if is_hasty and self.last is not None and self.last.is_better_than(review):
-            review = self.last
+        if within_seconds is not None and isinstance(self.solver, EndsAnywhere):
+            review = self.solver.last_review(self.problem, self.state)
+        else:
+            is_hasty = within_seconds is not None and self.foreseeing is not None
+            if is_hasty and within_seconds is not None and self.needed_for_review() > within_seconds:
+                if self.last is None:
+                    self.last = self.zero()
+                    self.record(self.last.certificate)
+                return None
+            review = self.solver.review(self.problem, self.state, self.stop.tol)
+            self.proved = perf_counter()
+            self.review_seconds = self.proved - before
+            if is_hasty and self.last is not None and self.last.is_better_than(review):
+                review = self.last
         if not review.certificate.is_finite:
             self.last = self.zero()
             return Status.OVERFLOW

@@ -7,6 +7,7 @@ converges linearly. Rows that shrinking left out come back whenever a certificat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,7 +21,8 @@ from pegasos.problem import Floats, Objective, Problem, inner
 from pegasos.solvers.driver import Review
 
 _small = 1_000_000  # values: below, a certificate costs nothing worth saving
-_MOST_EPOCHS = 64  # between two certificates
+_MOST_LOOKS = 64  # between two certificates
+_LEAST_WORK = 8e4  # nanoseconds between two looks: about what a look takes itself
 
 
 def first_gap(problem: Problem) -> float:
@@ -29,15 +31,23 @@ def first_gap(problem: Problem) -> float:
     return mean / (problem.lam * problem.total)
 
 
+def epochs_per_look(problem: Objective) -> int:
+    """After how many epochs to look again: after each, unless there are very few short rows."""
+    epoch = problem.rows.n_rows * (30.0 + 0.5 * problem.rows.n_features)
+    return math.ceil(_LEAST_WORK / max(epoch, 1.0))
+
+
 def is_now_and_then(problem: Objective, epoch: int | None) -> bool:
     """Whether a certificate is worth its price after so many whole epochs, whatever the gap.
 
-    At powers of two, and then every 64 epochs: a review also removes what rounding has left in the weights.
+    At looks whose number is a power of two, and then at every 64th: a review also removes what rounding has left in the
+    weights.
     """
     is_small = problem.rows.n_rows * problem.rows.n_features <= _small
     if epoch is None or epoch < (1 if is_small else 16):
         return False
-    return (epoch & (epoch - 1)) == 0 or epoch % _MOST_EPOCHS == 0
+    look = epoch // epochs_per_look(problem)
+    return look > 0 and ((look & (look - 1)) == 0 or look % _MOST_LOOKS == 0)
 
 
 class Climbing(Protocol):
@@ -169,9 +179,10 @@ class DualAscent:
     def next_look(self, problem: Problem, state: Climbing) -> int:
         """The end of a sweep over the rows left, on data where a whole epoch of such sweeps would take long."""
         n, visits = problem.rows.n_rows, self.visits(state)
-        end_of_epoch = (visits // n + 1) * n
         if n * problem.rows.n_features <= _small:
-            return end_of_epoch
+            stretch = n * epochs_per_look(problem)
+            return (visits // stretch + 1) * stretch
+        end_of_epoch = (visits // n + 1) * n
         return min(end_of_epoch, visits + max(state.n_left or n, n // 16))
 
     def review_due(self, problem: Problem, state: Climbing, epoch: int | None, tol: float | None) -> bool:

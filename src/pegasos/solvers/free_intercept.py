@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from pegasos.certificate import balanced, best_intercept, certify_around, certify_free
 from pegasos.problem import Floats, Problem, inner
-from pegasos.solvers.driver import Choosy, ExhaustedError, Review, Solver
+from pegasos.solvers.driver import Choosy, EndsAnywhere, ExhaustedError, Review, Solver
 
 _first_tol = 0.1  # the relative gap of the first stage
 _tighter = 0.2  # how much smaller it is in the next
@@ -105,6 +105,22 @@ class FreeIntercept:
     def review(self, problem: Problem, state: FreeState, tol: float | None) -> Review:
         """The certificate of the joint problem; a stage that has reached its gap makes room for the next."""
         of_stage = self.ascent.review(state.problem, state.inner, state.tol)
+        review = self._of_stage(problem, state, of_stage, tol)
+        is_over = state.is_exhausted or of_stage.certificate.relative_gap <= state.tol
+        if is_over and (tol is None or review.certificate.relative_gap > tol):
+            self._next_stage(problem, state, of_stage.alpha, tol)
+        return review
+
+    def last_review(self, problem: Problem, state: FreeState) -> Review:
+        """The better of the point reached and the best one of all stages; none of them begins."""
+        if isinstance(self.ascent, EndsAnywhere):
+            of_stage = self.ascent.last_review(state.problem, state.inner)
+        else:
+            of_stage = self.ascent.review(state.problem, state.inner, state.tol)
+        return self._of_stage(problem, state, of_stage, self.tol)
+
+    def _of_stage(self, problem: Problem, state: FreeState, of_stage: Review, tol: float | None) -> Review:
+        """The joint problem's certificate of the point that a stage has reached, or a better one of another stage."""
         alpha = balanced(problem, of_stage.alpha)
         certificate, weights, intercept = certify_free(problem, alpha)
         review = Review(certificate, weights, alpha, intercept)
@@ -114,9 +130,6 @@ class FreeIntercept:
         if tol is not None and state.best is not None and state.best.is_better_than(review):
             review = state.best  # a stage may begin far from where the last one ended
         state.best = review
-        is_over = state.is_exhausted or of_stage.certificate.relative_gap <= state.tol
-        if is_over and (tol is None or review.certificate.relative_gap > tol):
-            self._next_stage(problem, state, of_stage.alpha, tol)
         return review
 
     def _with_own_weights(

@@ -19,6 +19,7 @@ Vector = npt.NDArray[np.float64]
 
 INTERIOR_ITERATIONS = 20  # of a usual solution
 _NANOSECONDS = 0.06  # per multiplication of a dense matrix product
+_DENSE_PRODUCT, _SPARSE_PRODUCT = 0.1, 1.0  # the same of rows with rows
 _ROW_PASSES = 12  # over the rows, in an iteration
 _LONGEST_SIDE = 4096  # of a matrix: 128 MB, and a second for its factor
 _HALVINGS = 40  # of an interval that holds a first dual variable
@@ -39,13 +40,18 @@ class InteriorState:
     upper: Vector
     best_weights: Vector
     best_alpha: Vector
-    outer: Vector | None  # Z Z', where there are fewer rows than features
     counters: _core.InteriorCounters
+    outer: Vector | None = None  # Z Z', where there are fewer rows than features; made when it is first needed
 
     @property
     def stalled(self) -> bool:
         """Whether no further step makes sense."""
         return self.counters.stalled
+
+    @property
+    def iterations(self) -> int:
+        """How many there were."""
+        return self.counters.iterations
 
     @property
     def relative_gap(self) -> float:
@@ -70,7 +76,8 @@ class InteriorPoint:
         if side > _LONGEST_SIDE:
             return np.inf
         if n_chosen <= n_features:
-            once, products = float(n_chosen) ** 2 * stored, 0.0
+            each = _DENSE_PRODUCT if stored == n_features else _SPARSE_PRODUCT
+            once, products = 0.5 * n_chosen**2 * stored * each, 0.0
         else:
             once, products = 0.0, n_chosen * min(0.5 * side**2, 8.0 * stored**2)
         visits = n_chosen * (40.0 + _ROW_PASSES * (3.0 + 0.5 * stored))
@@ -91,8 +98,8 @@ class InteriorPoint:
 
         The weights should be good up to changes of the residuals by about `width`; by default nothing is known about
         them. All products begin at their centre: with k = width times the mean cost, v - u = r - d a, a = k/u and
-        t = k/v add up to the bound of a. `beside` is what rows that are not here add to both objectives, in place of what follows from
-        `alpha`.
+        t = k/v add up to the bound of a. `beside` is what rows that are not here add to both objectives, in place of
+        what follows from `alpha`.
         """
         fixed, constant = _fixed(problem, chosen, alpha) if beside is None else beside
         sign, cost = problem.sign[chosen], problem.cost[chosen].astype(np.float64)
@@ -103,10 +110,6 @@ class InteriorPoint:
         centre = max(width, _LEAST_WIDTH) * float(cost.mean()) if len(chosen) > 0 else 0.0
         bound, damping = problem.bound[chosen].astype(np.float64), problem.damping[chosen]
         own_alpha, slack, lower, upper = _centred(residual, bound, damping, centre)
-        outer = None
-        if len(chosen) <= problem.rows.n_features:
-            outer = np.empty((len(chosen),) * 2)
-            _core.outer(problem.native, chosen, outer)
         counters = _core.InteriorCounters()
         counters.dual = -0.5 * inner(fixed, fixed) / (problem.lam * problem.total)  # of a = 0
         return InteriorState(
@@ -120,12 +123,15 @@ class InteriorPoint:
             upper=upper,
             best_weights=weights.astype(np.float64),
             best_alpha=np.zeros(len(chosen)),
-            outer=outer,
             counters=counters,
         )
 
     def advance(self, problem: Problem, state: InteriorState, n_iterations: int, tol: float) -> None:
         """Iterate until the restricted problem has this relative gap, or so many times."""
+        if state.outer is None and len(state.chosen) <= problem.rows.n_features:
+            outer = np.empty((len(state.chosen),) * 2)
+            _core.outer(problem.native, state.chosen, outer)
+            state.outer = outer
         arrays = state.weights, state.fixed, state.alpha, state.slack, state.lower, state.upper
         best = state.best_weights, state.best_alpha
         _core.interior_advance(

@@ -36,12 +36,16 @@ _smaller = 0.4  # softness, when its minimum is near enough
 _coarser = 4  # each sample has one row where the next one has so many
 _rows_a_feature = 8  # of a sample, at least
 _fewest = 2000  # rows of a sample
+_fewest_smooth = 500  # rows, where the loss is smooth by itself
 _direct = 320  # side of a matrix that is computed anew at each step
 _largest = 1500  # side of a matrix
 _most_steps = 80
+_most_steps_here = 12  # at one softness and on the same rows: more do not find its minimum either
 _most_products = 30
 _patience = 8  # products, after which a new matrix is worth its price
 _threads = 1.6  # that are taken to help, on whatever machine: the choice of a solver must not depend on it
+SMOOTH_RIDGE = 0.05  # of a loss, from which no smaller smoothing is needed on the way to the last digits
+_smooth_work = 0.5  # nanoseconds per product of two values of a row, in all steps
 _separable = 0.01  # of the objective of the zero vector: with less than that the classes are as good as separated
 
 
@@ -64,6 +68,7 @@ class NewtonState:
     factor: Vector | None = None  # of a matrix near that of the second derivatives
     visits: int = 0
     steps: int = 0
+    steps_here: int = 0  # since the softness or the rows have changed
     reviews: int = 0  # certificates asked for
     stalled: bool = False
     is_lost: bool = False  # stalled for want of a direction downhill, or of an end
@@ -98,7 +103,9 @@ class Newton:
         rows = problem.rows
         assert isinstance(rows, Rows)
         n, side = rows.n_rows, rows.n_features + 1
-        if side > _largest or n < max(_fewest, _rows_a_feature * side):
+        is_smooth = problem.ridge >= SMOOTH_RIDGE
+        fewest = max(_fewest_smooth, side) if is_smooth else max(_fewest, _rows_a_feature * side)
+        if side > _largest or n < fewest:
             return np.inf
         stored = rows.n_stored / n
         passes = 4.0 + 6.0 * min(1.0, 64.0 * side / n)
@@ -107,6 +114,8 @@ class Newton:
             curvature, factors = min(stored**2, side**2 / 32.0), 15.0 * side**3 / 24.0
         else:
             curvature, factors = 15.0 * row, 0.6 * side**3
+        if is_smooth:  # where most violators bend the objective, at every step
+            curvature = max(curvature, _smooth_work * min(stored**2, 0.5 * side**2))
         return n * (passes * row + curvature) / _threads + factors
 
     def start(self, problem: Problem) -> NewtonState:
@@ -129,6 +138,7 @@ class Newton:
         move = self._direction(rows, state, gradient)
         slope = inner(gradient, move)
         state.steps += 1
+        state.steps_here += 1
         state.visits += rows.rows.n_rows
         state.stalled = state.is_lost = state.steps >= _most_steps or not slope < 0.0
         if state.stalled:
@@ -148,11 +158,13 @@ class Newton:
         is_near = t == 1.0 and -0.5 * slope <= allowed
         if is_near and is_smooth:
             state.softness = max(_smaller * state.softness, rows.ridge)
+            state.steps_here = 0
+        is_stuck = state.steps_here >= _most_steps_here
         self._smooth(rows, state, t)
         # Where the optimum is next to nothing, ever smaller steps of the softness would be needed: others do better.
         is_separable = not _separable * problem.lam * problem.radius**2 < state.primal < np.inf
-        state.stalled = is_separable and state.stride == 1
-        if state.stride > 1 and (is_separable or (is_near and not is_smooth)):
+        state.stalled = (is_separable or is_stuck) and state.stride == 1
+        if state.stride > 1 and (is_separable or is_stuck or (is_near and not is_smooth)):
             self._look(problem, state, state.stride // _coarser)
 
     def look_at_all(self, problem: Problem, state: NewtonState) -> None:
@@ -178,7 +190,7 @@ class Newton:
         if not rows.cost.any():
             stride, rows = 1, problem
         residual, alpha, total, found = self._known(rows, state.weights, state.softness)
-        state.stride, state.sample, state.factor = stride, rows, None
+        state.stride, state.sample, state.factor, state.steps_here = stride, rows, None, 0
         state.residual, state.other, state.alpha, state.sum = residual, residual.copy(), alpha, total
         state.visits += rows.rows.n_rows
         state.take_stock(rows, *found)

@@ -8,6 +8,7 @@ w = w(alpha), and on request the average of the iterates or of their tail.
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeGuard
 
@@ -17,8 +18,11 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.certificate import better_within_bounds, certify
 from pegasos.problem import Floats, Problem, inner
+from pegasos.solution import Solution
 from pegasos.solvers.driver import Review
 
+_LEAST_GAP = 1e-2  # relative
+_MOST_STEPS = 1 << 50  # exact as a double
 Sampling = Literal["shuffle", "uniform", "balanced", "sequential"]
 
 
@@ -210,3 +214,16 @@ def _epochs_that_grow(factor: float, last: int) -> frozenset[int]:
 
 
 growing_epochs = _epochs_that_grow(1.25, 10**9)
+
+
+def steps_worth(problem: Problem, solution: Solution) -> int:
+    """How many steps of Pegasos the solution of another solver is worth: where a stream goes on from it.
+
+    After t steps its error is about R^2 / (2 lam t), R^2 the mean of |x_i|^2 (Shalev-Shwartz et al., theorem 1, without
+    the logarithm). A solution with a smaller gap counts as one with a relative gap of 1 %, so that later rows still
+    move the weights.
+    """
+    gap = max(solution.certificate.gap, _LEAST_GAP * solution.certificate.primal)
+    norms = problem.rows.squared_norms
+    worth = float(np.mean(norms, dtype=np.float64)) / (2.0 * problem.lam * gap) if gap > 0.0 else math.inf
+    return int(np.clip(worth, solution.n_steps, _MOST_STEPS))

@@ -102,6 +102,9 @@ class Task(Protocol):
     ) -> Sequence[Any]:
         """Return the problems of rows with these targets."""
 
+    def units(self, target: Target, weights: Weights | None) -> list[float]:
+        """Return the size of a usual residual of each problem, a power of two; 1 for classes."""
+
     def decisions(self, scores: Scores) -> Scores:
         """Return what `decision_function` returns."""
 

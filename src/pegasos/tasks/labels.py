@@ -22,7 +22,8 @@ def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
     if len(counted) == 0:
         raise PegasosError("sample_weight is zero for every row: give at least one row of each class a weight.")
     classes = distinct(counted)
-    check_classification_targets(np.repeat(classes, 2))  # once each, many classes would look like a regression
+    if classes.dtype.kind not in "iubUS":  # whatever these are, they name classes
+        check_classification_targets(np.repeat(classes, 2))  # once each, many classes would look like a regression
     if len(classes) < 2:
         which = f"{classes.tolist()[0]!r}" + ("" if weights is None else " among the rows with a weight above 0")
         raise PegasosError(f"y has only one class, {which}; a classifier needs at least 2 classes.")

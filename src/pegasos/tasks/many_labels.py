@@ -60,8 +60,8 @@ class ManyLabels(OneVsRest):
         """The task of so many columns."""
         if not (self.class_weight is None or isinstance(self.class_weight, str)):
             raise PegasosError(
-                "class_weight must be None or 'balanced' where y is an indicator matrix: a dict names classes, and each "
-                "label has the two classes 0 and 1."
+                "class_weight must be None or 'balanced' where y is an indicator matrix: a dict names classes, and "
+                "each label has the two classes 0 and 1."
             )
         total = float(y.shape[0] if weights is None else weights.sum())
         if not total > 0.0:
@@ -77,7 +77,8 @@ class ManyLabels(OneVsRest):
         """The matrix: which row has which label."""
         if getattr(y, "ndim", 0) != 2 or y.shape[1] != self.n_classes:
             raise PegasosError(f"y must be an indicator matrix with {self.n_classes} columns, as in the fit.")
-        return _is_set(y)
+        found: Target = _is_set(y)
+        return found
 
     def check_seen(self, target: Target, weights: Weights | None) -> None:
         """Any row may have any label."""
@@ -112,9 +113,11 @@ class ManyLabels(OneVsRest):
 
     def signs(self, target: Target) -> list[npt.NDArray[np.int8]]:
         """+1 for the rows that have each label."""
-        columns: Any = target.tocsc() if sp.issparse(target) else target
+        given: Any = target
+        columns = given.tocsc() if sp.issparse(given) else given
         return [
-            2 * np.asarray(columns[:, [k]].toarray() if sp.issparse(columns) else columns[:, k]).ravel().astype(np.int8) - 1
+            2 * np.asarray(columns[:, [k]].toarray() if sp.issparse(columns) else columns[:, k]).ravel().astype(np.int8)
+            - 1
             for k in range(self.n_classes)
         ]
 
@@ -144,4 +147,4 @@ class ManyLabels(OneVsRest):
 
 def _is_set(y: Any) -> Any:
     """Where the indicator matrix is not 0."""
-    return (y != 0).tocsr() if sp.issparse(y) else np.asarray(y) != 0
+    return sp.csr_matrix(y != 0) if sp.issparse(y) else np.asarray(y) != 0

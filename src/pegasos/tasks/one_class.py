@@ -89,6 +89,10 @@ class OneClass:
         lam = terms.lam if self.lams_found is None else self.lams_found[0]
         return [Problem(rows, np.ones(n, np.int8), cost, constant(0.0, n), lam, terms.total)]
 
+    def units(self, target: Target, weights: Weights | None) -> list[float]:
+        """Margins are about 1."""
+        return [1.0] * self.n_problems
+
     def completed(self, problem: Problem, solution: Any, nu: float) -> Any:
         """The solution with the best rho for its weights as its intercept: at most nu of the rows score less."""
         scores = problem.rows.scores_of(solution.weights)

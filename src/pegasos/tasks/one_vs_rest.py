@@ -129,6 +129,10 @@ class Classification:
         """The number of each row's class."""
         return encode_known(y, self.classes, weights)
 
+    def units(self, target: Target, weights: Weights | None) -> list[float]:
+        """Margins are about 1."""
+        return [1.0] * self.n_problems  # type: ignore[attr-defined]
+
     def check_seen(self, target: Target, weights: Weights | None) -> None:
         """A class that the fit has not seen cannot come with a weight."""
         strange = (class_totals(target, self.n_classes, weights) > 0.0) & (self.totals <= 0.0)

@@ -2,9 +2,9 @@
 
     loss(y, s) = phi(y - s - epsilon) + phi(s - y - epsilon)
 
-Row i comes with sign +1, target y_i - epsilon, and with sign -1, target -y_i - epsilon. A target t of a row is a part of
-its offset: t - sign (score + o) = 1 - sign (score + offset) with offset = o + sign (1 - t). The rows themselves are a
-view, never a copy. Several columns of y are several problems over the same rows.
+Row i comes with sign +1, target y_i - epsilon, and with sign -1, target -y_i - epsilon. A target t of a row is a part
+of its offset: t - sign (score + o) = 1 - sign (score + offset) with offset = o + sign (1 - t). The rows themselves are
+a view, never a copy. Several columns of y are several problems over the same rows.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pegasos.tasks.terms import Terms
 class Regression:
     """Numbers as targets.
 
-    ``loss`` is a word of `losses.REGRESSION_LOSSES`, whose two numbers come with the terms; ``epsilon`` is the half width
-    of the tube of losses that have one; ``quantile`` the share of targets that should lie below the prediction.
+    ``loss`` is a word of `losses.REGRESSION_LOSSES`, whose two numbers come with the terms; ``epsilon`` is the half
+    width of the tube of losses that have one; ``quantile`` the share of targets that should lie below the prediction.
     """
 
     loss: str = "epsilon_insensitive"
@@ -147,6 +147,15 @@ class Regression:
             for offset, carried in (self.offset(k, target, sign, *_known(known, k)) for k in range(self.n_targets))
         ]
 
+    def units(self, target: Target, weights: Weights | None) -> list[float]:
+        """How far the targets of each problem usually are from their middle."""
+        counted = target if weights is None else target[weights > 0.0]
+        spreads = np.mean(np.abs(counted - np.median(counted, axis=0)), axis=0)
+        spreads = np.where(spreads > 0.0, spreads, np.abs(counted).max(axis=0))
+        return [
+            2.0 ** float(np.clip(np.round(np.log2(spread)), -500, 500)) if spread > 0.0 else 1.0 for spread in spreads
+        ]
+
     def costs(self, n: int, weights: Weights | None) -> Weights:
         """What an error on each side costs."""
         above, below = self.sides
@@ -162,7 +171,9 @@ class Regression:
         y, width = target[:, k], self.width(k)
         shift = -y if scores is None else scores - y
         offset = np.concatenate([shift, shift]) + sign * (1.0 + width)
-        largest = float(np.abs(y).max(initial=0.0)) + (0.0 if scores is None else float(np.abs(scores).max(initial=0.0)))
+        largest = float(np.abs(y).max(initial=0.0)) + (
+            0.0 if scores is None else float(np.abs(scores).max(initial=0.0))
+        )
         return offset, replace(prior, constant=prior.constant + largest + 1.0 + width)
 
     def mixing(self, labels: list[Any] | None, n_scores: int | None) -> Scores:

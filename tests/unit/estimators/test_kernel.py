@@ -298,8 +298,8 @@ def test_a_fit_goes_on_as_a_stream():
     model = model_of(gamma=2.0).fit(X, Y)
     accuracy, steps = model.score(X, Y), model.n_steps_
     model.partial_fit(X[:40], Y[:40])
-    assert model.n_steps_ == steps + 40
-    assert model.score(X, Y) > accuracy - 0.05
+    assert model.n_steps_ > steps + 40  # as many as the fit is worth
+    assert model.score(X, Y) > accuracy - 0.02
     model.fit(X, Y)
     assert model.certify(X, Y).gap == pytest.approx(model.certificate_.gap, rel=1e-9)
 

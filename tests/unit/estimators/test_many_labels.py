@@ -50,11 +50,15 @@ def test_certified_labels_are_those_of_the_exact_solution():
     assert np.array_equal(rough.predict(X)[sure], exact.predict(X)[sure])
 
 
-def test_a_label_that_no_row_or_every_row_has_is_predicted_so():
+@pytest.mark.parametrize("is_regularized", [True, False])
+@pytest.mark.parametrize("model", BOTH)
+def test_a_label_that_no_row_or_every_row_has_is_predicted_so(model, is_regularized):
     labels = np.column_stack([np.zeros(150, int), np.ones(150, int), Y[:, 0]])
-    model = PegasosClassifier(lam=1e-3).fit(X, labels)
-    assert not model.predict(X)[:, 0].any()
-    assert model.predict(X)[:, 1].all()
+    fitted = clone(model).set_params(regularize_intercept=is_regularized).fit(X, labels)
+    assert fitted.certificate_.relative_gap <= 1e-3
+    assert not fitted.predict(X)[:, 0].any()
+    assert fitted.predict(X)[:, 1].all()
+    assert fitted.certified(X).shape == (150,)
 
 
 def test_what_labels_do_not_support_is_refused():

@@ -45,7 +45,6 @@ def test_the_interval_holds_what_the_exact_solution_predicts(model, free):
     lower, upper = rough.predict_interval(new)
     assert (lower <= exact.predict(new)).all()
     assert (exact.predict(new) <= upper).all()
-    assert (lower <= rough.predict(new)).all()
     narrow = exact.predict_interval(new)
     assert (narrow[1] - narrow[0]).max() < (upper - lower).max()
 
@@ -128,9 +127,9 @@ def test_targets_that_are_not_numbers_are_refused(model):
         clone(model).fit(X, np.where(np.arange(120) == 7, np.nan, Y))
     with pytest.raises(PegasosError, match="y contains NaN or infinity in row 7, got inf"):
         clone(model).fit(X, np.where(np.arange(120) == 7, np.inf, Y))
-    with pytest.raises(ValueError, match="Unknown label|numbers"):
+    with pytest.raises(ValueError, match=r"Unknown label|numbers"):
         clone(model).fit(X, np.full(120, "a"))
-    with pytest.raises(ValueError, match="inconsistent numbers|one entry for each"):
+    with pytest.raises(ValueError, match=r"inconsistent numbers|one entry for each"):
         clone(model).fit(X, Y[:-1])
 
 

@@ -53,8 +53,8 @@ def test_a_certified_fit_goes_on_as_a_stream():
     model = PegasosClassifier(lam=0.01, random_state=0).fit(X, Y)
     accuracy, steps = model.score(X, Y), model.n_steps_
     model.partial_fit(X[:50], Y[:50])
-    assert model.n_steps_ == steps + 50
-    assert model.score(X, Y) > accuracy - 0.05
+    assert model.n_steps_ > steps + 50  # as many as the fit is worth
+    assert model.score(X, Y) > accuracy - 0.01
 
 
 def test_a_block_without_weight_is_skipped():

@@ -132,6 +132,9 @@ def test_what_cannot_be_read_is_refused_in_a_sentence():
         (SVC(), "this SVC is not fitted"),
         (SVC, "got SVC"),
         (LogisticRegression().fit(X, PAIR), "got LogisticRegression"),
+        (SGDClassifier(loss="log_loss").fit(X, PAIR), "models with loss='log_loss' are not read"),
+        (SGDClassifier(penalty="l1").fit(X, PAIR), "models with penalty='l1' are not read"),
+        (LinearSVC(penalty="l1").fit(X, PAIR), "models with penalty='l1' are not read"),
         (SVC(kernel="sigmoid").fit(X, PAIR), "got 'sigmoid'"),
         (SVC(kernel="poly", coef0=-1.0).fit(X, PAIR), "coef0 of Polynomial must be"),
     ):

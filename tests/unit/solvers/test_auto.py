@@ -135,3 +135,19 @@ def test_a_run_that_ends_inside_the_interior_point_keeps_the_better_point():
     assert gaps[0] <= 1.0
     assert gaps[-1] <= 1e-9
     assert (np.diff(gaps) <= 0.0).all()
+
+
+def test_what_is_handed_over_when_time_is_up_is_the_best_of_all_points_and_nothing_goes_on():
+    problem, auto = clouds(1e-6), Auto(Pegasos(), DualAscent(), 1e-9)
+    state = auto.start(problem, 0)
+    assert state.interior is not None
+    visits = auto.visits(state) + problem.rows.n_rows
+    auto.advance_to(problem, state, visits)
+    early = auto.last_review(problem, state)
+    iterations, state.best = state.interior.iterations, early
+    worse = np.full_like(state.interior.best_weights, 10.0)
+    state.interior.best_weights[:] = worse
+    again = auto.last_review(problem, state)
+    np.testing.assert_array_equal(again.weights, early.weights)
+    assert again.certificate.primal == early.certificate.primal
+    assert state.interior.iterations == iterations

@@ -102,7 +102,8 @@ def test_a_watcher_can_interrupt_between_chunks():
         asked.append(True)
         return len(asked) == 4
 
-    solution = run(hard_problem(), DualAscent(), NEVER, watcher=Watcher(interrupted=interrupted))
+    stop = Stop(tol=0.0, max_iter=1000)
+    solution = run(hard_problem(), DualAscent(), stop, watcher=Watcher(interrupted=interrupted))
     assert solution.status is Status.INTERRUPTED
     assert len(asked) == 4
     assert solution.certificate.is_finite
@@ -175,7 +176,7 @@ def assert_is_zero_after_overflow(solution):
 @for_every_solver
 def test_the_trace_tells_every_certificate(solver):
     seen = []
-    solution = run(hard_problem(), solver, Stop(tol=1e-9, max_iter=30), watcher=Watcher(on_review=seen.append))
+    solution = run(hard_problem(), solver, Stop(tol=1e-15, max_iter=200), watcher=Watcher(on_review=seen.append))
     trace = solution.trace
     assert trace.rows == seen
     assert len(trace) > 3

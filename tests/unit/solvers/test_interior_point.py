@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer
 
 from pegasos import PegasosClassifier, _core
 from pegasos.certificate import certify, dual_point
+from pegasos.deadline import TimeIsUp, within
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.interior_point import InteriorPoint
 from tests.agreement.interior_point import optimum_of
@@ -195,3 +196,17 @@ def test_conjugate_gradients_are_those_of_the_transcription(layout, n_products):
     assert gain > 0.0
     change = (1.0 - problem.sign * problem.offset) @ (alpha - 0.3 * np.asarray(problem.cost))
     assert linear == pytest.approx(change)
+
+
+@pytest.mark.parametrize("n_features", [9, 87])
+def test_where_time_is_up_the_point_stays_what_it_was(n_features):
+    problem, solver = awkward_problem(n_features=n_features), InteriorPoint()
+    zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
+    state = solver.enter(problem, some_rows(problem), *zero)
+    solver.advance(problem, state, 2, 1e-12)
+    before = state.weights.copy(), state.alpha.copy(), state.iterations
+    with pytest.raises(TimeIsUp), within(1e-9):
+        solver.advance(problem, state, 5, 1e-12)
+    np.testing.assert_array_equal(state.weights, before[0])
+    np.testing.assert_array_equal(state.alpha, before[1])
+    assert state.iterations == before[2]

@@ -50,7 +50,7 @@ def test_blocks_equal_the_dual_form_item_by_item(name, n_classes, layout, monkey
     coefficients, support, mistakes, rho = kernel_run(kernel.block(X, X) + 0.25, labels, order, n_problems, **settings)
     learner = KernelOnlineLearner(rule, budget, "oldest", 0.5)
     state = learnt(learner, kernel, kernel.read(in_layout(X, layout)), (labels, order), n_problems)
-    assert state.coefficients == pytest.approx(coefficients, rel=1e-9, abs=1e-12)
+    assert state.vectors == pytest.approx(coefficients, rel=1e-9, abs=1e-12)
     assert list(state.support) == support
     assert state.counters.mistakes == mistakes
     assert state.rho == pytest.approx(rho)
@@ -66,7 +66,7 @@ def test_the_size_of_a_block_does_not_matter(size, name):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_online, "_block_rows", size)
         pieces = learnt(learner, kernel, kernel.read(X), (labels, order[:200]), 3)
-    assert pieces.coefficients == pytest.approx(whole.coefficients, rel=1e-8, abs=1e-12)
+    assert pieces.vectors == pytest.approx(whole.vectors, rel=1e-8, abs=1e-12)
     assert np.array(pieces.curve.points) == pytest.approx(np.array(whole.curve.points), rel=1e-9)
 
 
@@ -77,7 +77,7 @@ def test_with_the_linear_kernel_it_is_the_linear_perceptron():
     linear = OnlineLearner(PerceptronStep())
     expected = linear.start(3, X.shape[1])
     linear.advance(expected, Rows.of(X, 0.5), labels, order)
-    assert state.coefficients @ X == pytest.approx(linear.weights(expected)[:, :-1])
+    assert state.vectors @ X == pytest.approx(linear.weights(expected)[:, :-1])
     assert state.counters.mistakes == expected.counters.mistakes
 
 
@@ -87,8 +87,8 @@ def test_a_random_removal_keeps_to_the_budget_and_to_its_seed():
     learner = KernelOnlineLearner(PerceptronStep(), 12, "random")
     first, second = (learnt(learner, kernel, kernel.read(X), (labels, order)) for _ in range(2))
     oldest = learnt(KernelOnlineLearner(PerceptronStep(), 12), kernel, kernel.read(X), (labels, order))
-    assert (first.coefficients == second.coefficients).all()
-    assert len(first.support) == 12 == np.count_nonzero(first.coefficients)
+    assert (first.vectors == second.vectors).all()
+    assert len(first.support) == 12 == np.count_nonzero(first.vectors)
     assert list(first.support) != list(oldest.support)
 
 
@@ -98,7 +98,7 @@ def test_single_precision_is_near_double():
     learner = KernelOnlineLearner(NormaStep(0.4, 0.01), 30)
     wide = learnt(learner, kernel, kernel.read(X.astype(np.float32).astype(np.float64)), (labels, order))
     narrow = learnt(learner, kernel, kernel.read(X.astype(np.float32)), (labels, order))
-    assert narrow.coefficients == pytest.approx(wide.coefficients, abs=1e-4)
+    assert narrow.vectors == pytest.approx(wide.vectors, abs=1e-4)
 
 
 def test_strings_are_learnt_through_their_kernel():
@@ -109,4 +109,4 @@ def test_strings_are_learnt_through_their_kernel():
     kernel = Spectrum(2)
     expected, *_ = kernel_run(kernel.block(words, words) + 1.0, labels, order, 1, rule="perceptron", budget=6)
     state = learnt(KernelOnlineLearner(PerceptronStep(), 6), kernel, kernel.read(words), (labels, order))
-    assert state.coefficients == pytest.approx(expected)
+    assert state.vectors == pytest.approx(expected)

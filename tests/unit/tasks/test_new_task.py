@@ -125,6 +125,9 @@ class AboveMean:
         cost = constant(1.0, rows.n_rows) if weights is None else weights
         return [Problem(rows, sign, cost, constant(0.0, rows.n_rows), terms.lam, terms.total)]
 
+    def units(self, target, weights):
+        return [1.0]
+
     def decisions(self, scores):
         return scores[:, 0]
 
