@@ -81,7 +81,8 @@ def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes:
     assert isinstance(rows, KernelRows)
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.source is None:
-        is_small = rows.holds_all and rows.n_rows <= most_table_rows and stop.time_budget is None
+        is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # to load all columns
+        is_small = rows.holds_all and rows.n_rows <= most_table_rows and is_quick
     else:
         is_small = largest <= most_rows and plan.settings.threads * largest**2 * 8.0 <= cache_bytes
     is_plain = stop.tol is not None and not stop.is_hard and plan.terms.loss.is_hinge
