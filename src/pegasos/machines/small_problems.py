@@ -58,10 +58,10 @@ class SmallProblems:
         rows, n = problems[0].rows, problems[0].rows.n_rows
         assert isinstance(rows, KernelRows)
         each = [(problem.sign, problem.cost, problem.offset) for problem in problems]
-        columns = (np.concatenate(one).astype(np.float64) for one in zip(*each, strict=True))
+        sign, cost, offset = (np.concatenate(one).astype(np.float64) for one in zip(*each, strict=True))
         lam, total = np.array([(problem.lam, problem.total) for problem in problems]).T
         members = np.tile(np.arange(n), len(problems))
-        return cls(rows, members, np.full(len(problems), n), *columns, lam, total, is_free)
+        return cls(rows, members, np.full(len(problems), n), sign, cost, offset, lam, total, is_free)
 
     @classmethod
     def _of_pairs(cls, pairs: Pairs, is_free: bool) -> SmallProblems:
@@ -84,9 +84,10 @@ class SmallProblems:
     def part(self, first: int, end: int) -> SmallProblems:
         """Some of the problems."""
         entries = slice(self.starts[first], self.starts[end])
-        columns = (each[entries] for each in (self.sign, self.cost, self.offset))
+        sign, cost, offset = (each[entries] for each in (self.sign, self.cost, self.offset))
         terms = self.lam[first:end], self.total[first:end]
-        return SmallProblems(self.rows, self.members[entries], self.sizes[first:end], *columns, *terms, self.is_free)
+        members, sizes = self.members[entries], self.sizes[first:end]
+        return SmallProblems(self.rows, members, sizes, sign, cost, offset, *terms, self.is_free)
 
     @property
     def batches(self) -> list[tuple[int, int]]:
