@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -197,17 +198,26 @@ class _Terms:
     total: float
 
 
-def solve_together(small: SmallProblems, tol: float, threads: int) -> list[Solution | Column]:
+class Reached(NamedTuple):
+    """A dual point without a certificate."""
+
+    alpha: Column
+    n_steps: int
+
+
+def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> list[Solution | Reached]:
     """The solutions, as far as they are certified; the dual points of the other problems."""
     begun = perf_counter()
     alpha, scores, steps = small.solve(tol, threads)
+    parts = [slice(first, end) for first, end in pairwise(small.starts.tolist())]
+    if not certifies:
+        return [Reached(alpha[part], n) for part, n in zip(parts, steps.tolist(), strict=True)]
     certificates, coefficients, intercepts, reaches = small.certified(alpha, scores)
     seconds = perf_counter() - begun
-    solutions: list[Solution | Column] = []
-    for k, certificate in enumerate(certificates):
-        part, n_steps = slice(small.starts[k], small.starts[k + 1]), int(steps[k])
+    solutions: list[Solution | Reached] = []
+    for k, (certificate, part, n_steps) in enumerate(zip(certificates, parts, steps.tolist(), strict=True)):
         if not (certificate.is_finite and certificate.relative_gap <= tol):
-            solutions.append(alpha[part])
+            solutions.append(Reached(alpha[part], n_steps))
             continue
         epoch = n_steps / int(small.sizes[k])
         row = TraceRow(n_steps, epoch, seconds, certificate.primal, certificate.dual, certificate.gap)
