@@ -91,7 +91,7 @@ class Approximated(Kernel):
     def solver_for(self, rows: Any, n: int, settings: Settings, task: Task, terms: Terms) -> Solver:
         """The linear solvers."""
         pegasos = settings.pegasos(n, np.float64, task.noun)
-        solver = Auto(pegasos, SplitAscent(np.float64), settings.tol)
+        solver = Auto(pegasos, SplitAscent(np.float64), settings.tol, ends_at_once=not settings.is_free)
         return FreeIntercept(solver, settings.tol) if settings.is_free else solver
 
     def states(

@@ -90,6 +90,7 @@ class Auto:
     ascent: DualAscent
     tol: float | None = 1e-3
     interior: InteriorPoint = field(default_factory=InteriorPoint)
+    ends_at_once: bool = True  # where the point entered is good enough; a stage of a search has a gap of its own
 
     def start(self, problem: Problem, seed: int) -> AutoState:
         """Pegasos, where its first epoch is expected to reach the gap; else what is expected to need the least work."""
@@ -127,7 +128,7 @@ class Auto:
         """A dual point of these rows, which an interior point or dual ascent takes further."""
         certificate, weights = certify_dual(problem, alpha)
         best = Review(certificate, weights, problem.within_bounds(alpha))
-        if self.tol is not None and certificate.relative_gap <= self.tol:
+        if self._is_settled(best):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
@@ -186,7 +187,7 @@ class Auto:
         if state.newton is not None:
             return state.newton.visits + 1
         visits = self.visits(state)
-        if self._is_settled(state):
+        if self._is_settled(state.best):
             return visits + 1
         if state.dual is None or state.pegasos is not None:
             return (visits // n + 1) * n
@@ -194,7 +195,7 @@ class Auto:
 
     def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
         """As the solver at work sees it."""
-        if self._is_settled(state):
+        if self._is_settled(state.best):
             return True
         if state.newton is not None:
             return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(problem, state.newton)
@@ -224,9 +225,11 @@ class Auto:
         state.gap = review.certificate.gap
         return review
 
-    def _is_settled(self, state: AutoState) -> bool:
-        """Whether the point entered was good enough."""
-        return self.tol is not None and state.best is not None and state.best.certificate.relative_gap <= self.tol
+    def _is_settled(self, best: Review | None) -> bool:
+        """Whether the best point so far ends the run."""
+        if self.tol is None or best is None or not self.ends_at_once:
+            return False
+        return best.certificate.relative_gap <= self.tol
 
     def last_review(self, problem: Problem, state: AutoState) -> Review:
         """The better of the point reached and the best one so far; no solver is chosen."""
