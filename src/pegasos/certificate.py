@@ -61,7 +61,7 @@ class Certificate:
     def __str__(self) -> str:
         several = f" in each of {len(self.parts)} problems" if len(self.parts) > 1 else ""
         what = "sum of the objectives" if several else "objective"
-        if self.relative_gap >= 1.0:
+        if self.relative_gap > _USELESS:
             return f"not certified: the {what} {self.primal:.6g} has no useful lower bound yet (proved {self.dual:.6g})"
         return (
             f"certified: the {what} {self.primal:.6g} is at most {in_percent(self.relative_gap)} above the best "
@@ -74,6 +74,7 @@ class Certificate:
         return math.isfinite(self.primal) and math.isfinite(self.dual)
 
 
+_USELESS = 0.99  # the relative gap beyond which a bound of a hundred times the best is not worth telling
 _indefinite = 1e-6  # of the primal: more than values of a kernel are off by
 
 

@@ -169,3 +169,9 @@ def test_several_problems_are_as_good_as_their_worst_part():
     )
     assert combine(parts[:1]).parts == (parts[0],)
     assert str(combine(parts[:1])) == str(parts[0])
+
+
+@pytest.mark.parametrize(("dual", "word"), [(0.5, "at most 1"), (1e-9, "no useful lower bound"), (0.0, "no useful")])
+def test_a_bound_that_proves_next_to_nothing_says_so(dual, word):
+    certificate = Certificate(1.0, dual, 1.0 - dual, 1.0 - dual, 1.0)
+    assert word in str(certificate)
