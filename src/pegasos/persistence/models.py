@@ -54,6 +54,11 @@ def _no_check(model: Any) -> None:
     pass
 
 
+def _all_attributes(model: Any) -> Mapping[str, Any]:
+    """Those that the estimator has."""
+    return vars(model)
+
+
 def _set_all(model: Any, found: Mapping[str, Any]) -> None:
     model.__dict__.update(found)
 
@@ -67,15 +72,24 @@ class Fitted:
 
     Attributes
     ----------
-    head : specs of what comes first: the other lengths follow from it
-    lengths : those lengths, for a record that has its head
-    rest : specs of the others, for a record that has its head
-    needed : attributes without which there is no model
-    together : attributes of which either all are there or none
-    check : raises PegasosError when the attributes of a record do not fit together
-    record : from a fitted estimator to its attributes in the file
-    restore : gives an estimator the attributes of a record
-    foreign : the attributes instead where there is an ``_origin``: the model was trained elsewhere
+    head
+        Specs of what comes first: the other lengths follow from it.
+    lengths
+        Those lengths, for a record that has its head.
+    rest
+        Specs of the others, for a record that has its head.
+    needed
+        Attributes without which there is no model.
+    together
+        Attributes of which either all are there or none.
+    check
+        Raises PegasosError when the attributes of a record do not fit together.
+    record
+        From a fitted estimator to its attributes in the file.
+    restore
+        Gives an estimator the attributes of a record.
+    foreign
+        The attributes instead where there is an ``_origin``: the model was trained elsewhere.
     """
 
     head: Mapping[str, Spec]
@@ -84,7 +98,7 @@ class Fitted:
     together: tuple[str, ...] = ()
     lengths: Callable[[Any], Mapping[str, int]] = field(default=_no_lengths)
     check: Callable[[Any], None] = field(default=_no_check)
-    record: Callable[[Any], Mapping[str, Any]] = field(default=vars)
+    record: Callable[[Any], Mapping[str, Any]] = field(default=_all_attributes)
     restore: Callable[[Any, Mapping[str, Any]], None] = field(default=_set_all)
     foreign: Fitted | None = None
 
