@@ -58,7 +58,7 @@ _homes = {
     "lam_path": "tuning.path",
     "load": "persistence",
 }
-_modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "theory")
+_modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "svm", "theory")
 
 
 def __getattr__(name: str) -> Any:
