@@ -24,7 +24,7 @@ from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Ev
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
-from pegasos.fitting import fit
+from pegasos.fitting import WarmStart, fit
 from pegasos.fitting.probability import calibrated_on
 from pegasos.fitting.result import Fit
 from pegasos.kernels import RBF, FunctionKernel, Linear, Polynomial, Precomputed
@@ -34,13 +34,15 @@ from pegasos.machines.base import Data
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.kernel_choice import KernelChoice
 from pegasos.machines.settings import Settings
+from pegasos.solution import Status
 from pegasos.svm.layout import Laid, like, of_classes, of_numbers
 from pegasos.tasks import OneClass, Regression
 from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 
 _OF_TOL = 1e-3  # the relative gap that a violation of tol corresponds to
-_LEAST_GAP = 1e-9  # below, rounding is in the way
-_EPOCHS = 100_000  # for max_iter=-1
+_FEW, _OF_FEW, _FEW_EPOCHS = 1000, 1e-6, 100  # so many rows try to reach this share of that gap, within the epochs
+_LEAST_GAP = 1e-13  # below, rounding is in the way
+_EPOCHS, _DOUBTFUL_EPOCHS = 100_000, 1000  # for max_iter=-1; the second for what may not be a kernel
 _DENSE = 1 << 22  # entries of a sparse matrix that is trained on as a dense one
 _LARGEST_C = 1e10  # what C=inf is in a regression, which has no hard margin
 _NOT_FINITE = (
@@ -52,6 +54,12 @@ _NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
 
 class Voting(OneVsOne):
     """Pairs of classes whose votes alone decide: of classes with as many votes the first one wins."""
+
+    nu_may_be_small = True
+
+    def why_nu_is_small(self, least: float) -> str:
+        """Why no solution spends less than this share."""
+        return "no plane has a margin above 0 on both sides with as few"
 
     def winners(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         """The number of the class with the most votes."""
@@ -129,8 +137,7 @@ class KernelSVM(CertifiedModel):
         settings = self._settings(data)
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=int(self.verbose))
         machine = Kernel(KernelChoice(kernel), float(self.cache_size))
-        fitted = fit(machine, task, settings, rows, audience=audience)
-        fitted = self._completed(fitted, rows)
+        fitted = self._completed(_trained(machine, task, settings, rows, audience), rows)
         if isinstance(kernel, Tabled):
             model: Any = replace(fitted.model, kernel=Precomputed(), support_vectors=np.empty((0, 0)))
             doubt = not check_items(kernel, kernel.read(rows.X), max_items=64).valid
@@ -152,9 +159,11 @@ class KernelSVM(CertifiedModel):
         shown = data.given if self._sparse else data.X
         self.dual_coef_ = like(shown, laid.dual_coef)
         self.support_vectors_ = np.empty((0, 0)) if self._is_matrix else shown[laid.support]
-        steps = [part.rows[-1].step if part.rows else 0 for part in self.trace_.parts]
-        self.n_iter_ = self._shown_steps(np.array(steps, np.int32))
-        self.fit_status_ = int(not self.fitted_.is_satisfied)
+        sizes = [len(alpha) for alpha in self.fitted_.alphas]
+        visits = [round(part.rows[-1].epoch * n) for part, n in zip(self.trace_.parts, sizes, strict=True)]
+        most = np.inf if self.max_iter < 0 else self.max_iter
+        self.n_iter_ = self._shown_steps(np.minimum(visits, most).astype(np.int32))
+        self.fit_status_ = int(not self.fitted_.is_satisfied or max(visits) >= most)
 
     def _shown_steps(self, steps: npt.NDArray[np.int32]) -> Any:
         return int(steps.sum())
@@ -170,6 +179,7 @@ class KernelSVM(CertifiedModel):
 
     def _settings(self, data: Data) -> Settings:
         n_rows, C = _num_samples(data.X), getattr(self, "C", None)
+        epochs = _EPOCHS if self.kernel in ("linear", "rbf", "poly") else _DOUBTFUL_EPOCHS
         return Settings(
             lam=1e-4,
             C=C,
@@ -178,7 +188,8 @@ class KernelSVM(CertifiedModel):
             is_free=self._is_free,
             prior=None,
             tol=max(_OF_TOL * self.tol, _LEAST_GAP),
-            max_iter=_EPOCHS if self.max_iter < 0 else max(1, -(-self.max_iter // n_rows)),
+            max_iter=epochs if self.max_iter < 0 else max(1, -(-self.max_iter // n_rows)),
+            max_steps=None if self.max_iter < 0 else self.max_iter,
             time_budget=self.time_budget,
             random_state=_seed_of(getattr(self, "random_state", None)),
             n_jobs=None,
@@ -336,6 +347,20 @@ class KernelSVM(CertifiedModel):
         tags.input_tags.pairwise = not callable(self.kernel) and self.kernel == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+
+def _trained(machine: Kernel, task: Any, settings: Settings, rows: Data, audience: Any) -> Fit:
+    """A fit to the gap of the settings; one of few rows to a much smaller one, where that takes few epochs."""
+    has_more = settings.nu is not None or settings.probability or settings.time_budget is not None
+    is_limited = settings.max_steps is not None or audience is not None or settings.tol is None
+    if has_more or is_limited or _num_samples(rows.X) > _FEW or settings.tol is None:
+        return fit(machine, task, settings, rows, audience=audience)
+    fine = replace(settings, tol=max(_OF_FEW * settings.tol, _LEAST_GAP), max_iter=_FEW_EPOCHS)
+    found = fit(machine, task, fine, rows)
+    assert found.proof is not None
+    if not found.proof.certificate.relative_gap <= settings.tol:
+        return fit(machine, task, settings, rows, start=WarmStart(found))
+    return replace(found, proof=replace(found.proof, status=Status.CERTIFIED))
 
 
 def _seed_of(random_state: Any) -> Any:

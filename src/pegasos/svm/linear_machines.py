@@ -30,7 +30,7 @@ from pegasos.tasks import CLASSIFICATIONS, OneVsRest, Regression
 
 _log = logging.getLogger("pegasos.svm")
 _OF_TOL = 1e-2  # the relative gap that scikit-learn's tol corresponds to
-_LEAST_GAP = 1e-9  # below, rounding is in the way
+_LEAST_GAP = 1e-14  # below, rounding is in the way
 
 
 class LinearSVM(ReadsRows, CertifiedModel):
