@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pegasos.accelerate import patch_sklearn, unpatch_sklearn
     from pegasos.certificate import Certificate
     from pegasos.errors import PegasosError
     from pegasos.estimators.kernel import KernelPegasosClassifier
@@ -35,6 +36,8 @@ __all__ = [
     "PriorWarning",
     "lam_path",
     "load",
+    "patch_sklearn",
+    "unpatch_sklearn",
 ]
 __version__ = "0.1.0"
 
@@ -57,6 +60,8 @@ _homes = {
     "PriorWarning": "estimators.warnings",
     "lam_path": "tuning.path",
     "load": "persistence",
+    "patch_sklearn": "accelerate",
+    "unpatch_sklearn": "accelerate",
 }
 _modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "svm", "theory")
 

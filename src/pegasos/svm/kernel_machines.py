@@ -40,9 +40,11 @@ from pegasos.tasks import OneClass, Regression
 from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 
 _OF_TOL = 1e-3  # the relative gap that a violation of tol corresponds to
-_FEW, _OF_FEW, _FEW_EPOCHS = 1000, 1e-6, 100  # so many rows try to reach this share of that gap, within the epochs
+_FEW, _OF_FEW, _FEW_EPOCHS = 300, 1e-6, 100  # so many rows try to reach this share of that gap, within the epochs
 _LEAST_GAP = 1e-13  # below, rounding is in the way
 _EPOCHS, _DOUBTFUL_EPOCHS = 100_000, 1000  # for max_iter=-1; the second for what may not be a kernel
+_TABLE = 4096  # rows whose kernel values are computed at once, where the kernel is a function
+_TO_DECOMPOSE = 5000  # rows with kernel="linear" that are trained on by their kernel values
 _DENSE = 1 << 22  # entries of a sparse matrix that is trained on as a dense one
 _LARGEST_C = 1e10  # what C=inf is in a regression, which has no hard margin
 _NOT_FINITE = (
@@ -139,7 +141,9 @@ class KernelSVM(CertifiedModel):
         machine = Kernel(KernelChoice(kernel), float(self.cache_size))
         fitted = self._completed(_trained(machine, task, settings, rows, audience), rows)
         if isinstance(kernel, Tabled):
-            model: Any = replace(fitted.model, kernel=Precomputed(), support_vectors=np.empty((0, 0)))
+            model: Any = fitted.model
+            of_new, vectors = self._function, np.empty((0, 0)) if self._is_matrix else data.X[model.support]
+            model = replace(model, kernel=of_new, support_vectors=vectors)
             doubt = not check_items(kernel, kernel.read(rows.X), max_items=64).valid
             fitted = replace(fitted, model=model, doubt=doubt)
         self._write(fitted)
@@ -183,7 +187,7 @@ class KernelSVM(CertifiedModel):
         return Settings(
             lam=1e-4,
             C=C,
-            solver="auto",
+            solver="decomposition" if n_rows <= _TO_DECOMPOSE else "auto",
             bias=0.0,
             is_free=self._is_free,
             prior=None,
@@ -246,12 +250,21 @@ class KernelSVM(CertifiedModel):
             return RBF(self._gamma), data
         if self.kernel == "poly" and self._gamma > 0.0 and self.coef0 >= 0.0 and self.degree > 0:
             return Polynomial(self.degree, self._gamma, self.coef0), data
+        if _num_samples(data.X) > _TABLE:
+            return self._function, data
+        return Tabled(self._function.block(data.X, data.X)), replace(data, X=np.arange(_num_samples(data.X)))
+
+    @property
+    def _function(self) -> Any:
+        """The kernel of new rows, where it is none of `pegasos.kernels`."""
+        if self._is_matrix:
+            return Precomputed()
         parameters: dict[str, Any] = {"gamma": self._gamma}
         if self.kernel != "rbf":
             parameters["coef0"] = self.coef0
         if self.kernel == "poly":
             parameters["degree"] = self.degree
-        return FunctionKernel(PairwiseKernel(str(self.kernel), tuple(parameters.items()))), data
+        return FunctionKernel(PairwiseKernel(str(self.kernel), tuple(parameters.items())))
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
         is_sparse = sp.issparse(X)
