@@ -38,6 +38,7 @@ from pegasos.solution import Status
 from pegasos.svm.layout import Laid, like, of_classes, of_numbers
 from pegasos.tasks import OneClass, Regression
 from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
+from pegasos.tasks.voting import Voting
 
 _OF_TOL = 1e-3  # the relative gap that a violation of tol corresponds to
 _FEW, _OF_FEW, _FEW_EPOCHS = 300, 1e-6, 100  # so many rows try to reach this share of that gap, within the epochs
@@ -51,41 +52,8 @@ _NOT_FINITE = (
     "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
     "preprocessed."
 )
+_HOW: dict[str, Any] = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "accept_large_sparse": False}
 _NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
-
-
-class Voting(OneVsOne):
-    """Pairs of classes whose votes alone decide: of classes with as many votes the first one wins."""
-
-    nu_may_be_small = True
-
-    def why_nu_is_small(self, least: float) -> str:
-        """Why no solution spends less than this share."""
-        return "no plane has a margin above 0 on both sides with as few"
-
-    def winners(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """The number of the class with the most votes."""
-        if self.n_classes == 2:
-            return np.asarray(scores[:, 0] >= 0.0, np.intp)
-        return np.asarray(self._votes(scores >= 0.0, scores < 0.0).argmax(axis=1))
-
-    def settled(self, scores: npt.NDArray[np.float64], reach: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Whether the winner's sure votes exceed the most that every other class can have."""
-        if self.n_classes == 2:
-            return super().settled(scores, reach)
-        sure = self._votes(scores > reach, scores < -reach)
-        possible = self._votes(scores >= -reach, scores <= reach)
-        winner = self.winners(scores)[:, None]
-        ahead = np.take_along_axis(sure, winner, axis=1) > possible
-        np.put_along_axis(ahead, winner, True, axis=1)
-        return np.asarray(ahead.all(axis=1))
-
-    def _votes(self, for_second: npt.NDArray[np.bool_], for_first: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-        votes = np.zeros((len(for_first), self.n_classes), np.intp)
-        for k, (i, j) in enumerate(pairs_of(self.n_classes)):
-            votes[:, i] += for_first[:, k]
-            votes[:, j] += for_second[:, k]
-        return votes
 
 
 @dataclass(frozen=True)
@@ -117,6 +85,8 @@ class KernelSVM(CertifiedModel):
 
     n_jobs = None
     _is_free = True
+    _sparse = False  # whether rows came sparse
+    _X_fit = None  # what a callable kernel compares with
 
     @with_callbacks
     @keeps_on_failure
@@ -135,7 +105,7 @@ class KernelSVM(CertifiedModel):
         data = self._read(X, y, sample_weight, reset=True)
         self._gamma = self._gamma_for(data.X)
         kernel, rows = self._kernel_for(data)
-        task = self._task_for(data)
+        task: Any = self._task_for(data)
         settings = self._settings(data)
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=int(self.verbose))
         machine = Kernel(KernelChoice(kernel), float(self.cache_size))
@@ -144,8 +114,9 @@ class KernelSVM(CertifiedModel):
             model: Any = fitted.model
             of_new, vectors = self._function, np.empty((0, 0)) if self._is_matrix else data.X[model.support]
             model = replace(model, kernel=of_new, support_vectors=vectors)
-            doubt = not check_items(kernel, kernel.read(rows.X), max_items=64).valid
-            fitted = replace(fitted, model=model, doubt=doubt)
+            fitted = replace(fitted, model=model)
+            if not check_items(kernel, kernel.read(rows.X), max_items=64).valid:
+                fitted = fitted.in_doubt
         self._write(fitted)
         self._lay_out(data)
         self.shape_fit_ = getattr(X, "shape", (_num_samples(X),))
@@ -177,9 +148,6 @@ class KernelSVM(CertifiedModel):
 
     def _completed(self, fitted: Fit, rows: Data) -> Fit:
         return fitted
-
-    def _task_for(self, data: Data) -> Any:
-        raise NotImplementedError
 
     def _settings(self, data: Data) -> Settings:
         n_rows, C = _num_samples(data.X), getattr(self, "C", None)
@@ -272,18 +240,15 @@ class KernelSVM(CertifiedModel):
             raise TypeError("Sparse precomputed kernels are not supported.")
         given = X
         if callable(self.kernel):
-            if y is not None:
-                check_consistent_length(X, y)
-            if reset:
-                self._X_fit = X
+            check_consistent_length(X, y)
+            self._X_fit = X if reset else self._X_fit
             X = self._values_of(X)
             if X.shape != (_num_samples(given),) * 2:
                 raise ValueError(f"the kernel of X with itself must be a square matrix of its rows, got {X.shape}.")
         else:
-            how: dict[str, Any] = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "reset": reset}
-            given = X = validate_data(self, X, accept_large_sparse=False, **how)
+            given = X = validate_data(self, X, reset=reset, **_HOW)
         if self._is_matrix and X.shape[0] != X.shape[1]:
-            raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
+            raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} one.")
         target = self._check_target(X, y)
         if target is not None and len(target) != X.shape[0]:
             raise ValueError(f"X and y have incompatible shapes: X has {X.shape[0]} samples, but y has {len(target)}.")
@@ -291,9 +256,12 @@ class KernelSVM(CertifiedModel):
         if reset:
             self._sparse = is_sparse and not callable(self.kernel)
             self._is_dense = not self._sparse or X.shape[0] * X.shape[1] <= _DENSE
-        if self._sparse:
-            X.sort_indices()
         return Data(self._in_form(X), target, weights, given, getattr(self, "feature_names_in_", None))
+
+    def _column(self, y: Any) -> npt.NDArray[Any]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        return np.asarray(column_or_1d(y, warn=True))
 
     def _in_form(self, X: Any) -> Any:
         """X in the form that was trained on."""
@@ -325,8 +293,7 @@ class KernelSVM(CertifiedModel):
                     "training time"
                 )
             return Data(X)
-        how: dict[str, Any] = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "reset": False}
-        X = validate_data(self, X, accept_large_sparse=False, **how)
+        X = validate_data(self, X, reset=False, **_HOW)
         if sp.issparse(X) and not self._sparse:
             raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
         if not self._is_matrix and self._n_support.sum() != self.support_vectors_.shape[0]:
@@ -365,7 +332,7 @@ class KernelSVM(CertifiedModel):
 def _trained(machine: Kernel, task: Any, settings: Settings, rows: Data, audience: Any) -> Fit:
     """A fit to the gap of the settings; one of few rows to a much smaller one, where that takes few epochs."""
     has_more = settings.nu is not None or settings.probability or settings.time_budget is not None
-    is_limited = settings.max_steps is not None or audience is not None or settings.tol is None
+    is_limited = settings.max_steps is not None or audience is not None
     if has_more or is_limited or _num_samples(rows.X) > _FEW or settings.tol is None:
         return fit(machine, task, settings, rows, audience=audience)
     fine = replace(settings, tol=max(_OF_FEW * settings.tol, _LEAST_GAP), max_iter=_FEW_EPOCHS)
@@ -408,9 +375,7 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
         return self.probability is not False and self.probability != "deprecated"
 
     def _check_target(self, items: Any, y: Any) -> Any:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
+        labels = self._column(y)
         check_classification_targets(labels)
         if len(np.unique(labels)) < 2:
             raise ValueError("The number of classes has to be greater than one; got 1 class")
@@ -475,7 +440,7 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
         check_is_fitted(self)
         if self.fitted_.calibration is None:
             raise NotFittedError("predict_proba is not available when fitted with probability=False")
-        return super().predict_proba(X)
+        return np.asarray(super().predict_proba(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -484,12 +449,12 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
             return np.asarray(np.log(self.predict_proba(X)))
 
     @property
-    def probA_(self) -> npt.NDArray[np.float64]:
+    def probA_(self) -> npt.NDArray[np.float64]:  # noqa: N802
         """What multiplies a score in Platt's sigmoid."""
         return self._platt("probA_", "slopes", -1.0)
 
     @property
-    def probB_(self) -> npt.NDArray[np.float64]:
+    def probB_(self) -> npt.NDArray[np.float64]:  # noqa: N802
         """What is added to it."""
         return self._platt("probB_", "shifts", 1.0)
 
@@ -531,9 +496,7 @@ class RegressorSVM(RegressorMixin, KernelSVM):
     C: float = 1.0
 
     def _check_target(self, items: Any, y: Any) -> Any:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return column_or_1d(y, warn=True).astype(np.float64, copy=False)
+        return self._column(y).astype(np.float64, copy=False)
 
     def _task_for(self, data: Data) -> Any:
         return Regression("epsilon_insensitive", float(getattr(self, "epsilon", 0.0)))
@@ -580,7 +543,8 @@ class OneClassSVM(OutlierMixin, KernelSVM):
         y : ignored
         sample_weight : array of shape (n_samples,), optional
         """
-        return super().fit(X, None, sample_weight)
+        super().fit(X, None, sample_weight)
+        return self
 
     def _check_target(self, items: Any, y: Any) -> Any:
         return None

@@ -55,7 +55,7 @@ class LinearSVM(ReadsRows, CertifiedModel):
         self._check_combination()
         data = self._read(X, y, sample_weight, reset=True)
         if self.penalty == "l1":
-            return self._handed_over(data.X, data.y, sample_weight)
+            return self._handed_over(data.X, data.y, sample_weight)  # type: ignore[no-any-return]
         settings = self._settings()
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=int(self.verbose))
         self._write(fit(self._machine(), self._task(), settings, data, audience=audience))
@@ -86,19 +86,13 @@ class LinearSVM(ReadsRows, CertifiedModel):
 
     def _check_combination(self) -> None:
         """What LIBLINEAR does not have."""
-        is_plain = self.loss in ("hinge", "epsilon_insensitive")
-        has_primal = not is_plain
-        has_dual = self.penalty == "l2"
-        is_known = (self.penalty == "l2" or not is_plain) and (
-            self.dual == "auto" or (has_dual if self.dual else has_primal)
-        )
+        is_broken = self.loss in ("hinge", "epsilon_insensitive")  # which LIBLINEAR solves in the dual alone
+        has_form = self.dual == "auto" or (self.penalty == "l2" if self.dual else not is_broken)
+        is_known = has_form and (self.penalty == "l2" or not is_broken)
         if not is_known and getattr(self, "multi_class", "ovr") == "ovr":
             raise ValueError(
                 f"Unsupported set of arguments: penalty={self.penalty!r}, loss={self.loss!r}, dual={self.dual!r}"
             )
-
-    def _handed_over(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        raise NotImplementedError
 
     def _warn_of_gap(self) -> None:
         if not self.fitted_.is_satisfied:
@@ -178,7 +172,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
 
     def _write(self, fitted: Fit) -> None:
         super()._write(fitted)
-        self.coef_ = self.coef_.ravel()
+        self.coef_ = fitted.model.coef.ravel()  # type: ignore[attr-defined]
 
     def _how_to_read_target(self, y: Any) -> dict[str, Any]:
         if y is not None:
