@@ -24,7 +24,9 @@ def main(folder: str = "docs/images") -> None:
     for ax, nu in zip(axes, (0.01, 0.1, 0.3), strict=True):
         model = KernelPegasosOneClass(gamma=4.0, nu=nu, random_state=0).fit(X)
         outside, support = np.mean(model.predict(X) == -1), len(model.support_) / len(X)
-        print(f"nu {nu}: {outside:.3f} outside, {support:.3f} support vectors, gap {model.certificate_.relative_gap:.1e}")
+        print(
+            f"nu {nu}: {outside:.3f} outside, {support:.3f} support vectors, gap {model.certificate_.relative_gap:.1e}"
+        )
         scores = model.decision_function(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
         ax.contourf(across, up, scores, levels=[0.0, np.inf], colors=["#56B4E9"], alpha=0.3)
         ax.contour(across, up, scores, levels=[0.0], colors=["#0072B2"])

@@ -1,4 +1,4 @@
-"""Regression on the diabetes data: predictions with the interval of the exact solution, and quantiles with their coverage.
+"""Regression on the diabetes data: predictions with intervals of the exact solution, quantiles with their coverage.
 
 Run as ``python examples/plot_regression.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """

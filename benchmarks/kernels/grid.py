@@ -2,8 +2,9 @@
 
 Every machine solves the same problems: RBF kernel, one against one, free intercept, rows in float64. A rival runs with
 its own default tolerance (1e-3), and the gap that it reached is measured (`objective.py`); pegasos is then asked for
-that gap, relative to the objective of each pair. Runs take turns and the best of each counts, except for those of more
-than `_LONG` seconds, which are not repeated. A cell is run and kept on its own:
+that gap, relative to the objective of each pair. The best of several runs counts, except for those of more than `_LONG`
+seconds, which are not repeated. Times are processor times, summed over all threads: what else the computer does changes
+them little. LIBSVM has one thread, pegasos and scikit-learn-intelex have two. A cell is run and kept on its own:
 
     python -m benchmarks.kernels.run --grid [--cells few2,tens10] [--sizes 200,1000] [--costs 1,10]
 """
@@ -118,9 +119,9 @@ def _best(fit: Callable[[], Any], repeat: int) -> tuple[float, Any]:
     for _ in range(repeat):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            begun = time.perf_counter()
+            begun = time.process_time()
             model = fit()
-            best = min(best, time.perf_counter() - begun)
+            best = min(best, time.process_time() - begun)
         if best > _LONG:
             break
     return best, model
@@ -152,4 +153,4 @@ def render(rows: list[dict[str, Any]]) -> str:
         for name, each in ratios.items()
         if each
     )
-    return f"{table}\n\nSeconds of the rival over those of pegasos. {means}."
+    return f"{table}\n\nProcessor time of the rival over that of pegasos. {means}."

@@ -443,9 +443,9 @@ class KernelRows:
         if not self.is_whole:
             self._begin_anew()
         place_of = None if self.arranged is None else self.place_of
-        *found, n_kept = _core.climb(self.table, self.slot_of, place_of, self.n_kept, self.source, *point, *goal)
-        self.n_kept = n_kept
-        return tuple(found)
+        found = _core.climb(self.table, self.slot_of, place_of, self.n_kept, self.source, *point, *goal)
+        n_steps, gap, is_stuck, dual, self.n_kept = found
+        return n_steps, gap, is_stuck, dual
 
     @property
     def _at_once(self) -> int:
@@ -519,8 +519,9 @@ def with_fast_products(items: Items) -> Items:
 
 def is_computed(kernel: Kernel, items: Items) -> bool:
     """Whether native code computes single columns as fast as BLAS computes blocks of them."""
-    is_dense = isinstance(items, Vectors) and not items.is_sparse
-    return is_dense and isinstance(kernel, ProductKernel) and 0 < items.values.shape[1] <= _computed_features
+    if not isinstance(items, Vectors) or items.is_sparse:
+        return False
+    return isinstance(kernel, ProductKernel) and 0 < items.values.shape[1] <= _computed_features
 
 
 def is_quick(items: Items) -> bool:

@@ -396,8 +396,8 @@ def _refuse(native: _core.Rows, values: Matrix, out_of_bounds: int, not_finite: 
             "or its indptr does not increase; build it with scipy.sparse.csr_matrix((data, (row, column)))."
         )
     if not_finite >= 0:
-        row = values[not_finite]
-        found = np.flatnonzero(~np.isfinite(row.data if sp.issparse(row) else row))[0]
+        row = values[[not_finite]]
+        found = np.flatnonzero(~np.isfinite(row.data if sp.issparse(row) else row[0]))[0]
         raise NotFiniteError(not_finite, int(row.indices[found]) if sp.issparse(row) else int(found))
 
 

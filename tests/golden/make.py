@@ -10,7 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pegasos import AutoPegasos
+from pegasos import (
+    AutoPegasos,
+    KernelPegasosOneClass,
+    KernelPegasosRegressor,
+    PegasosOneClass,
+    PegasosRegressor,
+)
 from pegasos.persistence.models import _layout
 from tests.unit.persistence.mutations import X, sources, two
 
@@ -32,6 +38,11 @@ def models():
         yield f"{number:02}-{type(model).__name__}", model, rows
     auto = AutoPegasos(time_budget=None, n_trials=3, cv=2, random_state=0).fit(X, two)
     yield "19-AutoPegasos", auto, X
+    settings = {"lam": 1e-2, "epsilon": 0.1, "random_state": 0}
+    yield "20-PegasosRegressor", PegasosRegressor(**settings).fit(X, X[:, 0]), X
+    yield "21-KernelPegasosRegressor", KernelPegasosRegressor(**settings).fit(X, X[:, 0]), X
+    yield "22-PegasosOneClass", PegasosOneClass(nu=0.3, random_state=0).fit(X + 3.0), X + 3.0
+    yield "23-KernelPegasosOneClass", KernelPegasosOneClass(nu=0.3, random_state=0).fit(X), X
 
 
 def write(name, model, rows):
@@ -41,7 +52,8 @@ def write(name, model, rows):
         return
     model.save(path)
     told = {"rows": plain(rows), "predict": model.predict(rows).tolist()}
-    told["decision_function"] = model.decision_function(rows).tolist()
+    if hasattr(model, "decision_function"):
+        told["decision_function"] = model.decision_function(rows).tolist()
     path.with_suffix(".json").write_text(json.dumps(told), encoding="utf8")
 
 

@@ -22,9 +22,13 @@ def test_a_golden_model_says_what_it_said(path):
         rows = [(np.array(adjacency), labels) for adjacency, labels in rows]
     elif isinstance(rows[0], list):
         rows = [np.array(series) for series in rows]
-    assert model.predict(rows).tolist() == told["predict"]
     # Another instruction set rounds otherwise.
-    np.testing.assert_allclose(model.decision_function(rows), told["decision_function"], rtol=1e-9, atol=1e-12)
+    exact = {"rtol": 1e-9, "atol": 1e-12}
+    if "decision_function" not in told:  # numbers are predicted
+        np.testing.assert_allclose(model.predict(rows), told["predict"], **exact)
+        return
+    assert model.predict(rows).tolist() == told["predict"]
+    np.testing.assert_allclose(model.decision_function(rows), told["decision_function"], **exact)
 
 
 def test_there_is_a_golden_model_of_every_class():

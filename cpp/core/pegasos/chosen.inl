@@ -1,10 +1,9 @@
 // Products with the matrix Z of chosen rows, z_i = sign_i (x_i, bias), in threads.
 #pragma once
 
-#include <vector>
-
 #include "interior_point.h"
 #include "rows.h"
+#include "vector.h"
 
 namespace pegasos::PEGASOS_ISA {
 
@@ -16,7 +15,7 @@ struct ChosenRows {
   const Parallel& parallel;
   const Index n = chosen.n, side = rows.n_features + 1;
   const double work = row_work();
-  std::vector<double> parts{};  // sums of the threads
+  Vector<double> parts{};  // sums of the threads
 
   // Multiplications that a row takes, on average.
   double row_work() const {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <vector>
 
 #include "decomposition.h"
 #include "kernel_blocks.inl"
+#include "vector.h"
 
 namespace pegasos::PEGASOS_ISA {
 
@@ -85,14 +85,14 @@ struct ActiveSet {
   ColumnStore<T> store;
   double unit;
   Index n = 0;
-  std::vector<Index> rows = {};
-  std::vector<double> slope = {}, down = {}, up = {}, curvature = {}, step = {}, moved = {}, damping = {};
-  std::vector<const T*> columns = {};
+  Vector<Index> rows = {};
+  Vector<double> slope = {}, down = {}, up = {}, curvature = {}, step = {}, moved = {}, damping = {};
+  Vector<const T*> columns = {};
   std::unique_ptr<T[]> square = {};  // copies of the columns, where not all rows are here
   Index n_copied = 0;
 
   // Takes these rows in, with their state at this point.
-  void fill(const DualPoint& point, const std::vector<Index>& chosen) {
+  void fill(const DualPoint& point, const Vector<Index>& chosen) {
     n = Index(chosen.size());
     rows = chosen;
     for (auto* each : {&slope, &down, &up, &curvature, &step, &moved}) each->resize(std::size_t(n));
@@ -110,7 +110,7 @@ struct ActiveSet {
     begin_columns(point.n);
   }
   // Keeps these places only.
-  void narrow(const std::vector<Index>& places) {
+  void narrow(const Vector<Index>& places) {
     n = Index(places.size());
     for (Index k = 0; k < n; ++k) {
       const Index from = places[k];
@@ -296,8 +296,8 @@ struct ActiveSet {
   }
 
   // The places of the rows that gain by moving, alone or with another one.
-  std::vector<Index> can_move(double lowest, double highest) const {
-    std::vector<Index> places;
+  Vector<Index> can_move(double lowest, double highest) const {
+    Vector<Index> places;
     for (Index k = 0; k < n; ++k)
       if ((up[k] > 0.0 && slope[k] > lowest) || (down[k] < 0.0 && slope[k] < highest)) places.push_back(k);
     return places;
@@ -379,7 +379,7 @@ struct Climb {
   double stepped = 0.0;  // slopes updated
   bool is_narrowed = false;
   double begun = -1.0;                                                    // the gap at the first look of a phase
-  std::vector<double> moved = std::vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
+  Vector<double> moved = Vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
 
   double enough() const { return std::max(goal.enough, goal.share * std::max(point.dual, 0.0)); }
   bool is_at_limit() const { return n_steps >= goal.n_steps || work_done() >= goal.work; }
@@ -412,7 +412,7 @@ struct Climb {
   // The active set: all rows, or those that can move where these are few, or where not every row has a column.
   void choose(bool is_limited) {
     const auto [lowest, highest] = extremes();
-    std::vector<Index> all, moving;
+    Vector<Index> all, moving;
     for (Index k = 0; k < point.n; ++k) {
       if (is_limited && !active.store.has(k)) continue;
       all.push_back(k);
@@ -443,7 +443,7 @@ struct Climb {
   // Lets rows go that cannot move, where these are many; whether it did.
   bool shrink(double lowest, double highest) {
     if (active.n <= short_set) return false;
-    const std::vector<Index> places = active.can_move(lowest, highest);
+    const Vector<Index> places = active.can_move(lowest, highest);
     if (double(places.size()) >= few * double(active.n)) return false;
     hand_back(active.n);
     active.narrow(places);
@@ -542,11 +542,11 @@ struct Climb {
   // The slopes of all rows after the moves of a phase.
   void spread() {
     constexpr Index strip = 1024;
-    std::vector<Index> rows;
+    Vector<Index> rows;
     for (Index k = 0; k < point.n; ++k)
       if (moved[k] != 0.0) rows.push_back(k);
     const Index* place_of = active.store.columns.place_of;
-    std::vector<double> sums(place_of == nullptr ? 0 : std::size_t(point.n));
+    Vector<double> sums(place_of == nullptr ? 0 : std::size_t(point.n));
     double* slopes = place_of == nullptr ? point.slope : sums.data();
     for (Index j = 0; j < point.n; j += strip) {
       const Index width = std::min(strip, point.n - j);
@@ -609,7 +609,7 @@ Index solve_small(const KernelColumns& larger, const SmallProblem& problem, doub
   const Index n = problem.n, d = larger.is_computed ? larger.rows.n_columns : 0;
   double *slope = room, *down = room + n, *up = room + 2 * n, *curvature = room + 3 * n, *left = room + 4 * n;
   T *right = reinterpret_cast<T*>(room + 5 * n), *x = reinterpret_cast<T*>(room + 6 * n), *z = x + n * d;
-  std::vector<Index> slots(std::size_t(n), -1);
+  Vector<Index> slots(std::size_t(n), -1);
   KernelColumns own = larger;
   own.table = Block{room + (6 + 2 * d) * n, larger.table.scalar, n, n, n};
   own.slot_of = slots.data();

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "chosen.inl"
 #include "face.h"
 #include "loss.h"
+#include "vector.h"
 
 namespace pegasos::PEGASOS_ISA {
 
 template <class R>
 struct Face {
-  using Doubles = std::vector<double>;
+  using Doubles = Vector<double>;
 
   static constexpr double little = 1e-3;  // of the whole gain: a product that adds less is the last
   static constexpr int most_halvings = 12;

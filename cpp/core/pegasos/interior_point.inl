@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "chosen.inl"
 #include "interior_point.h"
 #include "loss.h"
 #include "matrices.h"
 #include "rows.h"
+#include "vector.h"
 
 namespace pegasos::PEGASOS_ISA {
 
@@ -37,7 +37,7 @@ struct Outer {
   }
 
   void fill_row_by_row(Index begin, Index end, const Parallel& parallel) const {
-    std::vector<double> room(std::size_t(side), 0.0);
+    Vector<double> room(std::size_t(side), 0.0);
     for (Index k = begin; k < end && !parallel.is_stopped(); ++k) {
       rows.add(chosen.rows[k], sign(k), room.data());
       for (Index l = 0; l <= k; ++l)
@@ -48,7 +48,7 @@ struct Outer {
 
   void fill_in_tiles(Index begin, Index end, const Parallel& parallel) const {
     const Index width = Tile::width(n);
-    std::vector<double> packed(std::size_t(block * width), 0.0);
+    Vector<double> packed(std::size_t(block * width), 0.0);
     std::fill(matrix + begin * n, matrix + end * n, 0.0);
     for (Index first = 0; first < side && !parallel.is_stopped(); first += block) {
       const Index features = std::min(block, side - first);
@@ -80,7 +80,7 @@ inline void outer(const Problem& problem, const Chosen& chosen, double* matrix, 
 
 template <class R>
 struct InteriorPoint {
-  using Doubles = std::vector<double>;
+  using Doubles = Vector<double>;
 
   static constexpr double nearly_all = 0.995;   // of the way to the nearest bound
   static constexpr int most_correctors = 2;     // Gondzio's

@@ -7,6 +7,7 @@ is one row a pair, in the order (0, 1), (0, 2), ..., (1, 2), ... In this module 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ def by_class(of_pairs: Numbers, n_classes: int) -> ByClass:
     return ByClass(numbers, np.bincount(classes, minlength=n_classes), dual_coef)
 
 
-def _likely_class(of_pairs: Numbers, pairs: list[tuple[int, int]], n_classes: int) -> npt.NDArray[np.intp]:
+def _likely_class(of_pairs: Numbers, pairs: Sequence[tuple[int, int]], n_classes: int) -> npt.NDArray[np.intp]:
     """The class with a part in most of the pairs; the sign decides where two have."""
     evidence = np.zeros((n_classes, of_pairs.shape[1]))
     for row, (i, j) in zip(np.sign(of_pairs), pairs, strict=True):

@@ -11,6 +11,7 @@ representations. JMLR 2, 2001.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -82,7 +83,7 @@ class Approximated(Kernel):
     def _limits(self, rows: KernelRows) -> tuple[int, float]:
         """The largest rank, and the trace of K - K' at which fewer landmarks are enough."""
         n, trace = rows.n_rows, float(rows.squared_norms.sum())
-        if self.approximation != "auto":
+        if isinstance(self.approximation, numbers.Integral):
             return min(int(self.approximation), n), 0.0
         least, most = _AUTO_RANKS
         return min(n, int(np.clip(math.sqrt(_AUTO_WORK / max(n, 1)), least, most))), _AUTO_ERROR * trace
@@ -90,7 +91,7 @@ class Approximated(Kernel):
     def solver_for(self, rows: Any, n: int, settings: Settings, task: Task, terms: Terms) -> Solver:
         """The linear solvers."""
         pegasos = settings.pegasos(n, np.float64, task.noun)
-        solver = Auto(pegasos, SplitAscent(np.float64), settings.tol)
+        solver = Auto(pegasos, SplitAscent(np.float64), settings.tol, ends_at_once=not settings.is_free)
         return FreeIntercept(solver, settings.tol) if settings.is_free else solver
 
     def states(

@@ -17,7 +17,7 @@ from pegasos.machines.budget import reduced
 from pegasos.machines.linear import with_reach
 from pegasos.machines.precision import certified_again, proved_in_double, with_double_rows
 from pegasos.machines.settings import Settings
-from pegasos.machines.small_problems import SmallProblems, most_rows, most_table_rows, solve_together
+from pegasos.machines.small_problems import Reached, SmallProblems, most_rows, most_table_rows, solve_together
 from pegasos.machines.solving import solve_all
 from pegasos.problem import Problem
 from pegasos.solution import Solution
@@ -33,7 +33,10 @@ _LEAST_EPOCHS = 100  # that pairs which are solved together must be allowed
 def solve_kernel(
     problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan, cache_bytes: float
 ) -> list[Solution]:
-    """Small problems are solved together; those that are not certified so, and all others, by the driver."""
+    """Small problems are solved together, and pairs certified so; the driver certifies the others, and solves the rest.
+
+    A problem of all rows is certified by the sums of `certify`, bit for bit.
+    """
 
     def complete(problem: Problem, solution: Solution) -> Solution:
         solution = with_reach(problem, solution, plan.terms)
@@ -44,7 +47,8 @@ def solve_kernel(
         jobs = jobs_for(problems, plan.settings)
         return solve_all(problems, solvers, stop, n_jobs=jobs, states=plan.states, watchers=plan.watchers, **run)
     begun = perf_counter()
-    found = _solved_together(SmallProblems.of(problems, plan.terms.is_free), stop, plan)
+    small = SmallProblems.of(problems, plan.terms.is_free)
+    found = _solved_together(small, stop, plan, certifies=isinstance(problems, Pairs))
     solutions = []
     for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
         if isinstance(solution, Solution):
@@ -55,14 +59,26 @@ def solve_kernel(
         waiting = sum(not isinstance(one, Solution) for one in found[k:])
         mine = replace(stop, time_budget=None if left is None else left / waiting)
         problem, solver = problems[k], solvers[k]
-        state = None if solution is None else solver.enter(problem, solution, plan.seed)  # type: ignore[attr-defined]
-        one: dict[str, Any] = {"n_jobs": 1, "states": [state], "watchers": [watcher]}
+        one: dict[str, Any] = {
+            "n_jobs": 1,
+            "states": [_entered(solver, problem, solution, plan)],
+            "watchers": [watcher],
+        }
         solutions += solve_all([problem], [solver], mine, **one, **run)
     return solutions
 
 
-def _solved_together(small: SmallProblems, stop: Stop, plan: Plan) -> list[Any]:
-    """The solutions that are certified at once; else the dual point reached, or None where there was no time."""
+def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan) -> Any:
+    """The state of the driver's solver at the point that was reached; None: at the beginning."""
+    if reached is None:
+        return None
+    state = solver.enter(problem, reached.alpha, plan.seed)
+    state.steps = reached.n_steps
+    return state
+
+
+def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool) -> list[Any]:
+    """The solutions that are certified at once; else the point reached, or None where there was no time."""
     begun, rows = perf_counter(), small.rows
     if rows.source is None:
         rows.load(np.arange(rows.n_rows))
@@ -71,7 +87,7 @@ def _solved_together(small: SmallProblems, stop: Stop, plan: Plan) -> list[Any]:
     for first, end in small.batches:
         if stop.time_budget is not None and perf_counter() - begun >= 0.5 * stop.time_budget:
             break
-        found += solve_together(small.part(first, end), stop.tol, plan.settings.threads)
+        found += solve_together(small.part(first, end), stop.tol, plan.settings.threads, certifies=certifies)
     return found + [None] * (len(small.sizes) - len(found))
 
 

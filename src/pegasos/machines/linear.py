@@ -142,7 +142,7 @@ class Linear:
             solver = CuttingPlane()
         else:
             pegasos = _pegasos_for(settings.pegasos(n, dtype, task.noun), is_joint=is_joint)
-            solver = (JointAuto if is_joint else Auto)(pegasos, ascent, settings.tol)
+            solver = (JointAuto if is_joint else Auto)(pegasos, ascent, settings.tol, ends_at_once=not settings.is_free)
         return FreeIntercept(solver, settings.tol) if settings.is_free else solver
 
     def states(

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,10 +59,10 @@ class SmallProblems:
         rows, n = problems[0].rows, problems[0].rows.n_rows
         assert isinstance(rows, KernelRows)
         each = [(problem.sign, problem.cost, problem.offset) for problem in problems]
-        columns = (np.concatenate(one).astype(np.float64) for one in zip(*each, strict=True))
+        sign, cost, offset = (np.concatenate(one).astype(np.float64) for one in zip(*each, strict=True))
         lam, total = np.array([(problem.lam, problem.total) for problem in problems]).T
         members = np.tile(np.arange(n), len(problems))
-        return cls(rows, members, np.full(len(problems), n), *columns, lam, total, is_free)
+        return cls(rows, members, np.full(len(problems), n), sign, cost, offset, lam, total, is_free)
 
     @classmethod
     def _of_pairs(cls, pairs: Pairs, is_free: bool) -> SmallProblems:
@@ -84,9 +85,10 @@ class SmallProblems:
     def part(self, first: int, end: int) -> SmallProblems:
         """Some of the problems."""
         entries = slice(self.starts[first], self.starts[end])
-        columns = (each[entries] for each in (self.sign, self.cost, self.offset))
+        sign, cost, offset = (each[entries] for each in (self.sign, self.cost, self.offset))
         terms = self.lam[first:end], self.total[first:end]
-        return SmallProblems(self.rows, self.members[entries], self.sizes[first:end], *columns, *terms, self.is_free)
+        members, sizes = self.members[entries], self.sizes[first:end]
+        return SmallProblems(self.rows, members, sizes, sign, cost, offset, *terms, self.is_free)
 
     @property
     def batches(self) -> list[tuple[int, int]]:
@@ -196,17 +198,26 @@ class _Terms:
     total: float
 
 
-def solve_together(small: SmallProblems, tol: float, threads: int) -> list[Solution | Column]:
+class Reached(NamedTuple):
+    """A dual point without a certificate."""
+
+    alpha: Column
+    n_steps: int
+
+
+def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> list[Solution | Reached]:
     """The solutions, as far as they are certified; the dual points of the other problems."""
     begun = perf_counter()
     alpha, scores, steps = small.solve(tol, threads)
+    parts = [slice(first, end) for first, end in pairwise(small.starts.tolist())]
+    if not certifies:
+        return [Reached(alpha[part], n) for part, n in zip(parts, steps.tolist(), strict=True)]
     certificates, coefficients, intercepts, reaches = small.certified(alpha, scores)
     seconds = perf_counter() - begun
-    solutions: list[Solution | Column] = []
-    for k, certificate in enumerate(certificates):
-        part, n_steps = slice(small.starts[k], small.starts[k + 1]), int(steps[k])
+    solutions: list[Solution | Reached] = []
+    for k, (certificate, part, n_steps) in enumerate(zip(certificates, parts, steps.tolist(), strict=True)):
         if not (certificate.is_finite and certificate.relative_gap <= tol):
-            solutions.append(alpha[part])
+            solutions.append(Reached(alpha[part], n_steps))
             continue
         epoch = n_steps / int(small.sizes[k])
         row = TraceRow(n_steps, epoch, seconds, certificate.primal, certificate.dual, certificate.gap)

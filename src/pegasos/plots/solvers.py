@@ -145,7 +145,8 @@ class SolversDisplay:
         for k, (name, (x, y)) in enumerate(self.curves.items()):
             look = style.curve(k) | {"markevery": style.some_marks(len(x))} | dict((looks or {}).get(name, {}))
             self.lines_ += ax.plot(style.above_zero(x), style.above_zero(y), label=name, **look)
-        ax.set(xscale="log", yscale="log", xlabel=self.xlabel, ylabel=self.ylabel)
+        has_gaps = any((np.asarray(y) > 0.0).any() for _, y in self.curves.values())
+        ax.set(xscale="log", yscale="log" if has_gaps else "linear", xlabel=self.xlabel, ylabel=self.ylabel)
         ax.set_title(self.title if title is None else title)
         ax.xaxis.set_minor_formatter("")
         ax.grid(True, alpha=0.25)

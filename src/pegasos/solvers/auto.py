@@ -90,6 +90,7 @@ class Auto:
     ascent: DualAscent
     tol: float | None = 1e-3
     interior: InteriorPoint = field(default_factory=InteriorPoint)
+    ends_at_once: bool = True  # where the point entered is good enough; a stage of a search has a gap of its own
 
     def start(self, problem: Problem, seed: int) -> AutoState:
         """Pegasos, where its first epoch is expected to reach the gap; else what is expected to need the least work."""
@@ -125,12 +126,12 @@ class Auto:
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
         """A dual point of these rows, which an interior point or dual ascent takes further."""
-        if not self._is_for_interior(problem, first_gap(problem)):
-            return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         certificate, weights = certify_dual(problem, alpha)
         best = Review(certificate, weights, problem.within_bounds(alpha))
-        if self.tol is not None and certificate.relative_gap <= self.tol:
+        if self._is_settled(best):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
+        if not self._is_for_interior(problem, first_gap(problem)):
+            return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         state = AutoState(seed, best=best)
         self._enter_interior(
             problem, state, all_rows(problem), weights, problem.within_bounds(alpha), width=_WARM_WIDTH
@@ -186,12 +187,16 @@ class Auto:
         if state.newton is not None:
             return state.newton.visits + 1
         visits = self.visits(state)
+        if self._is_settled(state.best):
+            return visits + 1
         if state.dual is None or state.pegasos is not None:
             return (visits // n + 1) * n
         return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
 
     def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
         """As the solver at work sees it."""
+        if self._is_settled(state.best):
+            return True
         if state.newton is not None:
             return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(problem, state.newton)
         if state.interior is not None:
@@ -219,6 +224,12 @@ class Auto:
         review = self.pegasos.review(problem, state.pegasos, tol)
         state.gap = review.certificate.gap
         return review
+
+    def _is_settled(self, best: Review | None) -> bool:
+        """Whether the best point so far ends the run."""
+        if self.tol is None or best is None or not self.ends_at_once:
+            return False
+        return best.certificate.relative_gap <= self.tol
 
     def last_review(self, problem: Problem, state: AutoState) -> Review:
         """The better of the point reached and the best one so far; no solver is chosen."""

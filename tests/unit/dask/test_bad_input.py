@@ -66,14 +66,14 @@ CASES = {
     ),
     "two columns of labels": (cut(X), cut(np.column_stack([y, y])), r"In partition \d: y should be a 1d array"),
     "one dimension": (da.from_array(X[:, 0], chunks=20), cut(y), "matrix of rows"),
-    "strings in X": (cut(np.full((60, 4), "a")), cut(y), r"In partition \d: .*convert"),
+    "strings in X": (cut(np.full((60, 4), "a")), cut(y), r"In partition \d: X holds text such as 'a'"),
     "complex numbers": (cut(X * 1j), cut(y), r"In partition \d: Complex"),
     "partitions of other widths": ([*cut(X[:40], 2), *cut(X[40:, :3], 1)], cut(y), "partition 2 has 3 features"),
     "no rows": ([dask.delayed(X[:0])], [dask.delayed(y[:0])], "no rows in any of its 1 partitions"),
     "a text column": (
         dd.from_pandas(pd.DataFrame({"a": ["x", "y"] * 30}), npartitions=3),
         dd.from_pandas(pd.Series(y), npartitions=3),
-        r"In partition \d: could not convert",
+        r"In partition \d: column 'a' of X holds text",
     ),
 }
 

@@ -110,8 +110,8 @@ def test_a_fit_goes_on_as_a_stream_and_a_stream_before_any_row_is_zero():
     model = model_of().fit(X, Y)
     accuracy, steps = model.score(X, Y), model.n_steps_
     model.partial_fit(X[:50], Y[:50])
-    assert model.n_steps_ == steps + 50
-    assert model.score(X, Y) > accuracy - 0.1
+    assert model.n_steps_ > steps + 50  # as many as the fit is worth
+    assert model.score(X, Y) > accuracy - 0.02
     empty = model_of().partial_fit(X[:20], Y[:20], classes=[0, 1, 2, 3], sample_weight=np.zeros(20))
     assert not empty.coef_.any()
     assert empty.coef_.shape == (4, 8)

@@ -8,7 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.svm import SVC, LinearSVC
 
-from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, export, online
+from pegasos import (
+    KernelPegasosClassifier,
+    KernelPegasosOneClass,
+    KernelPegasosRegressor,
+    PegasosClassifier,
+    PegasosClassifierCV,
+    PegasosOneClass,
+    PegasosRegressor,
+    export,
+    online,
+)
 from pegasos.kernels import RBF, GlobalAlignment, Mismatch, RandomWalk, Spectrum, WeisfeilerLehman, on
 from pegasos.persistence.models import _model_of, _pack_model
 from pegasos.persistence.specs import Reader, Writer
@@ -53,6 +63,10 @@ def sources():
     yield online.KernelPerceptron(budget=4, removal="random", random_state=0).fit(X, three), X, three
     yield online.Norma(tau=5, random_state=0).fit(X, two), X, two
     yield online.PassiveAggressive(random_state=0).fit(X, three), X, three
+    yield PegasosRegressor(lam=1e-2, epsilon=0.1, random_state=0).fit(X, X[:, 0]), X, X[:, 0]
+    yield KernelPegasosRegressor(lam=1e-2, epsilon=0.1, random_state=0).fit(X, X[:, 0]), X, X[:, 0]
+    yield PegasosOneClass(nu=0.3, random_state=0).fit(X + 3.0), X + 3.0, two
+    yield KernelPegasosOneClass(nu=0.3, random_state=0).fit(X), X, two
 
 
 def packed_models():

@@ -15,7 +15,11 @@ from tests.problems import awkward_kernel_problem, awkward_problem, kernel_probl
 
 
 def solved(problem, tol=1e-2):
-    solution = run(problem, DualAscent(np.float64), Stop(tol))
+    """The first point of dual ascent with this gap: a solver that is looked at seldom may end far below it."""
+    for n_epochs in range(1, 1000):
+        solution = run(problem, DualAscent(np.float64), Stop(None, max_iter=n_epochs))
+        if solution.certificate.relative_gap <= tol:
+            break
     return solution.weights, solution.alpha
 
 

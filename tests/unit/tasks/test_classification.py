@@ -98,7 +98,7 @@ def test_a_pair_has_the_rows_signs_costs_and_total_of_its_classes():
         (0, 2): ([0, 1, 4, 5], [1, -1, 1, -1], [100.0, 2.0, 400.0, 5.0], 12.0),
         (1, 2): ([0, 2, 4], [1, -1, 1], [100.0, 30.0, 400.0], 8.0),
     }
-    assert pairs_of(3) == list(expected)
+    assert list(pairs_of(3)) == list(expected)
     for problem, (members, signs, costs, total) in zip(problems, expected.values(), strict=True):
         assert np.array_equal(problem.rows.own_values, rows.values[members])
         assert problem.sign.tolist() == signs
