@@ -137,11 +137,9 @@ class KernelSVM(CertifiedModel):
         sizes = [len(alpha) for alpha in self.fitted_.alphas]
         visits = [round(part.rows[-1].epoch * n) for part, n in zip(self.trace_.parts, sizes, strict=True)]
         most = np.inf if self.max_iter < 0 else self.max_iter
-        self.n_iter_ = self._shown_steps(np.minimum(visits, most).astype(np.int32))
+        steps = np.minimum(visits, most).astype(np.int32)
+        self.n_iter_ = steps if hasattr(self, "classes_") else int(steps.sum())
         self.fit_status_ = int(not self.fitted_.is_satisfied or max(visits) >= most)
-
-    def _shown_steps(self, steps: npt.NDArray[np.int32]) -> Any:
-        return int(steps.sum())
 
     def _laid_out(self, data: Data) -> Laid:
         return of_numbers(self.fitted_)
@@ -163,7 +161,7 @@ class KernelSVM(CertifiedModel):
             max_iter=epochs if self.max_iter < 0 else max(1, -(-self.max_iter // n_rows)),
             max_steps=None if self.max_iter < 0 else self.max_iter,
             time_budget=self.time_budget,
-            random_state=_seed_of(getattr(self, "random_state", None)),
+            random_state=getattr(self, "random_state", None) or 0,
             n_jobs=None,
             nu=getattr(self, "nu", None),
         )
@@ -309,8 +307,6 @@ class KernelSVM(CertifiedModel):
         """The weights of the features, for kernel="linear"; read-only."""
         if callable(self.kernel) or self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        if not hasattr(self, "_laid"):
-            raise AttributeError("coef_ is there after fit")
         found = like(self.support_vectors_, self._laid.of_pairs) @ self.support_vectors_
         (found.data if sp.issparse(found) else found).flags.writeable = False
         return found
@@ -318,8 +314,6 @@ class KernelSVM(CertifiedModel):
     @property
     def n_support_(self) -> npt.NDArray[np.int32]:
         """How many support vectors there are, of each class."""
-        if not hasattr(self, "_n_support"):
-            raise AttributeError("n_support_ is there after fit")
         return self._n_support
 
     def __sklearn_tags__(self) -> Any:
@@ -341,11 +335,6 @@ def _trained(machine: Kernel, task: Any, settings: Settings, rows: Data, audienc
     if not found.proof.certificate.relative_gap <= settings.tol:
         return fit(machine, task, settings, rows, start=WarmStart(found))
     return replace(found, proof=replace(found.proof, status=Status.CERTIFIED))
-
-
-def _seed_of(random_state: Any) -> Any:
-    """Without a seed a fit is deterministic all the same."""
-    return 0 if random_state is None else random_state
 
 
 def _has_folds(data: Data) -> bool:
@@ -414,9 +403,6 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
     def _laid_out(self, data: Data) -> Laid:
         return of_classes(self.fitted_, self.fitted_.task.target(data.y, data.weights))
 
-    def _shown_steps(self, steps: npt.NDArray[np.int32]) -> Any:
-        return steps
-
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_samples,) for two classes, else of the classes or of the pairs of them."""
         scores = self._scores(X)
@@ -466,7 +452,35 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SVC(ClassifierSVM):
-    """Support vector classification as scikit-learn's SVC, with a certificate."""
+    """Support vector classification as scikit-learn's SVC, with a certificate.
+
+    Parameters, methods and attributes are those of `sklearn.svm.SVC`. ``tol`` stands for a relative duality gap of
+    ``tol / 1000``; with few rows the fit goes on toward the exact solution.
+
+    Parameters
+    ----------
+    C, kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter,
+    decision_function_shape, break_ties, random_state
+        As in scikit-learn. ``shrinking`` is always on.
+    time_budget : float, optional
+        Seconds at most.
+
+    Attributes
+    ----------
+    certificate_, status_, trace_, alpha_, fitted_
+        As in `pegasos.KernelPegasosClassifier`; the others are those of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVC().fit(X, y)
+    >>> model.n_support_
+    array([ 7, 29, 24], dtype=int32)
+    >>> model.certificate_.relative_gap <= 1e-6
+    True
+    """
 
     C: float = 1.0
     _parameter_constraints = theirs.SVC._parameter_constraints
@@ -474,7 +488,11 @@ class SVC(ClassifierSVM):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NuSVC(ClassifierSVM):
-    """Nu-support vector classification as scikit-learn's NuSVC, with a certificate."""
+    """Nu-support vector classification as scikit-learn's NuSVC, with a certificate.
+
+    Parameters, methods and attributes are those of `sklearn.svm.NuSVC`, and a ``time_budget`` in seconds, for each
+    solve of the search for nu.
+    """
 
     nu: float = 0.5
     _parameter_constraints = theirs.NuSVC._parameter_constraints
@@ -512,7 +530,11 @@ class RegressorSVM(RegressorMixin, KernelSVM):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SVR(RegressorSVM):
-    """Support vector regression as scikit-learn's SVR, with a certificate."""
+    """Support vector regression as scikit-learn's SVR, with a certificate.
+
+    Parameters, methods and attributes are those of `sklearn.svm.SVR`, and a ``time_budget`` in seconds. ``C=inf`` is
+    trained as 1e10.
+    """
 
     epsilon: float = 0.1
     _parameter_constraints = theirs.SVR._parameter_constraints
@@ -520,7 +542,10 @@ class SVR(RegressorSVM):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NuSVR(RegressorSVM):
-    """Nu-support vector regression as scikit-learn's NuSVR, with a certificate."""
+    """Nu-support vector regression as scikit-learn's NuSVR, with a certificate.
+
+    Parameters, methods and attributes are those of `sklearn.svm.NuSVR`, and a ``time_budget`` in seconds.
+    """
 
     nu: float = 0.5
     _parameter_constraints = theirs.NuSVR._parameter_constraints
@@ -528,7 +553,10 @@ class NuSVR(RegressorSVM):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OneClassSVM(OutlierMixin, KernelSVM):
-    """The one-class machine as scikit-learn's OneClassSVM, with a certificate."""
+    """The one-class machine as scikit-learn's OneClassSVM, with a certificate.
+
+    Parameters, methods and attributes are those of `sklearn.svm.OneClassSVM`, and a ``time_budget`` in seconds.
+    """
 
     nu: float = 0.5
     _is_free = False

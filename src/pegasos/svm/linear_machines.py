@@ -64,11 +64,6 @@ class LinearSVM(ReadsRows, CertifiedModel):
         return self
 
     def _settings(self) -> Settings:
-        if self.fit_intercept and self.intercept_scaling <= 0:
-            raise ValueError(
-                f"Intercept scaling is {self.intercept_scaling!r} but needs to be greater than 0. To disable fitting "
-                "an intercept, set fit_intercept=False."
-            )
         return Settings(
             lam=None,
             C=float(self.C),
@@ -111,7 +106,12 @@ class LinearSVM(ReadsRows, CertifiedModel):
 
 @dataclass(eq=False, repr=False)
 class LinearSVC(SparseCoefMixin, LinearSVM, CertifiedClassifier):
-    """Linear support vector classification as scikit-learn's LinearSVC, with a certificate."""
+    """Linear support vector classification as scikit-learn's LinearSVC, with a certificate.
+
+    Parameters, methods and attributes are those of `sklearn.svm.LinearSVC`, and a ``time_budget`` in seconds. ``tol``
+    stands for a relative duality gap of ``tol / 100``; ``dual`` has no effect but that combinations which LIBLINEAR
+    lacks are refused. ``penalty="l1"`` is trained by scikit-learn, without a certificate.
+    """
 
     penalty: str = "l2"
     loss: str = "squared_hinge"
@@ -151,7 +151,10 @@ class LinearSVC(SparseCoefMixin, LinearSVM, CertifiedClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVR(RegressorMixin, LinearSVM):
-    """Linear support vector regression as scikit-learn's LinearSVR, with a certificate."""
+    """Linear support vector regression as scikit-learn's LinearSVR, with a certificate.
+
+    Parameters, methods and attributes are those of `sklearn.svm.LinearSVR`, and a ``time_budget`` in seconds.
+    """
 
     epsilon: float = 0.0
     tol: float = 1e-4
