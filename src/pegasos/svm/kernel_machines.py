@@ -14,7 +14,7 @@ import sklearn.svm._classes as theirs
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils import column_or_1d, compute_class_weight
+from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
@@ -514,7 +514,9 @@ class RegressorSVM(RegressorMixin, KernelSVM):
     C: float = 1.0
 
     def _check_target(self, items: Any, y: Any) -> Any:
-        return self._column(y).astype(np.float64, copy=False)
+        target = self._column(y).astype(np.float64, copy=False)
+        assert_all_finite(target, input_name="y")
+        return target
 
     def _task_for(self, data: Data) -> Any:
         return Regression("epsilon_insensitive", float(getattr(self, "epsilon", 0.0)))
@@ -596,11 +598,12 @@ class OneClassSVM(OutlierMixin, KernelSVM):
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Positive inside the region."""
-        return self._factor * self._scores(X)[:, 0]
+        return np.asarray(self.score_samples(X) - self.offset_)
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """The score without the offset."""
-        return np.asarray(self.decision_function(X) + self.offset_)
+        scores = self._scores(X)[:, 0]
+        return np.asarray(self._factor * scores + self.offset_)
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
         """1 inside the region, -1 outside."""

@@ -10,6 +10,7 @@ import sklearn.svm._classes as theirs
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pegasos.svm as ours
 from pegasos.tasks.voting import Voting
@@ -159,3 +160,19 @@ def test_certify_computes_the_certificate_again():
     for model in (ours.SVC(), ours.SVC(kernel="linear"), ours.LinearSVC()):
         model.fit(X, y)
         assert model.certify(X, y).primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+
+
+def _expected_failures(model):
+    """What scikit-learn's own classes fail too: weights do not count in gamma, or make nu infeasible."""
+    if isinstance(model, ours.LinearSVR):
+        return {}
+    weights = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    of_nu = ["check_classifiers_one_label_sample_weights", "check_class_weight_classifiers"]
+    names = weights + of_nu if isinstance(model, ours.NuSVC) else weights
+    return dict.fromkeys(names, "as in scikit-learn")
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([getattr(ours, name)() for name in NAMES], expected_failed_checks=_expected_failures)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
