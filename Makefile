@@ -12,7 +12,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
 .PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -21,6 +21,7 @@ help:
 	@echo "make demo                 train on bundled data, print the certificates, draw the gap"
 	@echo "make test                 the quick suite"
 	@echo "make test-slow            everything, the slow tests too"
+	@echo "make test-sklearn         scikit-learn's own tests of sklearn.svm against pegasos.svm"
 	@echo "make sanitize             the quick suite on a core with address and undefined-behaviour sanitizers"
 	@echo "make tsan                 what runs in threads, on a core with the sanitizer of threads"
 	@echo "make valgrind             every function of the core under valgrind, which must be there"
@@ -93,6 +94,10 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test $(VENV)/.docs
 	$(BIN)/python -m pytest
+
+# The files of the installed version, a minute.
+test-sklearn: $(VENV)/.test
+	$(BIN)/python -m tests.sklearn_contract
 
 # Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
 # exceptions cannot be followed. A cluster is many processes that start slowly, a browser one of its own. What refuses

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pegasos.accelerate import patch_sklearn, unpatch_sklearn
     from pegasos.certificate import Certificate
     from pegasos.errors import PegasosError
     from pegasos.estimators.kernel import KernelPegasosClassifier
@@ -35,6 +36,8 @@ __all__ = [
     "PriorWarning",
     "lam_path",
     "load",
+    "patch_sklearn",
+    "unpatch_sklearn",
 ]
 __version__ = "0.1.0"
 
@@ -57,8 +60,10 @@ _homes = {
     "PriorWarning": "estimators.warnings",
     "lam_path": "tuning.path",
     "load": "persistence",
+    "patch_sklearn": "accelerate",
+    "unpatch_sklearn": "accelerate",
 }
-_modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "theory")
+_modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "svm", "theory")
 
 
 def __getattr__(name: str) -> Any:

@@ -69,6 +69,13 @@ class Certificate:
         )
 
     @property
+    def without_proof(self) -> Certificate:
+        """The objective alone: that of a stationary point, where the kernel is none and the dual bounds nothing."""
+        parts = tuple(part.without_proof for part in self.parts)
+        void = {"dual": -math.inf, "gap": math.inf, "relative_gap": math.inf, "weight_radius": math.inf}
+        return replace(self, **void, parts=parts)
+
+    @property
     def is_finite(self) -> bool:
         """Whether all numbers are usable."""
         return math.isfinite(self.primal) and math.isfinite(self.dual)

@@ -23,12 +23,13 @@ def recertify(machine: Any, fitted: Fit, data: Data) -> Certificate:
     assert fitted.terms is not None
     assert fitted.proof is not None
     is_free, before = fitted.terms.is_free, fitted.proof.certificate.parts
-    return combine(
+    found = combine(
         [
             before[k] if point is None else _certified(point, intercept, is_free=is_free)
             for k, (point, intercept) in enumerate(points_again(machine, fitted, data))
         ]
     )
+    return found.without_proof if fitted.doubt else found
 
 
 def points_again(machine: Any, fitted: Fit, data: Data) -> Iterator[tuple[Any, float]]:

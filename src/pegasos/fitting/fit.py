@@ -127,7 +127,8 @@ def fit(
     model = machine.model_of(solutions, members, data, prior=prior, bias=settings.bias)
     proof = Proof.of(solutions, merge_traces(zero, solutions), members)
     state = machine.state_after(solutions, model, rows.n_rows, seed, steps)
-    fitted = Fit(model, task, terms, proof, state, calibration, doubt=machine.doubt is not None)
+    fitted = Fit(model, task, terms, proof, state, calibration)
+    fitted = fitted if machine.doubt is None else fitted.in_doubt
     audience.end(fitted)
     return fitted
 

@@ -153,8 +153,8 @@ def _smallest(here: Solved, nu: float, plan: Plan) -> Solved:
             "give more, or a kernel that separates the classes better."
         )
     warn_caller(
-        f"nu={nu:g}: no plane separates more than {1.0 - least:.4g} of the rows from the origin, so that the share of "
-        f"support vectors is at least {least:.4g}. Give a larger nu, or use a kernel such as 'rbf'.",
+        f"nu={nu:g}: {plan.task.why_nu_is_small(least)}, so that the share of support vectors is at least "
+        f"{least:.4g}. Give a larger nu, or use a kernel such as 'rbf'.",
         NuWarning,
     )
     return here

@@ -105,6 +105,16 @@ def cross_fitted(
     return Isotonic(tuple(curves)) if is_isotonic else Calibration(*np.transpose(curves))
 
 
+def calibrated_on(task: Any, data: Data, scores: Numbers) -> Calibration:
+    """Sigmoids of scores that the model itself gives to its rows: where there are too few of a class for folds."""
+    codes, weights = task.target(data.y, data.weights), data.weights
+    curves = []
+    for score, sign in zip(task.against_others(scores).T, task.signs(codes), strict=True):
+        chosen = (codes >= 0) & (sign != 0)
+        curves.append(_fit_sigmoid(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
+    return Calibration(*np.transpose(curves))
+
+
 def _folds(rows: RowsLike, codes: npt.NDArray[np.intp], n_folds: int, seed: int) -> npt.NDArray[np.intp]:
     """The fold of each row: the rows of a class are dealt out in random order, equal ones into the same fold.
 

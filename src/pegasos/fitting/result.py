@@ -111,6 +111,14 @@ class Fit:
     origin: Origin | None = None
 
     @property
+    def in_doubt(self) -> Fit:
+        """The same for a kernel that is none: a stationary point, of which nothing is proved."""
+        proof = self.proof
+        if proof is not None:
+            proof = replace(proof, certificate=proof.certificate.without_proof)
+        return replace(self, proof=proof, doubt=True)
+
+    @property
     def status(self) -> Status | None:
         """Why the fit ended."""
         return None if self.proof is None else self.proof.status
@@ -196,6 +204,9 @@ class Fit:
             raise PegasosError(f"the model was read from {self.origin} and has no certificate of its own; fit one.")
         assert self.proof is not None
         assert self.terms is not None
+        if self.doubt:  # there is no exact solution: any score may be that of a better point
+            scores = self.scores(data)
+            return Asked(None, scores, np.full(scores.shape, np.inf), np.zeros(scores.shape))
         scores, lengths, rounding, rows = self.model.measured(data, self.terms.bias, self.task.settled)
         radii = np.array([part.weight_radius for part in self.proof.certificate.parts])
         reach = lengths[:, None] * (radii * _SLACK + rounding) + _SLACK * self.proof.intercept_reach

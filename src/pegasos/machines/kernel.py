@@ -130,7 +130,7 @@ class Kernel:
         """Decomposition, or Pegasos where the settings ask for it."""
         if settings.solver == "pegasos":
             return KernelPegasos(settings.pegasos(n, np.float64, task.noun))
-        return Decomposition(settings.tol, settings.is_free)
+        return Decomposition(settings.tol, settings.is_free, settings.max_steps)
 
     def states(
         self,

@@ -41,6 +41,7 @@ class Settings:
     projection: bool = False
     average: str | None = None
     loss: Loss = HINGE
+    max_steps: int | None = None  # of decomposition, which may end within an epoch
     nu: float | None = None  # the share of the rows that the dual point is to spend, which then sets lam or epsilon
 
     @property

@@ -99,10 +99,11 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The settings: the relative gap to reach, and whether the intercept is free."""
+    """The settings: the relative gap to reach, whether the intercept is free, and the steps at most."""
 
     tol: float | None = 1e-3
     is_free: bool = False
+    max_steps: int | None = None
 
     def start(self, problem: Problem, seed: int) -> DecompositionState:
         """The zero dual point."""
@@ -209,6 +210,9 @@ class Decomposition:
         """A piece of a round: some kernel columns, a climb, or a step of an interior point."""
         if state.is_exhausted:
             raise ExhaustedError
+        if self._steps_left(problem, state) == 0:
+            state.rounds += problem.rows.n_rows  # the epochs end
+            return
         if state.rounds == 0 and self.review_due(problem, state, None, self.tol):
             state.rounds = 1  # where it was entered, the gap is small enough
         elif state.interior is not None or state.factor is not None:
@@ -385,6 +389,11 @@ class Decomposition:
         lowest, highest = _extremes(slope, room) if self.is_free else (0.0, 0.0)
         return ((room.up > 0.0) & (slope > lowest)) | ((room.down < 0.0) & (slope < highest))
 
+    def _steps_left(self, problem: Problem, state: DecompositionState) -> int:
+        """How many steps a climb may take."""
+        most = _steps_per_row * problem.rows.n_rows
+        return most if self.max_steps is None else max(0, min(most, self.max_steps - state.steps))
+
     def _climb(self, problem: Problem, state: DecompositionState) -> int:
         """Ascent on the rows with columns; returns the number of steps."""
         rows, room, slope = _rows(problem), _room(problem, state.alpha), state.slope.copy()
@@ -395,7 +404,7 @@ class Decomposition:
         damping = problem.damping if problem.ridge > 0.0 else None
         curvature = rows.squared_norms * unit + problem.damping
         point = slope, room.down, room.up, curvature, damping, unit, self.is_free, dual
-        taken, *_ = rows.climb(point, 0.0, share, _steps_per_row * rows.n_rows, _climb_work)
+        taken, *_ = rows.climb(point, 0.0, share, self._steps_left(problem, state), _climb_work)
         # From the nearer bound: the distance to the farther one has lost the last digits.
         positive = problem.sign > 0
         to_zero, to_bound = np.where(positive, -room.down, room.up), np.where(positive, room.up, -room.down)

@@ -57,6 +57,10 @@ class OneClass:
             raise PegasosError("sample_weight is zero for every row: give at least one row a weight.")
         return replace(self, total=total, n_rows=n_rows)
 
+    def why_nu_is_small(self, least: float) -> str:
+        """Why no solution spends less than this share."""
+        return f"no plane separates more than {1.0 - least:.4g} of the rows from the origin"
+
     def with_found(self, lams: tuple[float, ...]) -> Self:
         """The task with the lam that spends nu."""
         return replace(self, lams_found=lams)
