@@ -56,7 +56,8 @@ def _no_check(model: Any) -> None:
 
 def _all_attributes(model: Any) -> Mapping[str, Any]:
     """Those that the estimator has."""
-    return vars(model)
+    found: Mapping[str, Any] = vars(model)
+    return found
 
 
 def _set_all(model: Any, found: Mapping[str, Any]) -> None:
