@@ -233,10 +233,9 @@ class KernelSVM(CertifiedModel):
         return FunctionKernel(PairwiseKernel(str(self.kernel), tuple(parameters.items())))
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
-        is_sparse = sp.issparse(X)
+        is_sparse, given = sp.issparse(X), X
         if is_sparse and not callable(self.kernel) and self.kernel == "precomputed":
             raise TypeError("Sparse precomputed kernels are not supported.")
-        given = X
         if callable(self.kernel):
             check_consistent_length(X, y)
             self._X_fit = X if reset else self._X_fit
@@ -286,10 +285,7 @@ class KernelSVM(CertifiedModel):
         if callable(self.kernel):
             X = self._values_of(X)
             if X.ndim != 2 or X.shape[1] != self.shape_fit_[0]:
-                raise ValueError(
-                    f"X.shape[1] = {X.shape[-1]} should be equal to {self.shape_fit_[0]}, the number of samples at "
-                    "training time"
-                )
+                raise ValueError(f"X.shape[1] = {X.shape[-1]} should be {self.shape_fit_[0]}, as many as rows at fit")
             return Data(X)
         X = validate_data(self, X, reset=False, **_HOW)
         if sp.issparse(X) and not self._sparse:
@@ -602,8 +598,7 @@ class OneClassSVM(OutlierMixin, KernelSVM):
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """The score without the offset."""
-        scores = self._scores(X)[:, 0]
-        return np.asarray(self._factor * scores + self.offset_)
+        return np.asarray(self._scores(X)[:, 0] * self._factor + self.offset_)
 
     def predict(self, X: Any) -> npt.NDArray[np.intp]:
         """1 inside the region, -1 outside."""
