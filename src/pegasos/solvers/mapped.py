@@ -34,6 +34,12 @@ class Mapped(Auto):
             state.best = None
         return Review(certificate, _coefficients(problem, alpha), alpha)
 
+    def last_review(self, problem: Problem, state: AutoState) -> Review:
+        """The better of the dual point reached and the best one so far."""
+        alphas = [self.point(problem, state)[1]] + ([] if state.best is None else [state.best.alpha])
+        reviews = [Review(certify_dual(problem, a)[0], _coefficients(problem, a), a) for a in alphas]
+        return min(reviews, key=lambda review: review.certificate.relative_gap)
+
     def point(self, problem: Problem, state: AutoState) -> tuple[npt.NDArray[np.float64], Floats]:
         """The coefficients and the dual point."""
         _, alpha = super().point(problem, state)
@@ -49,6 +55,11 @@ class FreeMapped(FreeIntercept):
     def review(self, problem: Problem, state: FreeState, tol: float | None) -> Review:
         """The certificate of the dual point, with its coefficients."""
         review = super().review(problem, state, tol)
+        return review._replace(weights=_coefficients(problem, review.alpha))
+
+    def last_review(self, problem: Problem, state: FreeState) -> Review:
+        """The certificate of the best dual point so far, with its coefficients."""
+        review = super().last_review(problem, state)
         return review._replace(weights=_coefficients(problem, review.alpha))
 
     def point(self, problem: Problem, state: FreeState) -> tuple[npt.NDArray[np.float64], Floats]:

@@ -1,6 +1,7 @@
 """The kernel machine: what holds for every input, kernel and solver."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -542,3 +543,18 @@ def test_an_indefinite_matrix_is_used_with_a_warning_that_names_the_line():
     with pytest.warns(IndefiniteKernelWarning, match="precomputed matrix is not a kernel") as seen:
         KernelPegasosClassifier("precomputed", max_iter=5, tol=None).fit(indefinite, [0, 1, 1])
     assert [warning.filename for warning in seen] == [__file__]
+
+
+@pytest.mark.parametrize("is_regularized", [True, False])
+@pytest.mark.parametrize("budget", [1e-3, 0.05])
+def test_explicit_features_hand_over_coefficients_when_the_time_is_up(is_regularized, budget):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(800, 20))
+    y = rows[:, 0] + 2.0 * random.normal(size=800) > 0.0
+    settings = {"C": 100.0, "tol": 1e-12, "time_budget": budget, "regularize_intercept": is_regularized}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        model = KernelPegasosClassifier("linear", random_state=0, **settings).fit(rows, y)
+    assert model.dual_coef_.shape[1] == len(model.support_)
+    again = model.certify(rows, y)
+    assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
