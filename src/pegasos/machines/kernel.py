@@ -225,7 +225,11 @@ class Mapped(Kernel):
     def solver_for(self, rows: Rows, n: int, settings: Settings, task: Task, terms: Terms) -> Solver:
         """Linear dual ascent that hands over coefficients of the rows."""
         linear = settings.pegasos(n, np.float64, task.noun), DualAscent(np.float64), settings.tol
-        return mapped.FreeMapped(Auto(*linear, ends_at_once=False), settings.tol) if settings.is_free else mapped.Mapped(*linear)
+        return (
+            mapped.FreeMapped(Auto(*linear, ends_at_once=False), settings.tol)
+            if settings.is_free
+            else mapped.Mapped(*linear)
+        )
 
     def solve(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
         """Every problem by the driver: features are shared as rows are."""
