@@ -22,7 +22,7 @@ from pegasos.problem import Floats, Matrix, Rows, check_structure
 _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
 _largest_norm = 1e30  # squares of more are not for single precision
 _rows_at_once = 2048
-_few_features = 16  # up to this many, a block does without BLAS
+_few_features = 32  # up to this many, a block does without BLAS
 
 
 def in_double(items: Items) -> Items:
