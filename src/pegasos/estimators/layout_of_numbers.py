@@ -229,6 +229,14 @@ def _proof_of(found: Mapping[str, Any]) -> Proof:
     )
 
 
+def _check_kernel(record: Any) -> None:
+    layout.check_support(record)
+    support, stream = record.support_, record._stream
+    require(stream.support is record.support_vectors_, "_stream", "about the support vectors")
+    if not stream.traces[0].rows:
+        require(not len(support) or int(support.max()) < record._n_training, "support_", "of the training rows")
+
+
 linear = Fitted(
     _head,
     _linear,
@@ -242,7 +250,7 @@ kernel = Fitted(
     _kernel,
     ("_task", "kernel_", "support_", "support_vectors_", "dual_coef_", "intercept_", "_prior", "status_", "_stream"),
     _together,
-    check=layout.check_support,
+    check=_check_kernel,
     record=record_of,
     restore=restore,
 )

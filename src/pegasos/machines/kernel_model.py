@@ -128,7 +128,7 @@ class KernelModel:
         # In double: what is certified must not depend on the rounding of a score.
         X = data.X.astype(np.float64) if is_matrix(self.kernel, data.X) else data.X
         items = self.kernel.read(X)
-        lengths = np.sqrt(self.kernel.evaluate_diagonal(items) + bias**2)
+        lengths = np.sqrt(self.kernel.evaluate_diagonal(items) + bias * bias)
         scores = self.scores_of(items, settled)
         if self.prior is not None:
             scores += self.prior.scores(data.given)
