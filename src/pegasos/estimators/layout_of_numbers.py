@@ -233,8 +233,13 @@ def _check_kernel(record: Any) -> None:
     layout.check_support(record)
     support, stream = record.support_, record._stream
     require(stream.support is record.support_vectors_, "_stream", "about the support vectors")
+    n = record._n_training
     if not stream.traces[0].rows:
-        require(not len(support) or int(support.max()) < record._n_training, "support_", "of the training rows")
+        require(not len(support) or int(support.max()) < n, "support_", "of the training rows")
+        # A regression has each row twice.
+        require(
+            all(len(alpha) in (n, 2 * n) for alpha in getattr(record, "alpha_", ())), "alpha_", "of the training rows"
+        )
 
 
 linear = Fitted(

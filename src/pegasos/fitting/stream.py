@@ -52,6 +52,10 @@ def goes_on_from(before: Fit, task: Any, settings: Settings) -> Any:
             f"a stream cannot go on from weights that were read from {before.origin}; begin with a new model, and "
             "give it this one as its prior."
         )
+    if before.state is None:
+        raise PegasosError(
+            "the model holds nothing that a stream could go on from; call fit, or begin with a new model."
+        )
     if before.task.name != task.name:
         raise PegasosError(
             f"multi_class={task.name!r} cannot go on from a model with {before.task.name!r}; call fit, or begin with "

@@ -137,7 +137,7 @@ class KernelModel:
         support = self.kernel.read(self.support_vectors)
         error = _value_error(self.kernel, (items, support), np.float64)
         error += (len(self.support) + 8.0) * unit_of(np.float64)
-        reach = np.sqrt(self.kernel.evaluate_diagonal(support) + bias**2)
+        reach = np.sqrt(self.kernel.evaluate_diagonal(support) + bias * bias)
         return BoundedScores(scores, lengths, error * (np.abs(self.dual_coef) @ reach), items)
 
     def _lengths_alone(self, items: Items) -> npt.NDArray[np.float64]:
