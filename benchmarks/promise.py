@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="data sets; by default all at hand")
     parser.add_argument("--quick", action="store_true", help="three lams, two tols, float32")
     parser.add_argument("--seconds", type=float, default=_SECONDS, help="time_budget of every fit")
-    parser.add_argument("--again", action="store_true", help="measure data sets anew that were measured before")
+    parser.add_argument("--again", action="store_true", help="repeat data sets that were measured before")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     grid = "coarse" if arguments.quick else "full"

@@ -59,10 +59,7 @@ def read_rows(
     from pegasos.data import read_table
 
     with _stored(path, options) as stored:
-        try:
-            table = read_table(stored, labelled=labelled, match=match, **options)
-        except PegasosError as error:
-            raise PegasosError(str(error).replace(stored, path)) from error
+        table = read_table(stored, labelled=labelled, match=match, **options)
     if not table.X.shape[0]:
         raise PegasosError(f"{path} holds no rows.")
     return table
@@ -77,7 +74,10 @@ def _stored(path: str, options: dict[str, Any]) -> Iterator[str]:
     with tempfile.NamedTemporaryFile(prefix="stdin", suffix=f".{options.get('format') or 'svmlight'}") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
-        yield file.name
+        try:
+            yield file.name
+        except PegasosError as error:
+            raise PegasosError(str(error).replace(file.name, "standard input")) from error
 
 
 def read_rows_for(
@@ -97,7 +97,7 @@ def read_rows_for(
         try:
             table = read_rows(stored, {"zero_based": False, **options}, **asked)
             is_text = "zero_based" not in options
-        except PegasosError:  # it has an index 0, or is no svmlight text, or cannot be read at all
+        except PegasosError:  # it has an index 0, is not svmlight text, or cannot be read
             table = read_rows(stored, options, **asked)
     X = table.X
     if sp.issparse(X) and X.shape[1] < n_features:
