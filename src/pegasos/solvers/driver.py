@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.certificate import Certificate, certify_dual, dual_point
+from pegasos.certificate import TINY, Certificate, certify_dual, dual_point
 from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError
 from pegasos.problem import Floats, Objective
@@ -329,9 +329,12 @@ class _Run:
         """Hand over what was reached."""
         assert self.last is not None
         visits = self.solver.visits(self.state)
+        alpha = self.problem.within_bounds(self.last.alpha)
+        if self.last.certificate.primal < TINY and isinstance(alpha, np.ndarray):
+            alpha = np.zeros_like(alpha)  # the dual point that the certificate speaks of
         return Solution(
             weights=self.last.weights,
-            alpha=self.problem.within_bounds(self.last.alpha),
+            alpha=alpha,
             status=status,
             certificate=self.last.certificate,
             trace=self.trace,
