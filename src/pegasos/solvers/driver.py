@@ -23,6 +23,7 @@ from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
 _chunk_seconds = 0.05
+_LEAST_SECONDS = 0.01  # that a run has for its first chunk, whatever its budget
 _silence = 0.5  # seconds after which those who look on hear of a run, whether or not an epoch has ended
 _final = (Status.OVERFLOW, Status.INSEPARABLE)  # whatever else was said before
 _share_of_reviews = 0.2  # of the time: what proofs may take that are made for those who look on
@@ -376,7 +377,7 @@ def _solved(whole: _Run, seed: int) -> Solution:
     stop, solver = whole.stop, whole.solver
     try:
         # The first chunk is allowed its time: a budget of nothing still leaves something to certify.
-        with within(None if stop.time_budget is None else max(stop.time_budget, _chunk_seconds)):
+        with within(None if stop.time_budget is None else max(stop.time_budget, _LEAST_SECONDS)):
             if whole.state is None:
                 whole.state = solver.start(whole.problem, seed)
             status = whole.until_the_end()
