@@ -280,3 +280,10 @@ def test_blocks_of_single_precision_hand_over_dual_variables_within_bounds_that_
     source = ArraySource(1e-9 * X.astype(np.float32), y, block_rows=5)
     model = PegasosClassifier(lam=0.4, class_weight="balanced", random_state=0).fit_source(source, memory="1M")
     assert (model.alpha_ <= np.where(y > 0, 6.0, 12 / (2 * 11))).all()
+
+
+def test_balanced_classes_whose_weights_no_factor_can_balance_are_refused():
+    X, y = small_data()
+    weights = np.where(y == 1, 1e200, 1e-150)
+    with pytest.raises(PegasosError, match="out of range for class -1"):
+        PegasosClassifier(class_weight="balanced").fit(X, y, sample_weight=weights)

@@ -53,6 +53,7 @@ _PATIENCE = 0.3  # of the price of all rows: what rounds on some of them may cos
 _FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
 _STUCK_LOOKS = 8  # without a smaller gap, after which single precision is taken for the reason
 _TRIAL = 0.3  # of the price of an interior point that dual ascent may take before its rate decides
+_INTERIOR_LOOKS = 8, 2  # iterations of an interior point up to the first look, and from then on, where not ready before
 _SECOND_ORDER_STEPS = 10.0  # of a whole solution, at least
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
 _CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
@@ -193,6 +194,8 @@ class Auto:
         visits = self.visits(state)
         if self._is_settled(state.best):
             return visits + 1
+        if state.interior is not None:
+            return visits + _INTERIOR_LOOKS[state.best is not None] * len(state.interior.chosen)
         if state.dual is None or state.pegasos is not None:
             return (visits // n + 1) * n
         return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
@@ -387,16 +390,20 @@ class Auto:
         self, problem: Problem, state: AutoState, interior: InteriorState, tol: float | None
     ) -> Review:
         """The better of its dual point and the one on the bounds; then more rows, or more iterations."""
-        weights, alpha = interior.best_weights.copy(), self._whole(problem, state, interior)
-        inside = Review(certify(problem, weights, alpha), weights, alpha)
-        is_ready = self._interior_is_ready(state, interior)
-        if tol is None or not (is_ready or inside.certificate.relative_gap <= tol):
-            return inside
-        alpha = self._on_bounds(problem, state, interior)
-        review = Review(certify(problem, weights, alpha), weights, alpha)
-        if review.certificate.relative_gap <= tol or not is_ready:
+        weights = interior.best_weights.copy()
+
+        def certified(alpha: npt.NDArray[np.float64]) -> Review:
+            return Review(certify(problem, weights, alpha), weights, alpha)
+
+        review = certified(self._on_bounds(problem, state, interior))
+        if tol is not None and review.certificate.relative_gap <= tol:
             return review
+        inside = certified(self._whole(problem, state, interior))
         best = inside if inside.is_better_than(review) else review
+        if tol is None:
+            return best
+        if not self._interior_is_ready(state, interior):
+            return best if best.certificate.relative_gap > tol else review  # which has the support vectors
         if best.certificate.relative_gap > tol:
             self._go_on_inside(problem, state, interior)
             return best
