@@ -3,12 +3,12 @@
     python -m benchmarks.promise [--quick] [--seconds 10] [--patience 1] [--again] [names ...]
 
 Every binary problem of `benchmarks.collection`, over lam, tol, float32 and float64, and two units, each fit with
-`time_budget=10`. On a machine that is shared, `--patience 4` gives four times as long, of which ten seconds of processor
-time count. A fit keeps the promise when its certificate reaches tol, or when its status says that double precision cannot represent the answer: at tol 1e-9, and where the whole gap is below 1e-12, the zero vector costing 1 (a prior may
-leave nothing to learn). Beside it: LinearSVC (hinge) with the same lam and tol, its other settings
-at their defaults, and its objective measured against the best lower bound that our fits proved. The other ways to train
-(several classes, a free intercept, a prior, weights, a path, cross-validation, a source) have their rows at the default
-tol.
+`time_budget=10`. On a shared machine, `--patience 4` gives four times as long, of which ten seconds of processor time
+count. A fit keeps the promise when its certificate reaches tol, or when its status says that double precision cannot
+represent the answer: at tol 1e-9, and where the whole gap is below 1e-12, the zero vector costing 1 (a prior may leave
+nothing to learn). Beside it: LinearSVC (hinge) with the same lam and tol, its other settings at their defaults, and its
+objective measured against the best lower bound that our fits proved. The other ways to train (several classes, a free
+intercept, a prior, weights, a path, cross-validation, a source) have their rows at the default tol.
 
 The whole takes hours. The rows of every data set are kept in build/promise, so that a run that was interrupted goes on
 where it ended, and parts can be run side by side; results/promise.json is written from all of them.
