@@ -99,6 +99,9 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
         """One pass of Pegasos over a block of rows; the step count goes on.
 
+        Unless ``solver="pegasos"``, it begins at what zero weights are worth, so that the first steps are not of length
+        1 / lam. ``average="tail"`` or "uniform" suits a single pass better than the last iterate.
+
         The certificate is about the last block alone: the rows before it are gone. With a kernel, support vectors of
         earlier blocks stay, within ``max_support``. A block whose weights are all 0 is skipped; so is, with
         ``multi_class="ovo"``, a pair without rows in it, which keeps its last certificate.

@@ -53,7 +53,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     projection : bool, default=False
         Keep the Pegasos iterates within the ball that is known to hold the optimum.
     average : {None, "uniform", "tail"}, default=None
-        Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two.
+        Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two. In a
+        stream, the tail begins anew after blocks 1, 2, 4, ...; what it was counts for an eighth of its steps.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     regularize_intercept : bool, default=True
@@ -129,7 +130,7 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     n_iter_ : int
         Epochs, of the problem that took the most.
     n_steps_ : int
-        Steps, of all problems.
+        Steps, of all problems; in a stream the t of the step 1/(lam t), which need not begin at 1 (`partial_fit`).
     fitted_ : Fit
         Everything above in one frozen record, with the status as an enum.
     n_features_in_ : int

@@ -265,7 +265,10 @@ class LinearStreaming:
             for n in sizes(task.members(target), rows.n_rows)
         ]
         present = task.is_present(target, data.weights)
-        return stream.learn(problems, solvers, present, n_rows=rows.n_rows, threads=settings.threads)
+        head_start = settings.solver != "pegasos"  # which is the paper's algorithm: the first step is of length 1/lam
+        return stream.learn(
+            problems, solvers, present, n_rows=rows.n_rows, threads=settings.threads, head_start=head_start
+        )
 
     def model_of(self, stream: LinearStream, prior: LinearPrior | None, bias: float) -> LinearModel:
         """What predicts after a block."""
