@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.one_class import KernelPegasosOneClass, PegasosOneClass
     from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
     from pegasos.estimators.warnings import GapWarning, NuWarning, PriorWarning
-    from pegasos.persistence import load
+    from pegasos.persistence import load, save
     from pegasos.plots.lam_path import LamPathDisplay
     from pegasos.tuning.auto import AutoPegasos
     from pegasos.tuning.path import LamPath, lam_path
@@ -37,6 +37,7 @@ __all__ = [
     "lam_path",
     "load",
     "patch_sklearn",
+    "save",
     "unpatch_sklearn",
 ]
 __version__ = "0.1.0"
@@ -61,6 +62,7 @@ _homes = {
     "lam_path": "tuning.path",
     "load": "persistence",
     "patch_sklearn": "accelerate",
+    "save": "persistence",
     "unpatch_sklearn": "accelerate",
 }
 _modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "svm", "theory")
