@@ -46,8 +46,8 @@ def points_again(machine: Any, fitted: Fit, data: Data) -> Iterator[tuple[Any, f
     members, alphas = task.members(target), fitted.alphas
     if not alphas:
         raise PegasosError(
-            "the model has no dual point: it stayed on the cluster of its fit, or was left out of the file (dual=False); "
-            "see certificate_."
+            "the model has no dual point: it stayed on the cluster of its fit, or was left out of the file "
+            "(dual=False); see certificate_."
         )
     if [len(alpha) for alpha in alphas] != sizes(members, rows.n_rows):
         raise PegasosError(
