@@ -106,7 +106,8 @@ test-sklearn-versions: build/.wheel
 	for version in $(SKLEARN_VERSIONS); do \
 		$(PYTHON) -m venv --clear build/sklearn-$$version && \
 		build/sklearn-$$version/bin/python -m pip install --quiet --only-binary :all: dist/*.whl pytest scikit-learn==$$version && \
-		build/sklearn-$$version/bin/python -m tests.sklearn_contract || exit 1; done
+		build/sklearn-$$version/bin/python -m tests.sklearn_contract || exit 1; \
+	done
 
 # Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
 # exceptions cannot be followed. A cluster is many processes that start slowly, a browser one of its own. What refuses

@@ -99,7 +99,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         ``solver="pegasos"``) from its weights and step count.
     n_jobs : int, optional
         Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
-        of a single problem, whose sums are rounded differently for another number.
+        of a single problem, whose sums are rounded differently for another number. By default several problems share
+        all processors, except in a worker of joblib, and a single one has one thread.
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited.
     verbose : int, default=0
