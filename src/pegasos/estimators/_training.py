@@ -89,7 +89,7 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
 
     def _task_for(self, y: Any) -> Any:
         if y.ndim == 1:
-            return self._task()
+            return self._task_of(y)
         if self.probability:
             raise PegasosError("probability=True does not support an indicator matrix; give probability=False.")
         return ManyLabels(self.class_weight)

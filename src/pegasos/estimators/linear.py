@@ -63,12 +63,13 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         True for the solver "pegasos" and in a stream.
     intercept_scaling : float, default=1.0
         A larger value regularizes the intercept less.
-    multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
+    multi_class : {"auto", "ovr", "ovo", "crammer_singer"}, default="ovr"
         How more than two classes are told apart. "ovr": one problem per class, against the rest, in parallel threads.
         "ovo": one for each pair of classes, over the rows of those two; ``lam`` means what it means for two classes
         alone, ``C`` what it means in LIBSVM. "crammer_singer": one problem of all classes,
         ``lam/2 |W|^2 + (1/N) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i>)``; for two classes it is solved for
-        w_1 - w_0, as an ordinary problem with half the lam.
+        w_1 - w_0, as an ordinary problem with half the lam. "auto": "ovo" for 3 to 30 classes, otherwise, in streams
+        and for sources of blocks "ovr".
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
     prior : fitted linear classifier, (coef, intercept) or None, default=None
@@ -165,6 +166,7 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     """
 
     _saved = layout.linear
+    _most_paired = 30
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
 
     @keeps_on_failure
