@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.one_class import KernelPegasosOneClass, PegasosOneClass
     from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
     from pegasos.estimators.warnings import GapWarning, NuWarning, PriorWarning
-    from pegasos.persistence import load
+    from pegasos.persistence import load, save
     from pegasos.plots.lam_path import LamPathDisplay
     from pegasos.stepping import Step, steps
     from pegasos.tuning.auto import AutoPegasos
@@ -39,6 +39,7 @@ __all__ = [
     "lam_path",
     "load",
     "patch_sklearn",
+    "save",
     "steps",
     "unpatch_sklearn",
 ]
@@ -65,6 +66,7 @@ _homes = {
     "lam_path": "tuning.path",
     "load": "persistence",
     "patch_sklearn": "accelerate",
+    "save": "persistence",
     "steps": "stepping",
     "unpatch_sklearn": "accelerate",
 }

@@ -107,7 +107,10 @@ def check_for_source(model: Any) -> None:
     """What blocks from a source do not support."""
     refused = {
         "solver": (model.solver == "cutting_plane", "does not support cutting planes: give solver='auto', or use fit"),
-        "multi_class": (model.multi_class != "ovr", "trains one class against the rest: give multi_class='ovr'"),
+        "multi_class": (
+            model.multi_class not in ("auto", "ovr"),
+            "trains one class against the rest: give multi_class='ovr'",
+        ),
         "C": (math.inf == model.C, "does not support a hard margin: give a finite C"),
         "regularize_intercept": (model._is_free, "needs a regularized intercept: give regularize_intercept=True"),
         "prior": (model.prior is not None, "does not support a prior: give prior=None, or use fit"),

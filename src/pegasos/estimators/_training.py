@@ -94,7 +94,7 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
 
     def _task_for(self, y: Any) -> Any:
         if y.ndim == 1:
-            return self._task()
+            return self._task_of(y)
         if self.probability:
             raise PegasosError("probability=True does not support an indicator matrix; give probability=False.")
         return ManyLabels(self.class_weight)
@@ -103,6 +103,9 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
     @keeps_on_failure
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
         """One pass of Pegasos over a block of rows; the step count goes on.
+
+        Unless ``solver="pegasos"``, it begins at what zero weights are worth, so that the first steps are not of length
+        1 / lam. ``average="tail"`` or "uniform" suits a single pass better than the last iterate.
 
         The certificate is about the last block alone: the rows before it are gone. With a kernel, support vectors of
         earlier blocks stay, within ``max_support``. A block whose weights are all 0 is skipped; so is, with

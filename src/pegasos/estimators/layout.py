@@ -428,6 +428,18 @@ def _stream_of(stored: Any) -> Any:
     return kind(**{name: value for name, value in vars(stored).items() if name not in ("totals", "counts")})
 
 
+def lean_linear(has: Mapping[str, Any]) -> dict[str, Any]:
+    """A linear model without what is as long as the training rows; a stream goes on from its weights."""
+    kept = {name: value for name, value in has.items() if name not in ("alpha_", "support_")}
+    stream = kept.get("_stream")
+    return kept if stream is None else kept | {"_stream": replace(stream, states=[None] * len(stream.states))}
+
+
+def lean_kernel(has: Mapping[str, Any]) -> dict[str, Any]:
+    """A kernel model without its dual point; the coefficients of the support vectors stay."""
+    return {name: value for name, value in has.items() if name != "alpha_"}
+
+
 linear = Fitted(
     _head,
     _linear,
@@ -436,6 +448,7 @@ linear = Fitted(
     _linear_lengths,
     record=record_of,
     restore=restore,
+    lean=lean_linear,
     foreign=_foreign({"coef_": _coef}),
 )
 
@@ -458,6 +471,7 @@ linear_cv = Fitted(
     _linear_lengths,
     record=record_of,
     restore=restore,
+    lean=lean_linear,
 )
 
 _items: dict[str, Spec] = {
@@ -552,6 +566,7 @@ kernel = Fitted(
     _check_kernel,
     record_of,
     restore,
+    lean_kernel,
     replace(_foreign({**_items, "dual_coef_": Array("float64", "n_scores", "n_support")}), check=check_support),
 )
 

@@ -215,12 +215,12 @@ def _model_of(found: Mapping[str, Any]) -> Any:
 
 
 def _proof_of(found: Mapping[str, Any]) -> Proof:
-    alphas = found["alpha_"]
+    alphas = found.get("alpha_")
     return Proof(
         status=Status[found["_status"]],
         certificate=found["certificate_"],
         trace=found["trace_"],
-        alpha=alphas[0] if len(alphas) == 1 else alphas,
+        alpha=None if alphas is None else alphas[0] if len(alphas) == 1 else alphas,
         n_epochs=found["n_iter_"],
         n_steps=found["n_steps_"],
         intercepts=found["_free_intercepts"],
@@ -249,6 +249,7 @@ linear = Fitted(
     _together,
     record=record_of,
     restore=restore,
+    lean=layout.lean_linear,
 )
 kernel = Fitted(
     _head,
@@ -258,4 +259,5 @@ kernel = Fitted(
     check=_check_kernel,
     record=record_of,
     restore=restore,
+    lean=layout.lean_kernel,
 )

@@ -53,7 +53,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     projection : bool, default=False
         Keep the Pegasos iterates within the ball that is known to hold the optimum.
     average : {None, "uniform", "tail"}, default=None
-        Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two.
+        Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two. In a
+        stream, the tail begins anew after blocks 1, 2, 4, ...; what it was counts for an eighth of its steps.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     regularize_intercept : bool, default=True
@@ -62,12 +63,13 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         True for the solver "pegasos" and in a stream.
     intercept_scaling : float, default=1.0
         A larger value regularizes the intercept less.
-    multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
+    multi_class : {"auto", "ovr", "ovo", "crammer_singer"}, default="ovr"
         How more than two classes are told apart. "ovr": one problem per class, against the rest, in parallel threads.
         "ovo": one for each pair of classes, over the rows of those two; ``lam`` means what it means for two classes
         alone, ``C`` what it means in LIBSVM. "crammer_singer": one problem of all classes,
         ``lam/2 |W|^2 + (1/N) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i>)``; for two classes it is solved for
-        w_1 - w_0, as an ordinary problem with half the lam.
+        w_1 - w_0, as an ordinary problem with half the lam. "auto": "ovo" for 3 to 30 classes, otherwise, in streams
+        and for sources of blocks "ovr".
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
     prior : fitted linear classifier, (coef, intercept) or None, default=None
@@ -98,7 +100,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         ``solver="pegasos"``) from its weights and step count.
     n_jobs : int, optional
         Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
-        of a single problem, whose sums are rounded differently for another number.
+        of a single problem, whose sums are rounded differently for another number. By default several problems share
+        all processors, except in a worker of joblib, and a single one has one thread.
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited.
     verbose : int, default=0
@@ -129,7 +132,7 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     n_iter_ : int
         Epochs, of the problem that took the most.
     n_steps_ : int
-        Steps, of all problems.
+        Steps, of all problems; in a stream the t of the step 1/(lam t), which need not begin at 1 (`partial_fit`).
     fitted_ : Fit
         Everything above in one frozen record, with the status as an enum.
     n_features_in_ : int
@@ -163,6 +166,7 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     """
 
     _saved = layout.linear
+    _most_paired = 30
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
 
     @keeps_on_failure

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.pipeline import Pipeline
 
 from pegasos.errors import PegasosError
 from pegasos.export.formula import Formula, formula_of
 from pegasos.export.onnx_graph import Graph, kernel_values, onnx_helper
+from pegasos.export.onnx_pipeline import with_steps
 from pegasos.export.text import Path, write_bytes
 from pegasos.tasks import pairs_of
 
@@ -22,30 +24,53 @@ _largest_file = 2**31 - 1  # bytes of a protocol buffer
 _least_probability = 1e-7  # of a pair
 
 
-def to_onnx(model: Any, path: Path | None = None, *, dtype: Any = np.float32) -> Any:
+def to_onnx(
+    model: Any, path: Path | None = None, *, dtype: Any = np.float32, example: Any = None, locale: str = "C.UTF-8"
+) -> Any:
     """Write a model as an ONNX file, which predicts without Python.
 
     Parameters
     ----------
-    model : fitted classifier of pegasos
+    model : fitted classifier of pegasos, pipeline that ends in one, or search whose best estimator is one of these
         Linear, or with a kernel of rows of numbers, sums and products of such kernels too; online learners; any way of
-        dealing with several classes; probabilities; a prior that is linear or one of pegasos.
+        dealing with several classes; probabilities; a prior that is linear or one of pegasos. The other steps of a
+        pipeline (scalers, encoders, imputers, ColumnTransformer, TfidfVectorizer, ...) need skl2onnx.
     path : path, optional
         The file, written whole or not at all.
     dtype : float32 or float64, default=float32
         The type of ``X``, of the arithmetic and of the scores. In single precision scores differ from ours in their
         last digits, and a row on the boundary may change sides.
+    example : frame, array or list of texts, optional
+        A few rows as a pipeline reads them, where its input is not a matrix of numbers. Each column of a frame becomes
+        an input of its own, of shape (rows, 1), with the column's name; texts are an input ``X`` of shape (rows,).
+    locale : str, default="C.UTF-8"
+        In which a pipeline makes text lower case. The machine that predicts must have it.
 
     Returns
     -------
     onnx.ModelProto
     """
-    helper = onnx_helper()
+    onnx_helper()
     narrow = np.dtype(dtype)
     if narrow not in (np.float32, np.float64):
         raise PegasosError(f"dtype must be float32 or float64, got {dtype!r}.")
+    model = getattr(model, "best_estimator_", model)
+    pipeline = model if isinstance(model, Pipeline) else None
+    proto = _graph_of(model if pipeline is None else pipeline.steps[-1][1], narrow)
+    if pipeline is not None and len(pipeline.steps) > 1:
+        proto = with_steps(proto, pipeline, example, narrow, locale)
+    if proto.ByteSize() > _largest_file:
+        raise PegasosError(f"an ONNX file holds 2 GB, and the model has {proto.ByteSize() / 2**30:.1f}; use to_json.")
+    if path is not None:
+        write_bytes(path, proto.SerializeToString())
+    return proto
+
+
+def _graph_of(model: Any, dtype: np.dtype[Any]) -> Any:
+    """The graph of a machine, from rows of numbers on."""
+    helper = onnx_helper()
     formula = formula_of(model)
-    graph = Graph(narrow)
+    graph = Graph(dtype)
     problems = _scores(graph, formula)
     decisions, winners = _decide(graph, problems, formula)
     rows = None
@@ -60,10 +85,6 @@ def to_onnx(model: Any, path: Path | None = None, *, dtype: Any = np.float32) ->
         [("X", [rows, formula.n_features])], outputs, {"label": helper.np_dtype_to_tensor_dtype(_label_type(formula))}
     )
     helper.set_model_props(proto, _facts(formula))
-    if proto.ByteSize() > _largest_file:
-        raise PegasosError(f"an ONNX file holds 2 GB, and the model has {proto.ByteSize() / 2**30:.1f}; use to_json.")
-    if path is not None:
-        write_bytes(path, proto.SerializeToString())
     return proto
 
 

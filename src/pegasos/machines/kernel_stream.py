@@ -17,6 +17,7 @@ from pegasos.machines.linear_stream import OUT_OF_RANGE, passed
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Trace
 from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
+from pegasos.solvers.pegasos import faded, steps_of_start
 
 
 @dataclass(frozen=True)
@@ -50,25 +51,40 @@ class KernelStream:
         return self.coefficients if self.sums is None or not self.averaged else self.sums / self.averaged
 
     def learn(
-        self, problems: list[Problem], solver: KernelPegasos, max_support: int | None, together: Any, begun: float
+        self,
+        problems: list[Problem],
+        solver: KernelPegasos,
+        max_support: int | None,
+        together: Any,
+        begun: float,
+        *,
+        head_start: bool,
     ) -> tuple[KernelStream, list[Solution]]:
-        """One pass over a block, for each problem; ``together`` is the support so far and the block behind it."""
+        """One pass over a block, for each problem; ``together`` is the support so far and the block behind it.
+
+        ``head_start``: a problem without steps begins at the step count that its start is worth.
+        """
         rows, old = problems[0].rows, self.n_support
         assert isinstance(rows, KernelRows)
         block = np.arange(old, rows.n_rows)
         averages = solver.pegasos.average is not None
         n_blocks = len(self.traces[0])
-        # The tail average starts anew after blocks 1, 2, 4, 8, ...
-        restart = solver.pegasos.average == "tail" and (n_blocks & (n_blocks - 1)) == 0
+        # After blocks 1, 2, 4, 8, ... the tail average begins anew, and what it was fades.
+        fade = solver.pegasos.average == "tail" and (n_blocks & (n_blocks - 1)) == 0
+        kept = faded(self.averaged) if fade else self.averaged
         states = []
         for k, problem in enumerate(problems):
             unit = problem.lam * problem.total
             alpha = np.concatenate([self.coefficients[k] * unit, np.zeros(len(block))])
-            state = solver.enter(problem, alpha, block, step=self.steps[k], seed=self.seed + n_blocks)
+            step = self.steps[k]
+            if head_start and not step:
+                step = steps_of_start(problem, np.zeros(rows.n_rows), solver.pegasos.batch_size)
+            state = solver.enter(problem, alpha, block, step=step, seed=self.seed + n_blocks)
             state.tail_at = np.inf
-            if averages and self.sums is not None and not restart:
-                state.alpha_sum = np.concatenate([self.sums[k] * unit, np.zeros(len(block))])
-                state.averaged = self.averaged
+            if averages and self.sums is not None and kept:
+                share = kept / self.averaged
+                state.alpha_sum = np.concatenate([share * unit * self.sums[k], np.zeros(len(block))])
+                state.averaged = kept
             solver.advance_to(problem, state, len(block))
             states.append(state)
         coefficients = np.stack([rows.coefficients(p, s.alpha) for p, s in zip(problems, states, strict=True)])

@@ -74,7 +74,10 @@ class KernelStreaming:
         mine: Any = problems[0].rows  # these rows, or a view of them
         behind = [behind_support(problem, mine.rows, mine.n_support) for problem in problems]
         solver = KernelPegasos(plan.settings.pegasos(mine.n_rows, np.float64, at_most_all=True))
-        after, solutions = stream.learn(behind, solver, self.max_support, mine.together, data.begun)
+        head_start = plan.settings.solver != "pegasos"
+        after, solutions = stream.learn(
+            behind, solver, self.max_support, mine.together, data.begun, head_start=head_start
+        )
         return replace(after, n_rows=stream.n_rows + rows.n_rows), solutions
 
     def model_of(self, stream: KernelStream, prior: ScoredPrior | None, bias: float) -> KernelModel:

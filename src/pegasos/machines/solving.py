@@ -15,15 +15,32 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 
+from pegasos.kernels.base import n_threads as n_processors
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.driver import Solver, Stop, Watcher, run
+
+_WORTH_THREADS = 1 << 20  # values of the rows of all problems: fewer are trained faster than threads start
 
 
 def threads_of(n_jobs: int | None) -> int:
     """How many threads n_jobs means. A positive number holds wherever the fit runs, since bits may depend on it."""
     return n_jobs if n_jobs is not None and n_jobs > 0 else int(effective_n_jobs(n_jobs))
+
+
+def threads_of_problems(n_jobs: int | None, problems: Sequence[Problem]) -> int:
+    """How many threads solve whole linear problems, whose bits do not depend on it.
+
+    By default as many as there are processors, where the work is worth it; one within a worker of joblib, whose
+    siblings use the other processors.
+    """
+    if n_jobs is not None or len(problems) == 1 or get_active_backend()[0].nesting_level:
+        return threads_of(n_jobs)
+    rows: Any = problems[0].rows
+    n_values = len(problems) * rows.n_stored
+    return threads_of(None) if n_values < _WORTH_THREADS else max(threads_of(None), n_processors())
 
 
 def solve_all(
