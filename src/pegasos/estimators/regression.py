@@ -21,6 +21,7 @@ from pegasos.estimators.items import check_numbers
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM, SolverParameters, documented_by
 from pegasos.estimators.reading import ReadsItems, ReadsRows
+from pegasos.estimators.sources import TrainsOnSources
 from pegasos.losses import REGRESSION_LOSSES, loss_of
 from pegasos.machines.settings import Settings
 from pegasos.machines.solving import threads_of
@@ -119,7 +120,7 @@ class TrainedRegressor(RegressorMixin, TrainedModel):
 
 @documented_by(PegasosClassifier)
 @dataclass(eq=False, repr=False)
-class PegasosRegressor(ReadsRows, TrainedRegressor, RegressionParameters):
+class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionParameters):
     """Linear support vector regression that proves how good its solution is.
 
     Minimizes ``lam/2 |w|^2 + (1/N) sum_i loss(y_i - <w, x_i> - b)`` and stops when the result is *provably* within a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pegasos.errors import PegasosError
 from pegasos.problem import Problem, RowsLike, constant
 from pegasos.rounding import nothing
+from pegasos.source_columns import ClassColumns
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
 from pegasos.tasks.labels import (
     check_classes,
@@ -21,6 +22,7 @@ from pegasos.tasks.labels import (
     encode,
     encode_known,
     find_classes,
+    number_classes,
 )
 from pegasos.tasks.terms import Terms
 
@@ -185,6 +187,17 @@ class OneVsRest(Classification):
     def n_vectors(self) -> int:
         """One per problem."""
         return 1
+
+    def of_blocks(
+        self, blocks: Iterable[npt.NDArray[Any]], n_rows: int, *, has_units: bool
+    ) -> tuple[Self, ClassColumns, float]:
+        """The task of labels that come in blocks, what its problems need of them, and the unit, which is 1."""
+        classes, codes = number_classes(blocks, n_rows)
+        counts = np.bincount(codes, minlength=len(classes)).astype(np.float64)
+        learnt = self.counted(classes, counts, counts)
+        positive = (1,) if len(classes) == 2 else tuple(range(len(classes)))
+        labels = tuple(str(label) for label in classes.tolist())
+        return learnt, ClassColumns(codes, positive, learnt.factors, labels), 1.0
 
     def rows_per_problem(self, n_rows: int) -> int:
         """All of them."""
