@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.linear_cv import PegasosClassifierCV
     from pegasos.estimators.one_class import KernelPegasosOneClass, PegasosOneClass
     from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
+    from pegasos.estimators.regression_cv import PegasosRegressorCV
     from pegasos.estimators.warnings import GapWarning, NuWarning, PriorWarning
     from pegasos.persistence import load
     from pegasos.plots.lam_path import LamPathDisplay
@@ -33,6 +34,7 @@ __all__ = [
     "PegasosError",
     "PegasosOneClass",
     "PegasosRegressor",
+    "PegasosRegressorCV",
     "PriorWarning",
     "lam_path",
     "load",
@@ -57,6 +59,7 @@ _homes = {
     "PegasosError": "errors",
     "PegasosOneClass": "estimators.one_class",
     "PegasosRegressor": "estimators.regression",
+    "PegasosRegressorCV": "estimators.regression_cv",
     "PriorWarning": "estimators.warnings",
     "lam_path": "tuning.path",
     "load": "persistence",

@@ -31,6 +31,6 @@ def with_fit(estimator: Estimator, fitted: Fit, n_features: int | None = None, n
 
 
 def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
-    """The rows of a linear classifier, for a path over lam."""
+    """The rows of a linear estimator, for a path over lam."""
     _, task, settings = plan_of(estimator)
     return LabelledRows.read(task, settings, estimator._read(X, y, sample_weight, reset=True))

@@ -354,7 +354,7 @@ def record_of(model: Any) -> dict[str, Any]:
 
 def restore(model: Any, found: Mapping[str, Any]) -> None:
     """Give an estimator what a file holds."""
-    others = {name: value for name, value in found.items() if name in (_features, "feature_names_in_", *_OF_SEARCH)}
+    others = {name: value for name, value in found.items() if name in (_features, "feature_names_in_", *SEARCH)}
     model.__dict__.update(others)
     model._write(_fit_of(found, model))
     model.status_ = found["status_"]  # in the words of the version that wrote the file
@@ -362,7 +362,13 @@ def restore(model: Any, found: Mapping[str, Any]) -> None:
         model.__dict__.pop("support_", None)
 
 
-_OF_SEARCH = ("lam_", "lams_", "scores_", "cv_results_")
+# What a choice of lam leaves besides the fit.
+SEARCH: dict[str, Spec] = {
+    "lam_": Number(0.0),
+    "lams_": Array("float64", "n_lams"),
+    "scores_": Array("float64", None, "n_lams", is_finite=False),
+    "cv_results_": Columns(),
+}
 
 
 def _fit_of(found: Mapping[str, Any], model: Any) -> Fit:
@@ -441,19 +447,13 @@ linear = Fitted(
 
 
 def _linear_cv(record: Any) -> dict[str, Spec]:
-    return {
-        **_linear(record),
-        "lam_": Number(0.0),
-        "lams_": Array("float64", "n_lams"),
-        "scores_": Array("float64", None, "n_lams", is_finite=False),
-        "cv_results_": Columns(),
-    }
+    return {**_linear(record), **SEARCH}
 
 
 linear_cv = Fitted(
     _head,
     _linear_cv,
-    (*linear.needed, *_OF_SEARCH),
+    (*linear.needed, *SEARCH),
     _together,
     _linear_lengths,
     record=record_of,

@@ -203,6 +203,7 @@ def restore(model: Any, found: Mapping[str, Any]) -> None:
         _model_of(found), found["_task"].task, terms, proof, found["_stream"], doubt=found.get("_doubt", False)
     )
     model._write(fitted)
+    model.__dict__.update({name: found[name] for name in layout.SEARCH if name in found})
     model.status_ = found["status_"]  # in the words of the version that wrote the file
 
 
@@ -246,6 +247,14 @@ linear = Fitted(
     _head,
     _linear,
     ("_task", _FEATURES, "coef_", "intercept_", "_prior", "status_", "_stream"),
+    _together,
+    record=record_of,
+    restore=restore,
+)
+linear_cv = Fitted(
+    _head,
+    lambda record: {**_linear(record), **layout.SEARCH},
+    (*linear.needed, *layout.SEARCH),
     _together,
     record=record_of,
     restore=restore,

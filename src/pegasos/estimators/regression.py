@@ -16,6 +16,7 @@ from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import layout_of_numbers
 from pegasos.estimators._training import TrainedModel, can_stream
+from pegasos.estimators.certified import CertifiedModel
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.items import check_numbers
 from pegasos.estimators.linear import PegasosClassifier
@@ -63,7 +64,7 @@ class RegressionParameters(SolverParameters):
         self._check_solver(solvers)
 
 
-class TrainedRegressor(RegressorMixin, TrainedModel):
+class CertifiedRegressor(RegressorMixin, CertifiedModel):
     """A certified estimator that predicts numbers."""
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
@@ -91,19 +92,6 @@ class TrainedRegressor(RegressorMixin, TrainedModel):
         found, task = self._intervals(X), self.fitted_.task
         return task.decisions(found.lower), task.decisions(found.upper)
 
-    @available_if(can_stream)
-    @keeps_on_failure
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """One pass of Pegasos over a block of rows; the step count goes on.
-
-        The certificate is about the last block alone: the rows before it are gone.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in `fit`
-        """
-        return self._pass_over(X, y, sample_weight, y)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -116,6 +104,23 @@ class TrainedRegressor(RegressorMixin, TrainedModel):
 
     def _check_target(self, items: Any, y: Any) -> Any:
         return check_numbers(items, y)
+
+
+class TrainedRegressor(TrainedModel, CertifiedRegressor):
+    """A regressor that also learns from a stream."""
+
+    @available_if(can_stream)
+    @keeps_on_failure
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """One pass of Pegasos over a block of rows; the step count goes on.
+
+        The certificate is about the last block alone: the rows before it are gone.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        """
+        return self._pass_over(X, y, sample_weight, y)
 
 
 @documented_by(PegasosClassifier)

@@ -40,6 +40,7 @@ _homes = {
     "PegasosClassifierCV": "pegasos.estimators.linear_cv",
     "PegasosOneClass": "pegasos.estimators.one_class",
     "PegasosRegressor": "pegasos.estimators.regression",
+    "PegasosRegressorCV": "pegasos.estimators.regression_cv",
     "Perceptron": "pegasos.online",
     **dict.fromkeys(preprocessing.fitted, "sklearn.preprocessing"),
     "Pipeline": "sklearn.pipeline",

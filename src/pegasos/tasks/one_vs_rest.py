@@ -53,6 +53,7 @@ class Classification:
     name: ClassVar[str]
     noun: ClassVar[str]
     words: ClassVar[str]
+    metric: ClassVar[str] = "accuracy"  # by which models are compared, unless the user says so
 
     @classmethod
     def of(cls, classes: Any) -> Self:
@@ -99,6 +100,15 @@ class Classification:
         """The task of these classes, which have these weights and so many rows."""
         factors = class_factors(self.class_weight, classes, totals)
         return replace(self, classes=classes, totals=totals, counts=counts, factors=factors, lams_found=None)
+
+    def check_fold(self, number: int) -> None:
+        """Raise an error where the rows that a fold trains on lack a class."""
+        missing = np.flatnonzero(self.totals == 0.0)
+        if len(missing):
+            raise PegasosError(
+                f"no row of class {self.classes.tolist()[missing[0]]!r} is left to train on in fold {number}: give "
+                "more rows of it, fewer folds, or a cv that keeps the classes together."
+            )
 
     def with_found(self, lams: tuple[float, ...]) -> Self:
         """The task with the lam of each problem."""

@@ -45,6 +45,7 @@ class Regression:
     name = "regression"
     noun = "target"
     words = "numbers"
+    metric = "r2"  # by which models are compared, unless the user says so
     n_vectors = 1
 
     @property
@@ -90,6 +91,13 @@ class Regression:
             raise PegasosError("sample_weight is zero for every row: give at least one row a weight.")
         shape = {"n_targets": 1 if y.ndim == 1 else y.shape[1], "is_matrix": y.ndim == 2}
         return replace(self, **shape, total=total, n_rows=len(y))
+
+    def recounted(self, target: Target, weights: Weights | None) -> Self:
+        """The task of the same targets and of these rows alone."""
+        return replace(self, total=float(len(target) if weights is None else weights.sum()), n_rows=len(target))
+
+    def check_fold(self, number: int) -> None:
+        """Any number will do."""
 
     def with_parameters_of(self, other: Self) -> Self:
         """The targets of a stream so far with the parameters of now."""
