@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from pegasos.persistence import load
     from pegasos.plots.lam_path import LamPathDisplay
     from pegasos.tuning.auto import AutoPegasos
+    from pegasos.tuning.auto_regressor import AutoPegasosRegressor
     from pegasos.tuning.path import LamPath, lam_path
 
 __all__ = [
     "AutoPegasos",
+    "AutoPegasosRegressor",
     "Certificate",
     "GapWarning",
     "KernelPegasosClassifier",
@@ -46,6 +48,7 @@ __version__ = "0.1.0"
 # Where each name lives: it is imported when it is first asked for, so that `pegasos --help` need not wait for numpy.
 _homes = {
     "AutoPegasos": "tuning.auto",
+    "AutoPegasosRegressor": "tuning.auto_regressor",
     "Certificate": "certificate",
     "GapWarning": "estimators.warnings",
     "KernelPegasosClassifier": "estimators.kernel",

@@ -598,20 +598,27 @@ def _check_auto(model: Any) -> None:
     machine = pipeline.steps[-1][1]
     require(isinstance(getattr(machine, "_saved", None), Fitted), "best_estimator_", "a pipeline with a machine")
     require(np.array_equal(machine.classes_, model.classes_), "classes_", "those of the winner")
+    check_winner(model, pipeline)
+
+
+def check_winner(model: Any, pipeline: Any) -> None:
+    """Whether all steps are about the same features, and the search left a table."""
     n_features = {getattr(each, _features, None) for each in (model, *(step for _, step in pipeline.steps))}
     require(len(n_features) == 1, _features, "that of the winner")
     require(isinstance(model.leaderboard_, list) and isinstance(model.best_params_, dict), "leaderboard_", "a table")
 
 
-def _auto(model: Any) -> dict[str, Spec]:
+def search_of_settings(model: Any) -> dict[str, Spec]:
+    """What a search for settings leaves."""
     texts_and_tables: dict[str, Spec] = {"best_params_": anything, "leaderboard_": anything, "account_": Text()}
+    texts_and_tables["scoring_"] = Text()
     counts: dict[str, Spec] = {"best_score_": _loose, "n_rows_fitted_": Count(1)}
     return {**NAMES, "best_estimator_": Shared(), **counts, **texts_and_tables}
 
 
 auto = Fitted(
     _online_head,
-    _auto,
+    search_of_settings,
     ("classes_", "best_estimator_", "best_score_", "n_rows_fitted_", "best_params_", "leaderboard_", "account_"),
     check=_check_auto,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.pipeline import Pipeline
 
 from pegasos.estimators import layout
 from pegasos.fitting.result import Fit, Proof
@@ -267,4 +268,20 @@ kernel = Fitted(
     check=_check_kernel,
     record=record_of,
     restore=restore,
+)
+
+
+def _check_auto(model: Any) -> None:
+    pipeline = model.best_estimator_
+    require(isinstance(pipeline, Pipeline) and len(pipeline.steps) <= 2, "best_estimator_", "a pipeline")
+    task = getattr(getattr(pipeline.steps[-1][1], "fitted_", None), "task", None)
+    require(isinstance(task, Regression), "best_estimator_", "a pipeline with a regressor")
+    layout.check_winner(model, pipeline)
+
+
+auto = Fitted(
+    {},
+    layout.search_of_settings,
+    ("best_estimator_", "best_score_", "n_rows_fitted_", "best_params_", "leaderboard_", "account_"),
+    check=_check_auto,
 )
