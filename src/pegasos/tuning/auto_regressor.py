@@ -79,14 +79,14 @@ class AutoPegasosRegressor(Automatic, RegressorMixin, BaseEstimator):
         self.verbose = verbose
 
     def _aim(self, target: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None) -> Aim:
+        if len(target) < 2:
+            raise PegasosError("one sample cannot be both learnt from and asked about; give more rows.")
         spread = float(np.mean(np.abs(target - np.median(target))))
         if spread == 0.0:
             spread = float(np.ptp(target))
         if spread == 0.0:
             raise PegasosError(f"every target is {target[0]:g}: there is nothing to learn; check how y was read.")
         n_folds = int(self.cv) if isinstance(self.cv, int | np.integer) else 5
-        if len(target) < 2:
-            raise PegasosError("y has a single row, which cannot be both learnt from and asked about; give more rows.")
         n_strata = max(1, min(_MOST_STRATA, len(target) // (2 * n_folds)))
         ranks = np.argsort(np.argsort(target, kind="stable"), kind="stable")
         strata = (ranks * n_strata // len(target)).astype(np.intp)

@@ -115,14 +115,18 @@ class Automatic(Saved, CallbackSupportMixin):
         columns = columns_of(X) if kind == "rows" else None
         rows, target = self._read(X, y, kind, columns)
         weights = check_weights(sample_weight, len(target))
+        everyone, counts = target, np.arange(len(target))
         if weights is not None and not weights.all():
             counts = np.flatnonzero(weights > 0.0)
+            if len(counts) == 0:
+                raise PegasosError("sample_weight is zero for every row: give at least some rows a weight.")
             X, rows = (_safe_indexing(each, counts) for each in (X, rows))
             target, weights = target[counts], weights[counts]
         aim = self._aim(target, weights)
         scorer, metric = _scorer(aim.metric if self.scoring is None else self.scoring)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        folds, deal = self._folds(target, aim.strata, seed)
+        given = None if isinstance(self.cv, int | np.integer) else self._given_folds(everyone, counts)
+        folds, deal = self._folds(target, aim.strata, seed, given)
         rng = np.random.default_rng(seed)
         of_aim: dict[str, Any] = {"class_weights": aim.class_weights, "spread": aim.spread}
         space = Space.of(rows, kind, aim.n_classes, rng=rng, **of_aim)
@@ -160,6 +164,9 @@ class Automatic(Saved, CallbackSupportMixin):
             Those of the fit, in the same order.
         """
         pipeline = self._fitted(X)
+        if sample_weight is not None and not np.all(sample_weight):
+            counts = np.flatnonzero(sample_weight)
+            X, y, sample_weight = (_safe_indexing(each, counts) for each in (X, y, sample_weight))
         if len(y) != self.n_rows_fitted_:
             raise PegasosError(
                 f"the winner was fitted to {self.n_rows_fitted_} rows, and these are {len(y)}: certify the rows of "
@@ -229,10 +236,17 @@ class Automatic(Saved, CallbackSupportMixin):
     def _how_to_read_target(self) -> dict[str, Any]:
         return {}
 
-    def _folds(self, y: npt.NDArray[Any], strata: Codes, seed: int) -> tuple[list[Fold], int]:
+    def _given_folds(self, y: npt.NDArray[Any], counts: Codes) -> Any:
+        """The folds of the user's own splitter, of the rows that count."""
+        place = np.full(len(y), -1)
+        place[counts] = np.arange(len(counts))
+        parts = check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y)
+        return [tuple(place[part][place[part] >= 0] for part in pair) for pair in parts]
+
+    def _folds(self, y: npt.NDArray[Any], strata: Codes, seed: int, given: Any) -> tuple[list[Fold], int]:
         """The folds, each in an order in which every beginning is a fair sample; and how many of them are one deal."""
-        deal = 0
-        if isinstance(self.cv, int | np.integer):
+        deal, parts = 0, given
+        if given is None:
             counts = np.bincount(strata)
             rarest = int(counts.argmin())
             if counts[rarest] < 2:
@@ -246,8 +260,6 @@ class Automatic(Saved, CallbackSupportMixin):
             deal = n_splits if n_repeats > 1 else 0
             splitter: Any = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=seed)
             parts = splitter.split(np.zeros(len(y)), strata)
-        else:
-            parts = check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y)
         rng = np.random.default_rng(seed)
         return [(*(part[sampled_order(strata[part], rng)] for part in pair),) for pair in parts], deal
 
@@ -317,7 +329,8 @@ class Automatic(Saved, CallbackSupportMixin):
     def _fitted(self, X: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
         if hasattr(self, "n_features_in_"):
-            validate_data(self, X, reset=False, **how_to_read(X), skip_check_array=True)
+            how = {} if self.best_estimator_.steps[0][0] == "columns" else how_to_read(X)
+            validate_data(self, X, reset=False, **how, skip_check_array=True)
         return self.best_estimator_
 
 
