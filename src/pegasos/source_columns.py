@@ -52,6 +52,10 @@ class SourceColumns(Protocol):
     def identity(self) -> dict[str, object]:
         """What a checkpoint must agree with, besides the source itself."""
 
+    @property
+    def cost_levels(self) -> Vector:
+        """The costs that occur."""
+
     def cost(self, rows: slice | Numbers, side: Numbers | None) -> Vector:
         """Return what a mistake costs on each side of these rows."""
 
@@ -98,6 +102,11 @@ class ClassColumns:
         """The classes and their weights."""
         weights = None if self.factors is None else self.factors.tolist()
         return {"classes": list(self.labels), "class_weight": weights}
+
+    @property
+    def cost_levels(self) -> Vector:
+        """The weights of the classes."""
+        return np.ones(1) if self.factors is None else self.factors
 
     def cost(self, rows: slice | Numbers, side: Numbers | None) -> Vector:
         """The weight of each row's class."""
@@ -151,6 +160,11 @@ class TargetColumns:
         """What the rounding of the offsets may add up to."""
         largest = max(float(self.target.max(initial=0.0)), -float(self.target.min(initial=0.0)))
         return Carried(0.0, largest + 1.0 + self.width)
+
+    @property
+    def cost_levels(self) -> Vector:
+        """Those of the two sides."""
+        return np.array(self.costs)
 
     def cost(self, rows: slice | Numbers, side: Numbers | None) -> Vector:
         """What an error on each side costs."""

@@ -174,12 +174,17 @@ class SourceProblem:
         return self.part(self.window.gathered(needed).view(place), numbers, k)
 
     def within_bounds(self, alpha: Floats) -> Floats:
-        """The dual point, clipped in place, block by block: there may be no room for another."""
+        """The dual point, clipped in place, block by block: there may be no room for another.
+
+        Costs that are not numbers of alpha's type need one in double: rounded to single, a bound may exceed itself.
+        """
+        bounds = self.loss.bound_of(self.columns.cost_levels)
+        kept = alpha if bool((bounds.astype(alpha.dtype) <= bounds).all()) else np.empty(alpha.shape)
         for block in range(self.n_blocks):
             mine = self.span(block)
             bound = self.loss.bound_of(self._cost(mine))
-            np.clip(alpha[:, mine], 0.0, bound, out=alpha[:, mine], casting="same_kind")
-        return alpha
+            np.clip(alpha[:, mine], 0.0, bound, out=kept[:, mine], casting="same_kind")
+        return kept
 
     def gain_of(self, alpha: Floats, block: int, k: int) -> float:
         """What the dual variables of a block add to the dual of problem k without |w|^2, times total."""
