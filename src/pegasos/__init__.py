@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.warnings import GapWarning, NuWarning, PriorWarning
     from pegasos.persistence import load
     from pegasos.plots.lam_path import LamPathDisplay
+    from pegasos.stepping import Step, steps
     from pegasos.tuning.auto import AutoPegasos
     from pegasos.tuning.auto_regressor import AutoPegasosRegressor
     from pegasos.tuning.path import LamPath, lam_path
@@ -38,9 +39,11 @@ __all__ = [
     "PegasosRegressor",
     "PegasosRegressorCV",
     "PriorWarning",
+    "Step",
     "lam_path",
     "load",
     "patch_sklearn",
+    "steps",
     "unpatch_sklearn",
 ]
 __version__ = "0.1.0"
@@ -64,9 +67,11 @@ _homes = {
     "PegasosRegressor": "estimators.regression",
     "PegasosRegressorCV": "estimators.regression_cv",
     "PriorWarning": "estimators.warnings",
+    "Step": "stepping",
     "lam_path": "tuning.path",
     "load": "persistence",
     "patch_sklearn": "accelerate",
+    "steps": "stepping",
     "unpatch_sklearn": "accelerate",
 }
 _modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "svm", "theory")
