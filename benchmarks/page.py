@@ -206,9 +206,9 @@ def _losses() -> str:
     mean = geometric_mean(ratios)
     text = (
         "`make bench-losses`: processor milliseconds to a *measured* relative gap of 1e-3, one thread, against the "
-        "loosest tolerance with which each rival of scikit-learn reaches it. The last column is the faster rival's time "
-        f"over ours; its geometric mean is {mean:.2g}, the least {min(ratios):.2g}. Small tables are behind, and so is "
-        "the squared epsilon-insensitive loss, whose two sides are two rows here and one in LinearSVR's primal solver."
+        "loosest tolerance with which each rival of scikit-learn reaches it. The last column is the faster rival's "
+        f"time over ours; its geometric mean is {mean:.2g}, the least {min(ratios):.2g}. Small tables are behind, and "
+        "so is the squared epsilon-insensitive loss: its two sides are two rows here, one in LinearSVR's primal solver."
     )
     found = "\n".join(["| loss | data | ours | rivals | times |", "| --- | --- | --- | --- | --- |", *map(line, rows)])
     return f"## Other losses\n\n{wrapped(text)}\n\n{found}\n\n"
