@@ -12,7 +12,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
 .PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -39,6 +39,7 @@ help:
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make bench-online         rows a second of the online learners"
+	@echo "make bench-losses         squared hinge, regression and one class against scikit-learn"
 	@echo "make bench-path           a path over lam against its fits one by one, and against a grid search"
 	@echo "make bench-promise        how many fits end with their proof, over data sets, lam, tol, type and units"
 	@echo "make bench-certified      shares of certified predictions, their price, and a count of violations"
@@ -193,6 +194,9 @@ bench-online: $(VENV)/.bench
 
 bench-path: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.path
+
+bench-losses: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.losses
 
 bench-promise: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.promise

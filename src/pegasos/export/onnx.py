@@ -1,7 +1,8 @@
 """Models as ONNX graphs, of operators that every runtime has (ai.onnx, opset 17).
 
 Input ``X`` (rows, features). Outputs ``label``; ``scores``, the decision values; and, where the model has them,
-``probabilities``. How good the model is proved to be is in the metadata of the file.
+``probabilities``. A regressor has the output ``prediction``. How good the model is proved to be is in the
+metadata of the file.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
 from pegasos.errors import PegasosError
-from pegasos.export.formula import Formula, formula_of
-from pegasos.export.onnx_graph import Graph, kernel_values, onnx_helper
+from pegasos.export.formula import Formula, formula_of, formula_of_numbers, predicts_numbers
+from pegasos.export.onnx_graph import Graph, Output, kernel_values, onnx_helper
 from pegasos.export.onnx_pipeline import with_steps
 from pegasos.export.text import Path, write_bytes
 from pegasos.tasks import pairs_of
@@ -31,7 +32,7 @@ def to_onnx(
 
     Parameters
     ----------
-    model : fitted classifier of pegasos, pipeline that ends in one, or search whose best estimator is one of these
+    model : fitted classifier, regressor or one-class machine of pegasos, or a pipeline or search that ends in one
         Linear, or with a kernel of rows of numbers, sums and products of such kernels too; online learners; any way of
         dealing with several classes; probabilities; a prior that is linear or one of pegasos. The other steps of a
         pipeline (scalers, encoders, imputers, ColumnTransformer, TfidfVectorizer, ...) need skl2onnx.
@@ -69,23 +70,48 @@ def to_onnx(
 def _graph_of(model: Any, dtype: np.dtype[Any]) -> Any:
     """The graph of a machine, from rows of numbers on."""
     helper = onnx_helper()
-    formula = formula_of(model)
     graph = Graph(dtype)
+    if predicts_numbers(model):
+        formula = formula_of_numbers(model)
+        outputs, types = _numbers(graph, formula, is_matrix=getattr(model.fitted_.task, "is_matrix", False))
+    else:
+        formula = formula_of(model)
+        outputs, types = _classes(graph, formula)
+    proto = graph.model([("X", [None, formula.n_features])], outputs, types)
+    helper.set_model_props(proto, _facts(formula))
+    return proto
+
+
+def _numbers(graph: Graph, formula: Formula, *, is_matrix: bool) -> tuple[list[Output], dict[str, int]]:
+    """The predictions of a regressor; the scores of one class, and on which side of its edge they are."""
+    scores = _scores(graph, formula)
+    if is_matrix:
+        return [(graph.named("prediction", "Identity", scores), [None, len(formula.intercept)])], {}
+    alone = graph.add("Squeeze", scores, graph.constant(np.array([1])))
+    if formula.multi_class != "one_class":
+        return [(graph.named("prediction", "Identity", alone), [None])], {}
+    is_inside = graph.cast(graph.add("Less", alone, graph.number(0.0)), np.int64)
+    sides = graph.constant(np.array([1, -1]))
+    outputs: list[Output] = [
+        (graph.named("label", "Gather", sides, is_inside), [None]),
+        (graph.named("scores", "Identity", alone), [None]),
+    ]
+    return outputs, {"label": onnx_helper().np_dtype_to_tensor_dtype(np.dtype(np.int64))}
+
+
+def _classes(graph: Graph, formula: Formula) -> tuple[list[Output], dict[str, int]]:
+    """The label, the decision values and, where the model has them, the probabilities."""
     problems = _scores(graph, formula)
     decisions, winners = _decide(graph, problems, formula)
     rows = None
-    outputs = [
+    outputs: list[Output] = [
         (graph.named("label", "Gather", graph.constant(_labels(formula.classes)), winners), [rows]),
         (graph.named("scores", "Identity", decisions), [rows] if formula.n_classes == 2 else [rows, formula.n_classes]),
     ]
     if formula.sigmoids is not None:
         found = _probabilities(graph, problems, formula)
         outputs.append((graph.named("probabilities", "Identity", found), [rows, formula.n_classes]))
-    proto = graph.model(
-        [("X", [rows, formula.n_features])], outputs, {"label": helper.np_dtype_to_tensor_dtype(_label_type(formula))}
-    )
-    helper.set_model_props(proto, _facts(formula))
-    return proto
+    return outputs, {"label": onnx_helper().np_dtype_to_tensor_dtype(_label_type(formula))}
 
 
 def _labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -29,6 +29,7 @@ _layout = 1  # of what is in the archive
 # The classes that a file may name, and where they are.
 _homes = {
     "AutoPegasos": "pegasos.tuning.auto",
+    "AutoPegasosRegressor": "pegasos.tuning.auto_regressor",
     "ConfidenceWeighted": "pegasos.online",
     "KernelPegasosClassifier": "pegasos.estimators.kernel",
     "KernelPegasosOneClass": "pegasos.estimators.one_class",
@@ -40,6 +41,7 @@ _homes = {
     "PegasosClassifierCV": "pegasos.estimators.linear_cv",
     "PegasosOneClass": "pegasos.estimators.one_class",
     "PegasosRegressor": "pegasos.estimators.regression",
+    "PegasosRegressorCV": "pegasos.estimators.regression_cv",
     "Perceptron": "pegasos.online",
     **dict.fromkeys(preprocessing.fitted, "sklearn.preprocessing"),
     "Pipeline": "sklearn.pipeline",

@@ -86,9 +86,10 @@ class BlockAuto:
         state.next_finish = 2 * (dual.walk.number + 1)
         if self.tol is None or not self._ascent(state).estimate(problem, dual) > self.tol:
             return
-        if problem.loss.ridge > 0.0:  # few rows are at a bound, where the interior point could leave them
-            return
         interior = BlockInterior(problem, self.tol)
+        # With a curved loss few rows are at a bound, where the interior point could leave them.
+        if problem.loss.ridge > 0.0 and interior.room < problem.n_rows:
+            return
         if problem.n_problems * interior.price > _PRICE_PER_WALK * (dual.walk.number + 1):
             return
         weights, alpha = dual.weights.astype(np.float64), dual.alpha.astype(np.float64)

@@ -16,11 +16,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.data.source import BlockSource
 from pegasos.problem import Problem
 from pegasos.solvers.interior_point import InteriorPoint
 from pegasos.source_problem import SourceProblem
-from pegasos.window import Numbers, Piece
+from pegasos.window import Numbers
 
 Vector = npt.NDArray[np.float64]
 
@@ -30,10 +29,11 @@ _ROUNDS = 6
 _MARGIN = 0.1  # of tol, for the gathered rows
 
 
-def gathered_rows(source: BlockSource) -> int:
-    """How many rows are gathered at most."""
+def gathered_rows(problem: SourceProblem) -> int:
+    """How many rows of a problem are gathered at most."""
+    source = problem.window.source
     largest = int(np.diff(source.starts).max())
-    return min(source.n_rows, max(largest, _VALUES // (source.n_features + 1)))
+    return min(problem.n_rows, max(largest, _VALUES // (source.n_features + 1)))
 
 
 class BlockInterior:
@@ -41,8 +41,8 @@ class BlockInterior:
 
     def __init__(self, problem: SourceProblem, tol: float) -> None:
         self.problem, self.tol = problem, tol
-        self.n_rows = len(problem.codes)
-        self.room = gathered_rows(problem.window.source)
+        self.n_rows = problem.n_rows
+        self.room = gathered_rows(problem)
         self.solver = InteriorPoint()
 
     @property
@@ -94,29 +94,29 @@ class BlockInterior:
     def _gathered(self, numbers: Numbers, k: int) -> Problem:
         """Problem k of these rows alone."""
         self.problem.window.recall()
-        rows = self.problem.window.gathered(numbers)
+        part = self.problem.gathered(numbers, k)
         self.problem.window.recall()
-        return self.problem.part(rows, numbers, k)
+        return part
 
-    def _pieces(self) -> Iterator[tuple[slice, Piece]]:
+    def _parts(self, k: int) -> Iterator[tuple[slice, Problem]]:
+        """Problem k of each block."""
         problem, everything = self.problem, range(self.problem.n_blocks)
         problem.window.plan(None, everything, whole=everything)
         for block in everything:
-            yield problem.span(block), problem.window.piece(block, whole=True)
+            yield problem.span(block), problem.part_of_block(problem.window.piece(block, whole=True), block, k)
 
     def _residuals(self, k: int, weights: Vector) -> tuple[Vector, Vector]:
         """r_i of all rows, and the dual point with every row at the bound that its residual asks for."""
         residuals, alpha = np.empty(self.n_rows), np.empty(self.n_rows)
-        for mine, piece in self._pieces():
-            part = self.problem.part(piece.rows, mine, k)
-            residuals[mine] = 1.0 - part.sign * piece.rows.scores_of(weights)
+        for mine, part in self._parts(k):
+            residuals[mine] = 1.0 - part.sign * (part.rows.scores_of(weights) + part.offset)
             alpha[mine] = np.where(residuals[mine] > 0.0, part.bound, 0.0)
         return residuals, alpha
 
     def _sum(self, k: int, alpha: Vector) -> tuple[Vector, float]:
-        """The sum of alpha_i sign_i x_i, and of alpha_i."""
-        total = np.zeros(self.problem.weights_shape[1])
-        for mine, piece in self._pieces():
-            part = self.problem.part(piece.rows, mine, k)
+        """The sum of alpha_i sign_i x_i, and what these dual variables add to the dual, times total."""
+        total, gain = np.zeros(self.problem.weights_shape[1]), 0.0
+        for block, (mine, part) in enumerate(self._parts(k)):
             total += part.dual_weights(alpha[mine])[0] * (part.lam * part.total)
-        return total, float(alpha.sum())
+            gain += self.problem.gain_of(alpha[mine], block, k)
+        return total, gain
