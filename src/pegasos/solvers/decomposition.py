@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +29,15 @@ from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, PivotedFactor
+from pegasos.solvers.working_set import Bounds, WorkingSet, most_rows
 
+_few_columns = 8  # of so many columns the table must have room for one, or working sets are taken
 _whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items, all columns are loaded at the start
 _new_rows = 512  # rows whose columns a round loads at most
 _block_values = 1 << 25  # kernel values loaded per round at most
 _column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; values of other kernels
 _climb_work, _steps_per_row = 5e7, 4  # slopes updated per piece at most, and steps for each row
+_few_steps = 1 << 12  # up to so many, twice as many for each row: they take less time than what surrounds them
 _aim, _aim_single = 0.9, 0.5  # the share of the gap to reach at which an ascent ends, by the type of the columns
 _least_effort = 1e-9
 _worth = 1.0  # of the square of the rows of an interior point: the steps that take as long as that
@@ -76,6 +79,7 @@ class DecompositionState:
     factor: PivotedFactor | None = None  # of their kernel matrix, on the way to an interior point
     interior: InteriorPoint | None = None
     n_interiors: int = 0
+    working_set: WorkingSet | None = None  # of this round, where the table holds few of the columns
     is_exhausted: bool = False  # whether the gap that is left is room for rounding
 
 
@@ -170,8 +174,8 @@ class Decomposition:
         rows = _rows(problem)
         slots = rows.slot_of[state.alpha > 0.0]
         per_column = state.column_seconds
-        if isinstance(rows.items, Vectors):  # of which native code may have computed all columns so far
-            per_column = max(per_column, 0.2 * _sum_seconds * rows.n_rows * (rows.items.rows.n_features + 8))
+        if per_column == 0.0 and isinstance(rows.items, Vectors):  # native code may have computed all columns so far
+            per_column = 0.2 * _sum_seconds * rows.n_rows * (rows.items.rows.n_features + 8)
         return _sum_seconds * rows.n_rows * len(slots) + per_column * int(np.sum(slots < 0))
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
@@ -219,11 +223,47 @@ class Decomposition:
             with one_thread_of_blas():
                 self._advance_interior(problem, state)
             state.rounds += 1
+        elif takes_sets(_rows(problem)):
+            self._advance_set(problem, state)
         elif not state.is_chosen:
             state.waiting = self._choose(problem, state)
             state.is_chosen = True
         elif not self._load(problem, state):
             (self._begin_interior if len(state.inside) else self._round)(problem, state)
+
+    def _advance_set(self, problem: Problem, state: DecompositionState) -> None:
+        """A piece of a round on a working set."""
+        rows, chosen = _rows(problem), state.working_set
+        unit = 1.0 / (problem.lam * problem.total)
+        if chosen is None:
+            state.working_set = self._choose_set(problem, state)
+        elif chosen.load(rows):
+            pass
+        elif not chosen.is_climbed:
+            before = chosen.steps
+            chosen.climb(unit, state.gap * problem.total, _climb_work, keeps_sum=self.is_free)
+            state.steps += chosen.steps - before
+        elif not chosen.is_over:
+            begun, part = perf_counter(), chosen.next_part(rows.n_rows)
+            members, b = chosen.members[part], problem.sign[chosen.members[part]] * state.alpha[chosen.members[part]]
+            self._move_to(problem, state, members, b + chosen.moved[part])
+            state.column_seconds = (perf_counter() - begun) / len(members)
+        else:
+            state.working_set = None
+            state.rounds += 1
+            self._estimate(problem, state, _room(problem, state.alpha))
+            if chosen.steps == 0 or abs(state.gap) <= _rounding * state.primal:
+                raise ExhaustedError
+
+    def _choose_set(self, problem: Problem, state: DecompositionState) -> WorkingSet:
+        """The rows with the largest violations, half of each sign where there are as many."""
+        room, damping = _room(problem, state.alpha), problem.damping
+        violation = self._violations(problem, state.slope, room)
+        members = _largest_of_both(problem.sign, violation, most_rows(len(violation)))
+        curvature = problem.rows.squared_norms / (problem.lam * problem.total) + damping
+        own_damping = damping[members] if problem.ridge > 0.0 else None
+        own_room = room.down[members], room.up[members]
+        return WorkingSet.of(members, Bounds(state.slope[members], *own_room, curvature[members], own_damping))
 
     def _load(self, problem: Problem, state: DecompositionState) -> bool:
         """Compute some of the columns that are waited for; False where none is missing."""
@@ -375,14 +415,7 @@ class Decomposition:
             outside = outside * np.random.default_rng(state.seed).random(n)
         # Few at first, when they are chosen by a model that is far from the solution.
         n_new = min(max(_new_rows // 2, rows.n_kept // 4), _new_rows, len(rows.table) - len(rows.table) // 2)
-        at_most = max(1, min(n_new, _block_values // n) // 2)
-        chosen = []
-        for sign in (1, -1):
-            candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
-            if len(candidates) > at_most:
-                candidates = candidates[np.argpartition(-outside[candidates], at_most - 1)[:at_most]]
-            chosen.append(candidates)
-        return np.sort(np.concatenate(chosen))
+        return _largest_of_both(problem.sign, outside, min(n_new, _block_values // n))
 
     def _can_move(self, slope: Column, room: Room) -> npt.NDArray[np.bool_]:
         """The rows that gain by moving, alone or with another one."""
@@ -391,7 +424,8 @@ class Decomposition:
 
     def _steps_left(self, problem: Problem, state: DecompositionState) -> int:
         """How many steps a climb may take."""
-        most = _steps_per_row * problem.rows.n_rows
+        n = problem.rows.n_rows
+        most = max(_steps_per_row * n, min(2 * _steps_per_row * n, _few_steps))
         return most if self.max_steps is None else max(0, min(most, self.max_steps - state.steps))
 
     def _climb(self, problem: Problem, state: DecompositionState) -> int:
@@ -433,6 +467,22 @@ class Decomposition:
         target = problem.sign - problem.offset
         dual = 0.5 * inner(problem.sign * state.alpha, target + state.slope)
         state.gap, state.primal = gap / problem.total, (gap + dual) / problem.total
+
+
+def takes_sets(rows: KernelRows) -> bool:
+    """Whether the table holds so few of the columns of vectors that none is worth keeping."""
+    return isinstance(rows.items, Vectors) and _few_columns * len(rows.table) < rows.n_rows
+
+
+def _largest_of_both(sign: npt.NDArray[Any], violation: Column, n: int) -> Numbers:
+    """The n rows with the largest violations, at most half of each sign."""
+    at_most, chosen = max(1, n // 2), []
+    for side in (1, -1):
+        candidates = np.flatnonzero((sign == side) & (violation > 0.0))
+        if len(candidates) > at_most:
+            candidates = candidates[np.argpartition(-violation[candidates], at_most - 1)[:at_most]]
+        chosen.append(candidates)
+    return np.sort(np.concatenate(chosen))
 
 
 def _room(problem: Problem, alpha: Column) -> Room:

@@ -216,7 +216,7 @@ def _epochs_that_grow(factor: float, last: int) -> frozenset[int]:
 growing_epochs = _epochs_that_grow(1.25, 10**9)
 
 
-def steps_worth(problem: Problem, solution: Solution) -> int:
+def steps_worth(lam: float, mean_squared_norm: float, solution: Solution) -> int:
     """How many steps of Pegasos the solution of another solver is worth: where a stream goes on from it.
 
     After t steps its error is about R^2 / (2 lam t), R^2 the mean of |x_i|^2 (Shalev-Shwartz et al., theorem 1, without
@@ -224,6 +224,5 @@ def steps_worth(problem: Problem, solution: Solution) -> int:
     move the weights.
     """
     gap = max(solution.certificate.gap, _LEAST_GAP * solution.certificate.primal)
-    norms = problem.rows.squared_norms
-    worth = float(np.mean(norms, dtype=np.float64)) / (2.0 * problem.lam * gap) if gap > 0.0 else math.inf
-    return int(np.clip(worth, solution.n_steps, _MOST_STEPS))
+    worth = mean_squared_norm / (2.0 * lam * gap) if gap > 0.0 else math.inf
+    return int(min(max(worth, solution.n_steps), _MOST_STEPS))
