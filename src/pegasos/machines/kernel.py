@@ -46,7 +46,7 @@ from pegasos.tasks.terms import Terms
 
 _MAPPED_FROM = 200  # rows: below, the kernel matrix costs nothing
 _SINGLE_FROM = 2000  # rows from which a table of single precision pays
-_VAST = 2.0  # squared rows per byte of cache_size from which working sets are taken
+_VAST = 1.0  # squared rows per byte of cache_size from which working sets are taken
 _WEAK = 100.0  # the largest coefficient with which it is accurate enough
 
 

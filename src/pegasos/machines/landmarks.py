@@ -30,7 +30,9 @@ from pegasos.solvers.kernel_interior import PivotedFactor
 
 _START_WORK, _START_RANKS = 4e10, (64, 1024)  # rows times squared rank at most, and ranks in any case
 _START_GAP = 1e-2  # of the approximation: less would not show in the exact problem
-_START_SHARE = 0.2  # of the time budget, for each of the map, its solution and the scores of that
+_FAR = 0.3, 0.1  # of the trace of the kernel matrix: what few landmarks, and all of them, may leave for a good start
+_MAP_SHARE = 0.2  # of the time budget, for the map, and as much for its solution
+_SCORES_SHARE = 0.4  # of it, for the exact scores of that solution
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,16 @@ def states_from_landmarks(problems: Sequence[Problem], solvers: Sequence[Any], s
     rows = problems[0].rows
     assert isinstance(rows, KernelRows)
     nothing: list[Any] = [None] * len(problems)
-    share = None if stop.time_budget is None else _START_SHARE * stop.time_budget
+    budget = stop.time_budget
+    share = None if budget is None else _MAP_SHARE * budget
     rank = int(np.clip(math.sqrt(_START_WORK / rows.n_rows), *_START_RANKS))
     try:
         with within(share):
-            features = Rows.of(landmark_features(rows, rank, 0.0)[0], 0.0, plan.settings.threads)
+            trace = float(rows.squared_norms.sum())
+            for part in (rank // 8, rank):  # few landmarks tell whether more are worth their time
+                features = Rows.of(landmark_features(rows, part, 0.0)[0], 0.0, plan.settings.threads)
+                if trace - float(features.squared_norms.sum()) > _FAR[part == rank] * trace:
+                    return nothing
     except TimeIsUp:
         return nothing
     if plan.settings.is_free:
@@ -79,7 +86,7 @@ def states_from_landmarks(problems: Sequence[Problem], solvers: Sequence[Any], s
             near, linear.solver_for(features, rows.n_rows, settings, plan.task, plan.terms), rule, seed=plan.seed
         )
         try:
-            with within(None if share is None else share / len(problems)):
+            with within(None if budget is None else _SCORES_SHARE * budget / len(problems)):
                 states[k] = solver.enter(problem, found.alpha, plan.seed)
         except TimeIsUp:
             continue

@@ -29,9 +29,10 @@ from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, PivotedFactor
-from pegasos.solvers.working_set import Bounds, WorkingSet, most_rows
+from pegasos.solvers.working_set import Bounds, WorkingSet, chosen_rows, rows_within
 
-_few_columns = 8  # of so many columns the table must have room for one, or working sets are taken
+_fine = 1e-5  # a tol below which working sets are in double
+_few_columns = 4  # of so many columns the table must have room for one, or working sets are taken
 _whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items, all columns are loaded at the start
 _new_rows = 512  # rows whose columns a round loads at most
 _block_values = 1 << 25  # kernel values loaded per round at most
@@ -80,6 +81,7 @@ class DecompositionState:
     interior: InteriorPoint | None = None
     n_interiors: int = 0
     working_set: WorkingSet | None = None  # of this round, where the table holds few of the columns
+    is_fine: bool = False  # whether single precision is not enough for its matrix
     is_exhausted: bool = False  # whether the gap that is left is room for rounding
 
 
@@ -124,7 +126,10 @@ class Decomposition:
             seed=seed,
         )
         if feasible.any():
-            state.slope = _slopes(problem, feasible, rows.scores_of(rows.coefficients(problem, feasible)))
+            scores = rows.scores_of(rows.coefficients(problem, feasible))
+            part = _best_part(problem, feasible, scores)
+            state.alpha = feasible = part * feasible
+            state.slope = _slopes(problem, feasible, part * scores)
         self._estimate(problem, state, _room(problem, feasible))
         state.least_gap = state.gap
         state.marks = ((0, state.gap), (0, state.gap))
@@ -151,8 +156,8 @@ class Decomposition:
         return self.visits(state) + 1
 
     def review_due(self, problem: Problem, state: DecompositionState, epoch: int | None, tol: float | None) -> bool:
-        """When the slopes say that the gap is small enough, and after 4, 8, 16 ... epochs."""
-        if epoch is not None and epoch >= 4 and (epoch & (epoch - 1)) == 0:
+        """When the slopes say that the gap is small enough, and after 4, 8, 16 ... epochs, where a round has ended."""
+        if epoch is not None and epoch >= 4 and (epoch & (epoch - 1)) == 0 and state.working_set is None:
             return True
         return tol is not None and state.gap <= min(tol, state.target) * state.primal
 
@@ -241,29 +246,47 @@ class Decomposition:
             pass
         elif not chosen.is_climbed:
             before = chosen.steps
-            chosen.climb(unit, state.gap * problem.total, _climb_work, keeps_sum=self.is_free)
+            chosen.climb(unit, keeps_sum=self.is_free)
             state.steps += chosen.steps - before
         elif not chosen.is_over:
             begun, part = perf_counter(), chosen.next_part(rows.n_rows)
-            members, b = chosen.members[part], problem.sign[chosen.members[part]] * state.alpha[chosen.members[part]]
-            self._move_to(problem, state, members, b + chosen.moved[part])
+            members = chosen.members[part]
+            b = problem.sign[members] * state.alpha[members] + chosen.moved[part]
+            chosen.ahead = _moved(problem, *(chosen.ahead or (state.alpha, state.slope)), members, b)
             state.column_seconds = (perf_counter() - begun) / len(members)
         else:
-            state.working_set = None
-            state.rounds += 1
+            self._end_set(problem, state, chosen)
+
+    def _end_set(self, problem: Problem, state: DecompositionState, chosen: WorkingSet) -> None:
+        """Take over what the set has reached; where that is no gain, its matrix was not precise enough."""
+        before, dual = (state.alpha, state.slope), state.primal - state.gap
+        state.working_set = None
+        state.rounds += 1
+        if chosen.ahead is not None:
+            state.alpha, state.slope = chosen.ahead
             self._estimate(problem, state, _room(problem, state.alpha))
-            if chosen.steps == 0 or abs(state.gap) <= _rounding * state.primal:
-                raise ExhaustedError
+        if chosen.steps > 0 and state.primal - state.gap >= dual and abs(state.gap) > _rounding * state.primal:
+            return
+        if state.primal - state.gap < dual:
+            state.alpha, state.slope = before
+            self._estimate(problem, state, _room(problem, state.alpha))
+        if chosen.is_double:
+            raise ExhaustedError
+        state.is_fine = True
 
     def _choose_set(self, problem: Problem, state: DecompositionState) -> WorkingSet:
-        """The rows with the largest violations, half of each sign where there are as many."""
+        """The rows that ask most to rise, and those that ask most to fall."""
         room, damping = _room(problem, state.alpha), problem.damping
-        violation = self._violations(problem, state.slope, room)
-        members = _largest_of_both(problem.sign, violation, most_rows(len(violation)))
+        above = state.slope - state.level
+        rising, falling = np.where(room.up > 0.0, above, -np.inf), np.where(room.down < 0.0, -above, -np.inf)
+        is_double = state.is_fine or self.tol is None or self.tol < _fine
+        members = chosen_rows(rising, falling, rows_within(_rows(problem).cache_bytes, is_double=is_double))
         curvature = problem.rows.squared_norms / (problem.lam * problem.total) + damping
         own_damping = damping[members] if problem.ridge > 0.0 else None
-        own_room = room.down[members], room.up[members]
-        return WorkingSet.of(members, Bounds(state.slope[members], *own_room, curvature[members], own_damping))
+        own = Room(room.down[members], room.up[members])
+        gap, _ = _gap(state.slope[members], own, damping[members], self.is_free)
+        bounds = Bounds(state.slope[members], *own, curvature[members], own_damping)
+        return WorkingSet.of(members, bounds, gap, is_double=is_double)
 
     def _load(self, problem: Problem, state: DecompositionState) -> bool:
         """Compute some of the columns that are waited for; False where none is missing."""
@@ -364,7 +387,7 @@ class Decomposition:
         if b is interior.best[1] and interior.refine():
             return
         before = state.alpha.copy(), state.slope.copy()
-        self._move_to(problem, state, state.inside, b)
+        state.alpha, state.slope = _moved(problem, state.alpha, state.slope, state.inside, b)
         state.interior, state.inside = None, state.inside[:0]
         self._estimate(problem, state, _room(problem, state.alpha))
         if not state.primal - state.gap >= dual:
@@ -448,19 +471,6 @@ class Decomposition:
         self._estimate(problem, state, _room(problem, alpha))
         return taken
 
-    def _move_to(self, problem: Problem, state: DecompositionState, members: Numbers, b: Column) -> None:
-        """These rows to b, and what changed to the slopes of all rows."""
-        rows = _rows(problem)
-        after = np.clip(problem.sign[members] * b, 0.0, problem.bound[members])
-        change = after - state.alpha[members]
-        changed = members[change != 0.0]
-        factors = np.zeros(rows.n_rows)
-        factors[members] = -problem.sign[members] * change / (problem.lam * problem.total)
-        slope, alpha = state.slope.copy(), state.alpha.copy()
-        rows.add_columns(changed, factors, slope)
-        alpha[members] = after
-        state.alpha, state.slope = alpha, slope  # as above
-
     def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
         """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
         gap, state.level = _gap(state.slope, room, problem.damping, self.is_free)
@@ -488,6 +498,28 @@ def _largest_of_both(sign: npt.NDArray[Any], violation: Column, n: int) -> Numbe
 def _room(problem: Problem, alpha: Column) -> Room:
     left = problem.bound - alpha
     return Room(np.where(problem.sign > 0, -alpha, -left), np.where(problem.sign > 0, left, alpha))
+
+
+def _moved(problem: Problem, alpha: Column, slope: Column, members: Numbers, b: Column) -> tuple[Column, Column]:
+    """The dual point with these rows at b, and the slopes of all rows there."""
+    rows = _rows(problem)
+    after = np.clip(problem.sign[members] * b, 0.0, problem.bound[members])
+    change = after - alpha[members]
+    factors = np.zeros(rows.n_rows)
+    factors[members] = -problem.sign[members] * change / (problem.lam * problem.total)
+    slope, alpha = slope.copy(), alpha.copy()
+    rows.add_columns(members[change != 0.0], factors, slope)
+    if problem.ridge > 0.0:
+        slope[members] -= problem.damping[members] * problem.sign[members] * change
+    alpha[members] = after
+    return alpha, slope
+
+
+def _best_part(problem: Problem, alpha: Column, scores: Column) -> float:
+    """The share of a dual point with the best objective: a point of another kernel may be far too long."""
+    gain = inner(alpha, 1.0 - problem.sign * problem.offset)
+    square = inner(problem.sign * alpha, scores) + 2.0 * float(problem.ridge_terms(alpha))
+    return gain / square if 0.0 < gain < square < np.inf else 1.0
 
 
 def _slopes(problem: Problem, alpha: Column, scores: Column) -> Column:
