@@ -40,6 +40,7 @@ _columns_at_once = 512
 _least_bytes = 1 << 29  # which a table may take whatever cache_size says, for two blocks of columns
 _arranged_at_once = 256  # the fewer, the more of the kernel matrix is had by symmetry
 _room = 1 << 24  # values of columns that are not kept
+_points_known = 3  # whose scores are remembered: a run may end at a point before the last
 _few_bytes = 1 << 24  # of a table: numpy has that much at hand from the last one
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
@@ -92,7 +93,7 @@ class KernelRows:
     counts_single: bool = False
     n_kept: int = 0
     is_whole: bool = True  # whether the table is as the places say: an interrupt may come between
-    last_scores: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None  # and their coefficients
+    last_scores: tuple[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], ...] = ()  # and their coefficients
     last_long: tuple[npt.NDArray[np.float64], npt.NDArray[np.longdouble]] | None = None  # with more digits
     native: _core.Rows = field(init=False)
 
@@ -312,13 +313,17 @@ class KernelRows:
         return weights
 
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The score of every row, and one entry more that is nobody's. The last ones are remembered."""
-        last = self.last_scores  # which another thread may replace meanwhile
-        if last is None or not np.array_equal(last[0], coefficients):
-            scores = np.zeros(self.n_rows + 1)
-            self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
-            self.last_scores = last = coefficients.copy(), scores
-        return last[1].copy()
+        """The score of every row, and one entry more that is nobody's. Those of the last points are remembered."""
+        for known, scores in self.last_scores:  # which another thread may replace meanwhile
+            if np.array_equal(known, coefficients):
+                return scores.copy()
+        scores = np.zeros(self.n_rows + 1)
+        self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
+        self._keep_scores(coefficients, scores)
+        return scores.copy()
+
+    def _keep_scores(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
+        self.last_scores = ((coefficients.copy(), scores), *self.last_scores[: _points_known - 1])
 
     def add_columns(
         self, rows: Numbers, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
@@ -354,7 +359,7 @@ class KernelRows:
 
     def remember(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
         """Take the scores of these coefficients as known."""
-        self.last_scores = coefficients.copy(), np.append(scores, 0.0)
+        self._keep_scores(coefficients, np.append(scores, 0.0))
 
     def partial_scores(
         self, rows: Numbers, support: Numbers, coefficients: npt.NDArray[np.float64]

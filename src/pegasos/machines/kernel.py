@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError, warn_caller
-from pegasos.gram import KernelRows, is_computed
+from pegasos.gram import KernelRows, is_computed, is_quick
 from pegasos.kernels import Kernel as KernelFunction
 from pegasos.kernels.base import Items
 from pegasos.kernels.series import IndefiniteKernelWarning
@@ -102,7 +102,7 @@ class Kernel:
         fits = is_computed(self.kernel, items) and 8.0 * task.rows_per_problem(n) ** 2 <= room
         is_cheap = isinstance(self.kernel, VectorKernel) and (fits or n < _SINGLE_FROM)
         # Of so many rows no columns are kept, and a second proof in double would take as long as the first.
-        is_vast = isinstance(self.kernel, VectorKernel) and task.rows_per_problem(n) ** 2 > _VAST * room
+        is_vast = is_quick(items) and task.rows_per_problem(n) ** 2 > _VAST * room
         single = is_large and isinstance(self.kernel, VectorKernel) and not is_cheap and not is_vast
         double = settings.is_exact or is_cheap or is_vast
         return KernelRows.of(self.kernel, items, settings.bias, cache_bytes=room, double=double, single=single)

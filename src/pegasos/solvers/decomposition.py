@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.certificate import balanced, certify_dual, certify_free
-from pegasos.gram import KernelRows, Numbers
+from pegasos.gram import KernelRows, Numbers, is_quick
 from pegasos.kernels.vector import Vectors
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.blas import one_thread_of_blas
@@ -253,7 +253,8 @@ class Decomposition:
             members = chosen.members[part]
             b = problem.sign[members] * state.alpha[members] + chosen.moved[part]
             chosen.ahead = _moved(problem, *(chosen.ahead or (state.alpha, state.slope)), members, b)
-            state.column_seconds = (perf_counter() - begun) / len(members)
+            seconds = (perf_counter() - begun) / len(members)
+            state.column_seconds += (seconds - state.column_seconds) * (0.2 if state.column_seconds else 1.0)
         else:
             self._end_set(problem, state, chosen)
 
@@ -480,8 +481,8 @@ class Decomposition:
 
 
 def takes_sets(rows: KernelRows) -> bool:
-    """Whether the table holds so few of the columns of vectors that none is worth keeping."""
-    return isinstance(rows.items, Vectors) and _few_columns * len(rows.table) < rows.n_rows
+    """Whether the table holds few of the columns, and kernel values are so cheap that none is worth keeping."""
+    return is_quick(rows.items) and _few_columns * len(rows.table) < rows.n_rows
 
 
 def _largest_of_both(sign: npt.NDArray[Any], violation: Column, n: int) -> Numbers:

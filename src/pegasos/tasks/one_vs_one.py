@@ -47,6 +47,18 @@ class Pairs(Sequence[Problem]):
         prior = nothing if self.known.carried is None else self.known.carried[k]
         return Problem(self.rows.view(self.members[k]), *self._columns(k), prior, self.terms.cap, self.terms.ridge)
 
+    def over_all_rows(self, k: int) -> Problem:
+        """The problem of pair k with the rows of the other classes, which cost nothing.
+
+        A pair without any weight has a total of 1, so that its coefficients have a unit.
+        """
+        sign, cost, offset, lam, total = self._columns(k)
+        mine, n = self.members[k], self.rows.n_rows
+        signs, costs, offsets = np.ones(n, np.int8), np.zeros(n), np.zeros(n)
+        signs[mine], costs[mine], offsets[mine] = sign, cost, offset
+        prior = nothing if self.known.carried is None else self.known.carried[k]
+        return Problem(self.rows, signs, costs, offsets, lam, total or 1.0, prior, self.terms.cap, self.terms.ridge)
+
     @property
     def offsets(self) -> Sequence[Scores] | None:
         """The scores that are already there, for each pair."""
