@@ -1,5 +1,6 @@
 """Kernels on rows of numbers against plain numpy in double, whatever the layout and the type."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -373,3 +374,19 @@ def test_products_are_those_of_numpy():
     for shape in ((1, 700, 45), (9, 700, 45), (20, 3, 2)):
         a, b = random.normal(size=(shape[0], shape[1])), random.normal(size=(shape[2], shape[1]))
         np.testing.assert_allclose(products(a, b), a @ b.T, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("coef0", [0.0, 1.5])
+def test_the_explicit_map_of_a_polynomial_has_its_inner_products(degree, coef0):
+    random = np.random.default_rng(degree)
+    A, B = random.normal(size=(5, 3)), random.normal(size=(4, 3))
+    kernel = Polynomial(degree, gamma=0.7, coef0=coef0)
+    a, b = kernel.features(A, sp.csr_matrix(B))
+    assert a.shape == (5, math.comb(3 + degree, degree))
+    np.testing.assert_allclose((a @ b.T).toarray(), kernel.block(A, B), rtol=1e-12, atol=1e-11)
+
+
+def test_an_explicit_map_with_too_many_columns_is_refused():
+    with pytest.raises(PegasosError, match="has 176851 columns for 100 features"):
+        Polynomial(3).features(np.ones((2, 100)))
