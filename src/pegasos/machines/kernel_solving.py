@@ -100,12 +100,12 @@ def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies:
 def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float) -> bool:
     """Whether these are problems of few rows in double, to be solved to a gap, unobserved and from the beginning.
 
-    One problem alone is left to the driver: its climb keeps the columns that the certificate needs.
+    One problem of vectors is left to the driver: its climb keeps the columns that the certificate needs.
     """
-    if len(problems) == 1:
-        return False
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
+    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel):
+        return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.source is None:
         is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # to load all columns
