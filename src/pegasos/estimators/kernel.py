@@ -176,6 +176,9 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     def _why_not_a_stream(self) -> str | None:
         if self.approximation is not None:
             return "partial_fit does not support approximation, whose features are those of one fit."
-        if self.multi_class == "ovo":
-            return "partial_fit of a kernel machine does not support multi_class='ovo'; use 'ovr'."
+        if self.multi_class == "ovo" and self.average is not None:
+            return (
+                f"partial_fit of a kernel machine with multi_class='ovo' does not support average={self.average!r}, "
+                "since pairs take different numbers of steps; give average=None, or use 'ovr'."
+            )
         return super()._why_not_a_stream()

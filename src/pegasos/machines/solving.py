@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from itertools import groupby
 from threading import Event
 from time import perf_counter
 from typing import Any
@@ -115,14 +116,19 @@ def worst_status(solutions: Sequence[Solution]) -> Status:
 
 
 def merge_traces(losses: Sequence[float], solutions: Sequence[Solution]) -> Trace:
-    """The problems' traces on one clock: sums of the latest rows; at first the losses, those of the zero vector."""
+    """The problems' traces on one clock: sums of the latest rows; at first the losses, those of the zero vector.
+
+    Problems that were certified at the same time make one row.
+    """
     if len(solutions) == 1:
         return solutions[0].trace
     events = [(row.seconds, k, row) for k, solution in enumerate(solutions) for row in solution.trace.rows]
     latest = np.array([TraceRow(0, 0.0, 0.0, loss, 0.0, loss) for loss in losses])
     merged = Trace(of_problems=tuple(solution.trace for solution in solutions))
-    for seconds, k, row in sorted(events, key=lambda event: event[:2]):
-        latest[k] = row
+    events.sort(key=lambda event: event[:2])
+    for seconds, together in groupby(events, key=lambda event: event[0]):
+        for _, k, row in together:
+            latest[k] = row
         step, epochs, _, *numbers = latest.sum(axis=0).tolist()
         merged.rows.append(TraceRow(int(step), epochs / len(latest), seconds, *numbers))
     return merged

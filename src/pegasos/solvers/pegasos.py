@@ -231,13 +231,13 @@ def _epochs_that_grow(factor: float, last: int) -> frozenset[int]:
 growing_epochs = _epochs_that_grow(1.25, 10**9)
 
 
-def steps_worth(problem: Problem, solution: Solution) -> int:
+def steps_worth(lam: float, mean_squared_norm: float, solution: Solution) -> int:
     """How many steps of Pegasos the solution of another solver is worth: where a stream goes on from it.
 
     A solution with a smaller gap counts as one with a relative gap of 1 %, so that later rows still move the weights.
     """
     gap = max(solution.certificate.gap, _LEAST_GAP * solution.certificate.primal)
-    return int(np.clip(_steps_to(problem, gap), solution.n_steps, _MOST_STEPS))
+    return int(np.clip(_steps_to(lam, mean_squared_norm, gap), solution.n_steps, _MOST_STEPS))
 
 
 def steps_of_start(problem: Problem, weights: npt.NDArray[np.float64], batch_size: int) -> int:
@@ -247,13 +247,13 @@ def steps_of_start(problem: Problem, weights: npt.NDArray[np.float64], batch_siz
     the weights so far that one pass over the rows does not bring them back. A step over a batch counts as its rows.
     """
     primal = certify(problem, weights, np.zeros(problem.alpha_shape)).primal
-    return int(np.clip(_steps_to(problem, primal) / batch_size, 0, _MOST_STEPS))
+    squared = float(np.mean(problem.rows.squared_norms, dtype=np.float64))
+    return int(np.clip(_steps_to(problem.lam, squared, primal) / batch_size, 0, _MOST_STEPS))
 
 
-def _steps_to(problem: Problem, gap: float) -> float:
+def _steps_to(lam: float, mean_squared_norm: float, gap: float) -> float:
     """After t steps the error is about R^2 / (2 lam t), R^2 the mean of |x_i|^2.
 
     Shalev-Shwartz et al., theorem 1, without the logarithm.
     """
-    squared = float(np.mean(problem.rows.squared_norms, dtype=np.float64))
-    return squared / (2.0 * problem.lam * gap) if gap > 0.0 else math.inf
+    return mean_squared_norm / (2.0 * lam * gap) if gap > 0.0 else math.inf
