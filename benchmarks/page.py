@@ -5,12 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import tables
-<<<<<<< HEAD
-from benchmarks.kernels import grid
-from benchmarks.losses import line
-=======
 from benchmarks.kernels import grid, large
->>>>>>> kernels
+from benchmarks.losses import line
 from benchmarks.tables import Row, geometric_mean
 from experiments.pages import table, wrapped
 
