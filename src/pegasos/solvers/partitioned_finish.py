@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pegasos.problem import Problem, inner
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
-from pegasos.solvers.free_intercept import FreeIntercept
+from pegasos.solvers.free_intercept import FreeIntercept, secant_step
 from pegasos.solvers.interior_point import InteriorPoint
 from pegasos.solvers.partitioned import PartitionedProblem
 from pegasos.solvers.passes import Terms, Vector, residuals
@@ -23,6 +24,8 @@ _ITERATIONS = 100
 _ASCENT_EPOCHS = 400
 _EPOCHS_PER_TURN = 20  # of dual ascent, before conjugate gradients go on
 _PRODUCTS = 60
+_CENTERS = 20  # of the search for a free intercept
+_UNEVEN = 0.1  # of tol: how much of the dual point may have no counterpart of the other sign
 
 
 def solve_here(problem: Problem, tol: float, seed: int, *, is_free: bool) -> tuple[Vector, Vector]:
@@ -41,8 +44,60 @@ def beside_others(
     problem: PartitionedProblem, part: Problem, others: Terms, weights: Vector, tol: float
 ) -> tuple[Vector, Vector, float]:
     """The best weights with these rows' dual variables free and the others' fixed, these, and the lower bound."""
-    scale = problem.lam * problem.total
-    fixed, gain = others.weights * scale, others.gain.value
+    if problem.is_free:
+        weights, alpha = _around_intercepts(problem, part, others, weights, tol)
+    else:
+        weights, alpha = _restricted(part, others, weights, tol)
+    own = Terms.of(part, alpha)
+    total = others.weights + own.weights
+    if problem.is_free:
+        total[-1] = 0.0
+    dual = (others.gain.value + own.gain.value) / problem.total - 0.5 * problem.lam * inner(total, total)
+    return weights, alpha, dual
+
+
+def _around_intercepts(
+    problem: PartitionedProblem, part: Problem, others: Terms, weights: Vector, tol: float
+) -> tuple[Vector, Vector]:
+    """With a free intercept: the regularized problem around a center, whose solution is the next center.
+
+    That is the proximal point method of `free_intercept`; in the end, the dual variables of the heavier sign are made
+    lighter, so that they add up to those of the other one, with those of the fixed rows.
+    """
+    bias, mu = problem.bias, problem.lam * problem.total
+    center, last = bias * float(weights[-1]), None
+    weights = weights.copy()
+    for _ in range(_CENTERS):
+        weights[-1] = 0.0
+        gain = replace(others.gain, value=others.gain.value - center * others.uneven)
+        around = replace(part, offset=part.offset + center)
+        weights, alpha = _restricted(around, others._replace(gain=gain), weights, tol)
+        uneven = others.uneven + inner(alpha, part.sign.astype(np.float64))
+        own_step = uneven * bias**2 / mu
+        here, slope = center + own_step, -uneven / problem.total
+        found = here
+        if abs(uneven) <= _UNEVEN * tol * (abs(gain.value) + float(np.sum(alpha))):
+            break
+        center = here + secant_step(last, (here, slope), own_step)
+        last = here, slope
+    weights[-1] = found / bias
+    return weights, _evened(part, alpha, uneven)
+
+
+def _evened(part: Problem, alpha: Vector, uneven: float) -> Vector:
+    """The dual point with less of the heavier sign, by so much; as far as there is so much."""
+    heavier = part.sign > 0 if uneven > 0.0 else part.sign < 0
+    spent = float(np.sum(alpha[heavier]))
+    if not spent > 0.0:
+        return alpha
+    alpha = alpha.copy()
+    alpha[heavier] *= max(0.0, 1.0 - abs(uneven) / spent)
+    return alpha
+
+
+def _restricted(part: Problem, others: Terms, weights: Vector, tol: float) -> tuple[Vector, Vector]:
+    """Weights and dual variables of these rows, with those of the others fixed."""
+    beside = others.weights * (part.lam * part.total), others.gain.value
     everyone = np.flatnonzero(part.cost > 0.0).astype(np.uint32)
     price = InteriorPoint().price(part, len(everyone))
     found = None
@@ -51,20 +106,16 @@ def beside_others(
         found, is_solved = _ascent(part, others, tol)
         price = np.inf if is_solved else price
     if price < _AFFORDABLE:
-        found = _interior(part, everyone, fixed, gain, weights, tol)
+        found = _interior(part, everyone, beside, weights, tol)
     assert found is not None
-    weights, alpha = found
-    own = Terms.of(part, alpha)
-    total = others.weights + own.weights
-    dual = (gain + own.gain.value) / problem.total - 0.5 * problem.lam * inner(total, total)
-    return weights, alpha, dual
+    return found
 
 
 def _interior(
-    part: Problem, chosen: Any, fixed: Vector, gain: float, weights: Vector, tol: float
+    part: Problem, chosen: Any, beside: tuple[Vector, float], weights: Vector, tol: float
 ) -> tuple[Vector, Vector]:
     solver = InteriorPoint()
-    state = solver.enter(part, chosen, weights, np.zeros(part.rows.n_rows), beside=(fixed, gain))
+    state = solver.enter(part, chosen, weights, np.zeros(part.rows.n_rows), beside=beside)
     solver.advance(part, state, _ITERATIONS, tol)
     alpha = np.zeros(part.rows.n_rows)
     alpha[chosen] = state.best_alpha
@@ -72,7 +123,7 @@ def _interior(
 
 
 def _ascent(part: Problem, others: Terms, tol: float) -> tuple[tuple[Vector, Vector], bool]:
-    """Dual ascent in turns with conjugate gradients over the rows between their bounds; begun at the others' weights."""
+    """Dual ascent, begun at the others' weights, in turns with conjugate gradients over rows between their bounds."""
     ascent = DualAscent(np.float64)
     state = ascent.start(part, 0)
     state.weights[:] = others.weights
@@ -100,5 +151,5 @@ def _ascent(part: Problem, others: Terms, tol: float) -> tuple[tuple[Vector, Vec
 def _gap(part: Problem, weights: Vector, alpha: Vector, dual: float) -> float:
     """The relative gap of w(alpha), from the terms of the rows that are here; those of the others are 0."""
     r = residuals(part, weights)
-    gap = float(np.sum(part.cost * part.loss.value(r) - alpha * r)) / part.total
+    gap = float(np.sum(part.cost * part.loss.value(r) + 0.5 * part.damping * alpha**2 - alpha * r)) / part.total
     return gap / (dual + gap) if dual + gap > 0.0 else 0.0

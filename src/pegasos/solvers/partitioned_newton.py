@@ -169,7 +169,11 @@ class PartitionedNewton:
             yield from self._draw_sample(problem, state, room)
             assert state.sample is not None
             weights = solve_here(state.sample, _SAMPLE_TOL, state.seed, is_free=problem.is_free)[0]
-        yield from _Descent(self, problem, state, room, weights).run()
+        before = math.inf
+        while state.gap < _FEWER * before or before == math.inf:
+            before = state.gap
+            yield from _Descent(self, problem, state, room, weights).run()
+            weights = state.weights
 
     def _all_here(self, problem: PartitionedProblem, state: PartitionedState) -> Iterator[None]:
         """Rows as few as that are solved here."""
@@ -212,7 +216,8 @@ class _Descent:
     def run(self) -> Iterator[None]:
         """Steps, and rounds of gathering once the rows near the margin fit."""
         yield from self._begin()
-        if not self.is_direct and self._has_kink() and _SHARE_TO_BEGIN * self.room >= self.problem.partitions.n_stored:
+        fits_soon = _SHARE_TO_BEGIN * self.room >= self.problem.partitions.n_stored
+        if not self.is_direct and fits_soon and self._has_bounds():
             yield from self._gather()
             yield from self._look_again()
         for _ in range(_MOST_STEPS):
@@ -227,7 +232,7 @@ class _Descent:
     def _from_farther(self) -> Iterator[None]:
         """After short steps: from the nearest rows, where that helps, and with more softness."""
         self.short, self.width = 0, 1.0
-        if self._has_kink():
+        if self._has_bounds():
             yield from self._gather()
         self.softness = min(self.softness / _SMALLER**2, _MOST_SOFTNESS)
         yield from self._look_again()
@@ -277,7 +282,8 @@ class _Descent:
             return
         # A minimum that is nearer than the smoothing is off is near enough: the next pass looks further.
         smoothing = float(self.level.sums[1]) / self.problem.total
-        enough = self.state.goal if self.least > 0.0 else max(self.state.goal, 0.5 * _LEAST_KINKED_GAP)
+        fits = self.least == 0.0 and self._values_within(_FURTHER * self.softness) <= self.room
+        enough = max(self.state.goal, 0.5 * _LEAST_KINKED_GAP) if fits else self.state.goal
         is_off = smoothing > 0.5 * enough * self._primal(self.weights, self.level) and self.softness > self.least
         yield from self._along(move, slope, is_near=is_off and -0.5 * slope <= 2.0 * smoothing)
 
@@ -402,14 +408,21 @@ class _Descent:
 
     def _may_gather(self) -> bool:
         """Whether the loss has a kink, and the rows that may still change their side fit here."""
-        if not self._has_kink():
+        if not self._has_bounds():
             return False
-        if self.is_direct and (self.state.gap > _LEAST_KINKED_GAP or self.solver.tol >= _LEAST_KINKED_GAP):
+        is_enough = self.solver.tol is None or self.solver.tol >= _LEAST_KINKED_GAP
+        if self.is_direct and (self.least > 0.0 or self.state.gap > _LEAST_KINKED_GAP or is_enough):
             return False
         return self._values_within(_FURTHER * self.softness) <= self.room
 
-    def _has_kink(self) -> bool:
-        return self.least == 0.0 and not self.problem.is_free and self.solver.tol is not None
+    def _has_bounds(self) -> bool:
+        """Whether rows far from the margin are at a bound that their side of it tells.
+
+        A loss with a ridge has that on one side alone: there, all violators must fit here.
+        """
+        if self.solver.tol is None:
+            return False
+        return self.least == 0.0 or float(self.near[1, -1]) <= _FEW_VIOLATORS * self.room
 
     def _values_within(self, width: float) -> float:
         return float(self.near[:, int(np.searchsorted(WIDTHS, width))].sum())
@@ -419,6 +432,8 @@ class _Descent:
         weights, near, worse = self.weights, self.near, 0
         while worse < _STUCK:
             before = self.state.gap
+            if self.least > 0.0 and near[1, -1] > _FEW_VIOLATORS * self.room:
+                break
             rule = DualRule(weights, 0.0, *_widths(near, self.room))
             gathered = self._ask(Gather(rule))
             yield

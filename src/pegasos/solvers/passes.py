@@ -164,7 +164,7 @@ class Bend:
 
     def merge(self, answers: Sequence[Vector]) -> Vector:
         """The sum."""
-        return _sum(answers)
+        return np.asarray(_sum(answers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,12 +192,13 @@ class DualRule:
         """The dual variables of a partition's rows, within their bounds."""
         residual = residuals(problem, self.weights)
         if self.softness == 0.0:
-            return np.where(residual > self.above, problem.bound, 0.0)
+            return np.asarray(np.where(residual > self.above, problem.bound, 0.0))
         alpha = np.zeros(len(residual))
         _core.smooth(problem.native, residual.copy(), residual, 0.0, self.softness, alpha, np.zeros_like(self.weights))
         if self.scales != (1.0, 1.0):
             alpha *= np.where(problem.sign > 0, self.scales[1], self.scales[0])
-        return np.asarray(problem.within_bounds(alpha))
+        within: Vector = np.asarray(problem.within_bounds(alpha), np.float64)
+        return within
 
 
 class Terms(NamedTuple):
@@ -224,8 +225,8 @@ class Terms(NamedTuple):
         for more in each[1:]:
             weights += more.weights
             gain = (gain + more.gain).with_sum_of(length_of(weights))
-        counts = (sum(part[k] for part in each) for k in (2, 3, 4))
-        return Terms(weights, gain, *counts)
+        spent, uneven = sum(part.spent for part in each), sum(part.uneven for part in each)
+        return Terms(weights, gain, spent, uneven, sum(part.n_left_out for part in each))
 
 
 class Proved(NamedTuple):
@@ -282,8 +283,8 @@ class SomeRows(NamedTuple):
         """One below the other."""
         values = [part.values for part in each]
         stacked = sp.vstack(values, format="csr") if any(map(sp.issparse, values)) else np.vstack(values)
-        columns = (np.concatenate([part[k] for part in each]) for k in (1, 2, 3))
-        return SomeRows(stacked, *columns, np.max([part.carried for part in each], axis=0))
+        sign, cost, offset = (np.concatenate([part[k] for part in each]) for k in (1, 2, 3))
+        return SomeRows(stacked, sign, cost, offset, np.max([part.carried for part in each], axis=0))
 
 
 @dataclass(frozen=True, eq=False)
