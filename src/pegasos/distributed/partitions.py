@@ -147,7 +147,7 @@ def summarise(block: Partition) -> Summary:
     """Count and measure a partition."""
     weights = np.ones(len(block.targets)) if block.weights is None else block.weights
     squares = block.rows.squared_norms
-    labels = block.targets[:0] if block.has_numbers else block.targets
+    labels = np.empty(0) if block.has_numbers else block.targets
     found, codes = np.unique(labels, return_inverse=True)
     is_matrix = block.has_numbers and block.targets.ndim == 2
     columns = block.targets if is_matrix else block.targets[:, None]

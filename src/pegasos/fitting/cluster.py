@@ -25,13 +25,13 @@ from pegasos.solvers.partitioned import PartitionedProblem
 from pegasos.solvers.partitioned_newton import PartitionedNewton
 from pegasos.solvers.passes import Vector
 from pegasos.solvers.units import from_units, heard_in_units
-from pegasos.tasks import Terms
+from pegasos.tasks import CrammerSinger, Terms
 from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 
 
 def refuse_elsewhere(settings: Settings, task: Any) -> None:
     """Say what a cluster cannot do, before any rows are read."""
-    if task.n_vectors > 1:
+    if isinstance(task, CrammerSinger):
         raise PegasosError(
             f"multi_class={task.name!r} is one problem of all classes, which partitions do not support; use 'ovr' or "
             "'ovo', or one machine."

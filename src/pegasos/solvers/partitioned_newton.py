@@ -173,7 +173,7 @@ class PartitionedNewton:
         while state.gap < _FEWER * before or before == math.inf:
             before = state.gap
             yield from _Descent(self, problem, state, room, weights).run()
-            weights = state.weights
+            weights = weights if state.weights is None else state.weights
 
     def _all_here(self, problem: PartitionedProblem, state: PartitionedState) -> Iterator[None]:
         """Rows as few as that are solved here."""
@@ -252,6 +252,7 @@ class _Descent:
         if math.isinf(self.problem.loss.cap):
             levels = (self.least,)
         found = self._ask(Survey(self.weights, levels))
+        self._offer(self.weights, found, levels)
         error = self._error(found)
         smoothing = [level.sums[1] / self.problem.total for level in found.levels]
         place = next((k for k, each in enumerate(smoothing) if each <= error), len(levels) - 1)

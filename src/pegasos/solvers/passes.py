@@ -289,14 +289,14 @@ class SomeRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Every ``stride``-th row that costs anything."""
+    """Every ``stride``-th row that costs anything; at least one of each partition that has any."""
 
     stride: int
 
     def __call__(self, problem: Problem) -> SomeRows:
         """The rows of a partition."""
         counted = np.flatnonzero(problem.cost > 0.0)
-        return SomeRows.of(problem, counted[self.stride // 2 :: self.stride])
+        return SomeRows.of(problem, counted[self.stride // 2 % max(len(counted), 1) :: self.stride])
 
     def merge(self, answers: Sequence[SomeRows]) -> SomeRows:
         """All of them."""
@@ -345,7 +345,7 @@ def _near(problem: Problem, residual: Vector) -> Vector:
     for chosen in (counts & (residual <= 0.0), counts & (residual > 0.0)):
         each = np.bincount(place[chosen], weights=stored[chosen], minlength=len(WIDTHS) + 1)
         found.append(np.cumsum(each))
-    return np.array(found)
+    return np.array(found, np.float64)
 
 
 def _sum(parts: Sequence[Any]) -> Any:
