@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pegasos.estimators.warnings import GapWarning, NuWarning, PriorWarning
     from pegasos.persistence import load
     from pegasos.plots.lam_path import LamPathDisplay
+    from pegasos.stepping import Step, steps
     from pegasos.tuning.auto import AutoPegasos
     from pegasos.tuning.path import LamPath, lam_path
 
@@ -34,9 +35,11 @@ __all__ = [
     "PegasosOneClass",
     "PegasosRegressor",
     "PriorWarning",
+    "Step",
     "lam_path",
     "load",
     "patch_sklearn",
+    "steps",
     "unpatch_sklearn",
 ]
 __version__ = "0.1.0"
@@ -58,9 +61,11 @@ _homes = {
     "PegasosOneClass": "estimators.one_class",
     "PegasosRegressor": "estimators.regression",
     "PriorWarning": "estimators.warnings",
+    "Step": "stepping",
     "lam_path": "tuning.path",
     "load": "persistence",
     "patch_sklearn": "accelerate",
+    "steps": "stepping",
     "unpatch_sklearn": "accelerate",
 }
 _modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "svm", "theory")

@@ -86,14 +86,14 @@ _indefinite = 1e-6  # of the primal: more than values of a kernel are off by
 
 
 _SMALL_SHARE = 0.1  # of what rows between their bounds have, that may be taken from them
-_TINY = 2.0**-1070  # below this, a number has hardly a digit
+TINY = 2.0**-1070  # a number below this has hardly a digit left; an objective below it counts as 0
 
 
 def _relative(gap: float, primal: float) -> float:
     # A dual above the primal, or a primal below 0, comes only of a |w|^2 that is none: of a kernel that is no kernel.
     if not math.isfinite(gap) or primal < 0.0 or gap < -_indefinite * primal:
         return math.inf
-    return gap / primal if primal >= _TINY else 0.0
+    return gap / primal if primal >= TINY else 0.0
 
 
 def _radius(gap: float, lam: float, apart: float) -> float:
@@ -364,6 +364,8 @@ def certificate_of(
     """The certificate of sums: of the losses, of the dual point, |w(alpha)|^2 and |w - w(alpha)|^2."""
     rounding = float(losses.rounding / problem.total)
     primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square) + rounding
+    if 0.0 <= primal < TINY and own.gain != 0.0:  # nothing costs less than 0, which alpha = 0 proves
+        return certificate_of(problem, losses, DualSums(np.zeros_like(own.weights), 0.0), 0.0, losses.square)
     dual = float(own.gain / problem.total - 0.5 * problem.lam * dual_square)
     slack = (losses.slack + own.slack) / problem.total + 8.0 * unit * (abs(primal) + abs(dual))
     if 0.0 < dual - primal <= slack:

@@ -10,6 +10,7 @@ from pegasos import _core
 
 TimeIsUp = _core.TimeIsUp
 check_deadline = _core.check_deadline
+time_left = _core.time_left
 
 
 @contextmanager

@@ -120,12 +120,18 @@ class SourceProblem:
         return Problem(rows, sign, cost, constant(0.0, len(codes)), self.lam, self.total, *loss)
 
     def within_bounds(self, alpha: Floats) -> Floats:
-        """The dual point, clipped in place, block by block: there may be no room for another."""
+        """The dual point, clipped in place, block by block: there may be no room for another.
+
+        Costs that are not numbers of alpha's type need one in double: rounded to single, a bound may exceed itself.
+        """
+        factors = np.ones(1) if self.factors is None else self.factors
+        is_exact = bool((self.loss.bound_of(factors).astype(alpha.dtype) <= self.loss.bound_of(factors)).all())
+        kept = alpha if is_exact else np.empty(alpha.shape)
         for block in range(self.n_blocks):
             mine = self.span(block)
             cost = np.ones(1) if self.factors is None else self.factors[self.codes[mine]]
-            np.clip(alpha[:, mine], 0.0, self.loss.bound_of(cost), out=alpha[:, mine], casting="same_kind")
-        return alpha
+            np.clip(alpha[:, mine], 0.0, self.loss.bound_of(cost), out=kept[:, mine], casting="same_kind")
+        return kept
 
     def gain_of(self, alpha: Floats, block: int) -> float:
         """What the dual variables of a block add to the dual of their problem without |w|^2, times total."""

@@ -164,3 +164,12 @@ def test_sparse_rows_and_float32_reach_the_same_optimum(problem):
     assert narrow.relative_gap <= 1e-2
     assert wide.dual * (1 - 1e-9) <= narrow.primal
     assert narrow.primal <= wide.primal / (1 - 1e-2)
+
+
+def test_far_more_features_than_rows_need_no_matrix_of_all_weights():
+    random = np.random.default_rng(0)
+    problem = joint_problem_of(random.normal(size=(12, 5000)), np.arange(12) % 3, lam=1e-6)
+    auto = JointAuto(JointPegasos(), JointAscent())
+    state = auto.start(problem, 0)
+    auto._enter_from_far(problem, state, *auto.point(problem, state))
+    assert state.interior is None

@@ -52,8 +52,8 @@ class InteriorPoint:
             if not step < 0.9:
                 break
             low, high = self.products(move, min(1.0, step + 0.3))
-            push = push + np.maximum(np.clip(low, centre / 10, centre * 10) - low, -centre * 10) / self.a
-            pull = pull + np.maximum(np.clip(high, centre / 10, centre * 10) - high, -centre * 10) / self.t
+            push = push + np.clip(np.clip(low, centre / 10, centre * 10) - low, -centre * 10, centre * 10) / self.a
+            pull = pull + np.clip(np.clip(high, centre / 10, centre * 10) - high, -centre * 10, centre * 10) / self.t
             other = self.direction(push, pull)
             if self.longest(other) < step + 0.01:
                 break

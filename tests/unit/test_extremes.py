@@ -262,3 +262,28 @@ def test_sums_over_ten_million_float32_rows_agree_with_exact_summation():
     dual = math.fsum(a.tolist()) / n - 0.05 * own * own
     assert certificate.primal == pytest.approx(primal, rel=1e-13)
     assert certificate.dual == pytest.approx(dual, rel=1e-13)
+
+
+def test_a_prior_without_any_loss_is_proved_by_the_dual_point_of_zeros():
+    X, _ = small_data()
+    right = np.sign(X[:, 0]).astype(int)
+    model = fitted(1e12 * X, right, prior=([1.0, 0.0, 0.0], 0.0), lam=1e-9, tol=1e-10, max_iter=5)
+    certificate = model.certificate_
+    assert (certificate.primal, certificate.dual, certificate.gap, certificate.weight_radius) == (0.0, 0.0, 0.0, 0.0)
+    assert not model.alpha_.any()
+    assert model.certify(1e12 * X, right).dual == 0.0
+
+
+def test_blocks_of_single_precision_hand_over_dual_variables_within_bounds_that_it_cannot_represent():
+    X, _ = small_data()
+    y = np.array([1] + [-1] * 11)  # costs of 6 and 6 / 11
+    source = ArraySource(1e-9 * X.astype(np.float32), y, block_rows=5)
+    model = PegasosClassifier(lam=0.4, class_weight="balanced", random_state=0).fit_source(source, memory="1M")
+    assert (model.alpha_ <= np.where(y > 0, 6.0, 12 / (2 * 11))).all()
+
+
+def test_balanced_classes_whose_weights_no_factor_can_balance_are_refused():
+    X, y = small_data()
+    weights = np.where(y == 1, 1e200, 1e-150)
+    with pytest.raises(PegasosError, match="out of range for class -1"):
+        PegasosClassifier(class_weight="balanced").fit(X, y, sample_weight=weights)

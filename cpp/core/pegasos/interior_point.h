@@ -19,9 +19,10 @@
 //   da = Theta^-1 (b - Z dw)
 //
 // features x features, or the equivalent system of rows x rows where there are fewer rows (Ferris, Munson: SIAM J.
-// Optimization 13, 2002), by Cholesky and one step of refinement. w is a variable of its own, not w(a): its digits do
-// not suffer from the division by mu, so that the gap falls to rounding at any mu. Results: the w of the lowest primal
-// and the a of the highest dual objective met. All in double, whatever the type of the rows.
+// Optimization 13, 2002), by Cholesky, with one step of refinement where its pivots differ widely. w is a variable of
+// its own, not w(a): its digits do not suffer from the division by mu, so that the gap falls to rounding at any mu.
+// Results: the w of the lowest primal and the a of the highest dual objective met. All in double, whatever the type of
+// the rows.
 #pragma once
 
 #include "parallel.h"

@@ -87,6 +87,7 @@ struct InteriorPoint {
   static constexpr double spread = 10.0;        // a product further than this from their centre is corrected
   static constexpr double longer = 0.3;         // what a corrector hopes to gain, of a step
   static constexpr double least_step = 1e-13;
+  static constexpr double roughness = 1e5;      // ratio of two pivots of the factor from which solutions are refined
   static constexpr Index most_iterations = 200;
 
   const Problem& problem;
@@ -108,6 +109,8 @@ struct InteriorPoint {
 
   Doubles cost{Doubles(std::size_t(n))}, damp{Doubles(std::size_t(n))}, q{Doubles(std::size_t(n))},
       r{Doubles(std::size_t(n))};
+  Doubles over_a{Doubles(std::size_t(n))}, over_t{Doubles(std::size_t(n))}, over_u{Doubles(std::size_t(n))},
+      over_v{Doubles(std::size_t(n))};  // 1 / a, and so on
   Doubles inverse{Doubles(std::size_t(n))}, product{Doubles(std::size_t(n))}, right{Doubles(std::size_t(n))};
   Doubles push{Doubles(std::size_t(n))}, pull{Doubles(std::size_t(n))};  // what the correctors add for u and for v
   Doubles da{Doubles(std::size_t(n))}, du{Doubles(std::size_t(n))}, dv{Doubles(std::size_t(n))};
@@ -115,6 +118,8 @@ struct InteriorPoint {
   Doubles rest{Doubles(std::size_t(side))}, other{Doubles(std::size_t(side))};
   Doubles matrix{Doubles(std::size_t(by_rows ? n * n : side * side))};
   Doubles room{Doubles(std::size_t(Cholesky::room(by_rows ? n : side)))};
+  bool is_rough = true;  // whether solutions with the factor need refinement
+
   void read() {
     for (Index k = 0; k < n; ++k) {
       const Index i = chosen.rows[k];
@@ -126,10 +131,7 @@ struct InteriorPoint {
 
   // r, which includes -d a, rho = mu w - fixed - Z'a, and both objectives, in one pass.
   void evaluate() {
-    z.add_up(sum.data(), [&](Index k, Index i, double sign, double* out) {
-      r[k] = q[k] - sign * rows.dot(i, static_cast<const double*>(w));
-      rows.add(i, sign * a[k], out);
-    });
+    z.scores_and_sum(w, product.data(), a, sum.data());
     double square = 0.0, along = 0.0, dual_square = 0.0, loss = 0.0, gain = 0.0;
     for (Index j = 0; j < side; ++j) {
       const double own = state.fixed[j] + sum[j];
@@ -137,11 +139,10 @@ struct InteriorPoint {
       square += w[j] * w[j], along += w[j] * state.fixed[j],
           dual_square += own * (own / mu);  // neither over- nor underflows where mu is far from 1
     }
-    for (Index k = 0; k < n; ++k) {
-      loss += cost[k] * loss_value(problem, r[k]);
-      gain += (q[k] - 0.5 * damp[k] * a[k]) * a[k];
-      r[k] -= damp[k] * a[k];
-    }
+    simd::each(n, [&](auto at) { at.put(r.data(), at(q.data()) - at(product.data())); });
+    for (Index k = 0; k < n; ++k) loss += cost[k] * loss_value(problem, r[k]);
+    gain = simd::sum_of(n, [&](auto at) { return (at(q.data()) - 0.5 * at(damp.data()) * at(a)) * at(a); });
+    simd::each(n, [&](auto at) { at.put(r.data(), at(r.data()) - at(damp.data()) * at(a)); });
     const double primal = 0.5 * mu * square - along + loss, dual = gain - 0.5 * dual_square;
     InteriorCounters& now = *state.counters;
     if (primal < now.primal) now.primal = primal, std::copy(w, w + side, state.best_weights);
@@ -152,7 +153,11 @@ struct InteriorPoint {
 
   // Builds and factors the matrix; false where it was stopped.
   bool build() {
-    for (Index k = 0; k < n; ++k) inverse[k] = 1.0 / (u[k] / a[k] + v[k] / t[k] + damp[k]);
+    simd::each(n, [&](auto at) {
+      at.put(over_a.data(), 1.0 / at(a)), at.put(over_t.data(), 1.0 / at(t));
+      at.put(over_u.data(), 1.0 / at(u)), at.put(over_v.data(), 1.0 / at(v));
+      at.put(inverse.data(), 1.0 / (at(u) / at(a) + at(v) / at(t) + at(damp.data())));
+    });
     if (by_rows) {
       for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j <= i; ++j) matrix[std::size_t(i * n + j)] = state.outer[i * n + j] / mu;
@@ -177,41 +182,44 @@ struct InteriorPoint {
       for (Index j = 0; j < side; ++j) matrix[std::size_t(j * side + j)] += mu;
     }
     const Index length = by_rows ? n : side;
-    Cholesky{matrix.data(), length, room.data(), room.data() + length}.factor(parallel);
+    const bool definite = Cholesky{matrix.data(), length, room.data(), room.data() + length}.factor(parallel);
+    double least = matrix[0], most = matrix[0];
+    for (Index j = 0; j < length; ++j) {
+      least = std::min(least, matrix[std::size_t(j * length + j)]);
+      most = std::max(most, matrix[std::size_t(j * length + j)]);
+    }
+    is_rough = !definite || !(most < roughness * least);
     return !parallel.is_stopped();
   }
 
   // da and dw of the right side b = r + push - pull.
   void direction(bool refined) {
-    for (Index k = 0; k < n; ++k) right[k] = r[k] + push[k] - pull[k];
+    simd::each(n, [&](auto at) { at.put(right.data(), at(r.data()) + at(push.data()) - at(pull.data())); });
     if (by_rows)
       direction_by_rows(refined);
     else
       direction_by_features(refined);
-    for (Index k = 0; k < n; ++k) {
-      const Index s = k;
-      du[s] = push[s] - u[k] - u[k] / a[k] * da[s];
-      dv[s] = pull[s] - v[k] + v[k] / t[k] * da[s];
-    }
+    simd::each(n, [&](auto at) {
+      const auto step = at(da.data());
+      at.put(du.data(), at(push.data()) - at(u) - at(u) * at(over_a.data()) * step);
+      at.put(dv.data(), at(pull.data()) - at(v) + at(v) * at(over_t.data()) * step);
+    });
   }
 
   void direction_by_features(bool refined) {
-    z.add_up(rest.data(),
-             [&](Index k, Index i, double sign, double* out) { rows.add(i, sign * right[k] * inverse[k], out); });
+    simd::each(n, [&](auto at) { at.put(product.data(), at(right.data()) * at(inverse.data())); });
+    z.sum(product.data(), rest.data());
     for (Index j = 0; j < side; ++j) rest[j] -= rho[j];
     dw = rest;
     solve(matrix.data(), side, dw.data());
     if (refined) {
-      z.add_up(other.data(), [&](Index k, Index i, double sign, double* out) {
-        const double score = sign * rows.dot(i, static_cast<const double*>(dw.data()));
-        rows.add(i, sign * score * inverse[k], out);
-      });
+      z.bend(dw.data(), inverse.data(), product.data(), other.data());
       for (Index j = 0; j < side; ++j) rest[j] -= mu * dw[j] + other[j];
       solve(matrix.data(), side, rest.data());
       for (Index j = 0; j < side; ++j) dw[j] += rest[j];
     }
     z.scores(dw.data(), product.data());
-    for (Index k = 0; k < n; ++k) da[k] = (right[k] - product[k]) * inverse[k];
+    simd::each(n, [&](auto at) { at.put(da.data(), (at(right.data()) - at(product.data())) * at(inverse.data())); });
   }
 
   void direction_by_rows(bool refined) {
@@ -232,25 +240,20 @@ struct InteriorPoint {
 
   // How far a, t, u and v stay positive, at most 1.
   double longest_step() const {
-    double steepest = 1.0;
-    for (Index k = 0; k < n; ++k) {
-      const Index s = k;
-      steepest = std::max(steepest, std::max(-da[s] / a[k], -du[s] / u[k]));
-    }
-    for (Index k = 0; capped > 0.0 && k < n; ++k) {
-      const Index s = k;
-      steepest = std::max(steepest, std::max(da[s] / t[k], -dv[s] / v[k]));
-    }
-    return 1.0 / steepest;
+    const double below = simd::largest_of(
+        n, [&](auto at) { return at.larger(-at(da.data()) * at(over_a.data()), -at(du.data()) * at(over_u.data())); });
+    const double above = capped == 0.0 ? 0.0 : simd::largest_of(n, [&](auto at) {
+      return at.larger(at(da.data()) * at(over_t.data()), -at(dv.data()) * at(over_v.data()));
+    });
+    return 1.0 / std::max({1.0, below, above});
   }
 
   // The mean product after a step.
   double complement(double step) const {
-    double total = 0.0;
-    for (Index k = 0; k < n; ++k) {
-      const Index s = k;
-      total += (a[k] + step * da[s]) * (u[k] + step * du[s]) + (t[k] - step * da[s]) * (v[k] + step * dv[s]);
-    }
+    const double total = simd::sum_of(n, [&](auto at) {
+      const auto move = step * at(da.data());
+      return (at(a) + move) * (at(u) + step * at(du.data())) + (at(t) - move) * (at(v) + step * at(dv.data()));
+    });
     return total / ((1.0 + capped) * double(n));
   }
 
@@ -259,30 +262,32 @@ struct InteriorPoint {
     std::fill(pull.begin(), pull.end(), 0.0);
     direction(false);
     const double left = std::max(complement(longest_step()) / mean, 0.0), centre = mean * left * left * left;
-    for (Index k = 0; k < n; ++k) {
-      const Index s = k;
-      push[s] = (centre - da[s] * du[s]) / a[k];
-      pull[s] = capped * (centre + da[s] * dv[s]) / t[k];
-    }
-    direction(true);
+    simd::each(n, [&](auto at) {
+      at.put(push.data(), (centre - at(da.data()) * at(du.data())) * at(over_a.data()));
+      at.put(pull.data(), capped * (centre + at(da.data()) * at(dv.data())) * at(over_t.data()));
+    });
+    direction(is_rough);
     correct(centre);
   }
 
-  // Gondzio: products that a longer step would leave far from the centre are brought back towards it.
+  // Gondzio: products that a longer step would leave far from the centre are brought back towards it, by a bounded
+  // correction either way (he bounds it from below; from above as well, it takes a tenth fewer iterations).
   void correct(double centre) {
     Doubles last_push, last_pull, last_da, last_du, last_dv, last_dw;
     double step = longest_step();
     for (int k = 0; k < most_correctors && step < 0.9; ++k) {
       last_push = push, last_pull = pull, last_da = da, last_du = du, last_dv = dv, last_dw = dw;
       const double hoped = std::min(1.0, step + longer), least = centre / spread, most = centre * spread;
-      for (Index l = 0; l < n; ++l) {
-        const Index s = l;
-        const double low = (a[l] + hoped * da[s]) * (u[l] + hoped * du[s]);
-        const double high = (t[l] - hoped * da[s]) * (v[l] + hoped * dv[s]);
-        push[s] += std::max(std::clamp(low, least, most) - low, -most) / a[l];
-        pull[s] += capped * std::max(std::clamp(high, least, most) - high, -most) / t[l];
-      }
-      direction(true);
+      simd::each(n, [&](auto at) {
+        const auto move = hoped * at(da.data());
+        const auto low = (at(a) + move) * (at(u) + hoped * at(du.data()));
+        const auto high = (at(t) - move) * (at(v) + hoped * at(dv.data()));
+        const auto up = at.clamped(at.clamped(low, least, most) - low, -most, most);
+        const auto down = at.clamped(at.clamped(high, least, most) - high, -most, most);
+        at.put(push.data(), at(push.data()) + up * at(over_a.data()));
+        at.put(pull.data(), at(pull.data()) + capped * down * at(over_t.data()));
+      });
+      direction(is_rough);
       const double now = longest_step();
       if (now < step + 0.01) {
         push = last_push, pull = last_pull, da = last_da, du = last_du, dv = last_dv, dw = last_dw;
@@ -294,7 +299,7 @@ struct InteriorPoint {
 
   void iterate() {
     InteriorCounters& now = *state.counters;
-    now.complement = (std::inner_product(a, a + n, u, 0.0) + std::inner_product(t, t + n, v, 0.0)) /
+    now.complement = simd::sum_of(n, [&](auto at) { return at(a) * at(u) + at(t) * at(v); }) /
                      ((1.0 + capped) * double(n));
     if (!build()) return;
     predict_and_correct(now.complement);
@@ -305,11 +310,11 @@ struct InteriorPoint {
       now.stalled = true;
       return;
     }
-    for (Index k = 0; k < n; ++k) {
-      const Index s = k;
-      a[k] += now.step * da[s], t[k] -= capped * now.step * da[s];
-      u[k] += now.step * du[s], v[k] += now.step * dv[s];
-    }
+    simd::each(n, [&](auto at) {
+      const auto move = now.step * at(da.data());
+      at.put(a, at(a) + move), at.put(t, at(t) - capped * move);
+      at.put(u, at(u) + now.step * at(du.data())), at.put(v, at(v) + now.step * at(dv.data()));
+    });
     for (Index j = 0; j < side; ++j) w[j] += now.step * dw[j];
     evaluate();
     now.stalled = now.iterations >= most_iterations || !(now.complement > 0.0);
@@ -318,6 +323,7 @@ struct InteriorPoint {
   // Until so many iterations are done, or the gap is at most `target` of the primal; `rest` is what fixed rows add to
   // both objectives.
   void advance(Index n_iterations, double target, double constant) {
+    z.pack();
     read();
     evaluate();
     InteriorCounters& now = *state.counters;

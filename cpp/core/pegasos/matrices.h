@@ -32,8 +32,13 @@ struct GramTile {
       T line[wide];
       simd::store<T, lanes>(line, sums[a][0]);
       simd::store<T, lanes>(line + lanes, sums[a][1]);
-      double* out = matrix + (i + a) * side;
-      for (Index b = 0; b < wide && j + b < side; ++b) out[j + b] += double(line[b]);
+      double* out = matrix + (i + a) * side + j;
+      constexpr int doubles = simd::vector_bytes / 8;
+      Index b = 0;
+      for (; b < wide && j + b + doubles <= side; b += doubles)
+        simd::store<double, doubles>(out + b,
+                                     simd::load<double, doubles>(out + b) + simd::load<double, doubles>(line + b));
+      for (; b < wide && j + b < side; ++b) out[b] += double(line[b]);
     }
   }
 
@@ -134,7 +139,10 @@ struct Cholesky {
         simd::store<double, lanes>(line, sums[a][0]);
         simd::store<double, lanes>(line + lanes, sums[a][1]);
         double* out = matrix + (i + a) * side + begin + j;
-        for (Index b = 0; b < wide && begin + j + b < side && j + b < block; ++b) out[b] -= line[b];
+        Index b = 0;
+        for (; b < wide && begin + j + b + lanes <= side && j + b + lanes <= block; b += lanes)
+          simd::store<double, lanes>(out + b, simd::load<double, lanes>(out + b) - simd::load<double, lanes>(line + b));
+        for (; b < wide && begin + j + b < side && j + b < block; ++b) out[b] -= line[b];
       }
     }
   }

@@ -146,4 +146,58 @@ inline void add(W a, const X* x, W* w, Index n) {
   for (; i < n; ++i) w[i] += a * W(x[i]);
 }
 
+// Entries k, k + 1, ... of arrays of doubles, as many as a vector holds; `One` is a single entry. A function that is
+// generic over the two is a loop body for arrays of any length.
+struct Several {
+  static constexpr int lanes = vector_bytes / 8;
+  using V = Vector<double, lanes>;
+  Index k;
+
+  V operator()(const double* p) const { return load<double, lanes>(p + k); }
+  void put(double* p, V v) const { store<double, lanes>(p + k, v); }
+  static V larger(V x, V y) { return x > y ? x : y; }
+  static V clamped(V x, double low, double high) {
+    const V least = V{} + low, most = V{} + high;
+    return x < least ? least : (x > most ? most : x);
+  }
+};
+
+struct One {
+  Index k;
+
+  double operator()(const double* p) const { return p[k]; }
+  void put(double* p, double v) const { p[k] = v; }
+  static double larger(double x, double y) { return x > y ? x : y; }
+  static double clamped(double x, double low, double high) { return x < low ? low : (x > high ? high : x); }
+};
+
+template <class F>
+[[gnu::always_inline]] inline void each(Index n, const F& f) {
+  Index k = 0;
+  for (; k + Several::lanes <= n; k += Several::lanes) f(Several{k});
+  for (; k < n; ++k) f(One{k});
+}
+
+// The sum of the values of f.
+template <class F>
+[[gnu::always_inline]] inline double sum_of(Index n, const F& f) {
+  Several::V sums{};
+  double rest = 0.0;
+  Index k = 0;
+  for (; k + Several::lanes <= n; k += Several::lanes) sums += f(Several{k});
+  for (; k < n; ++k) rest += f(One{k});
+  return total<double, Several::lanes>(sums) + rest;
+}
+
+// The largest of the values of f, at least 0; what is not a number does not count.
+template <class F>
+[[gnu::always_inline]] inline double largest_of(Index n, const F& f) {
+  Several::V most{};
+  double rest = 0.0;
+  Index k = 0;
+  for (; k + Several::lanes <= n; k += Several::lanes) most = Several::larger(f(Several{k}), most);
+  for (; k < n; ++k) rest = One::larger(f(One{k}), rest);
+  return One::larger(largest<double, Several::lanes>(most), rest);
+}
+
 }  // namespace pegasos::PEGASOS_ISA::simd

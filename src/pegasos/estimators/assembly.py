@@ -8,6 +8,7 @@ import numpy as np
 
 from pegasos.fitting.path import LabelledRows
 from pegasos.fitting.result import Fit
+from pegasos.machines.base import Data
 from pegasos.machines.settings import Settings
 
 Estimator = TypeVar("Estimator")
@@ -30,7 +31,13 @@ def with_fit(estimator: Estimator, fitted: Fit, n_features: int | None = None, n
     return estimator
 
 
+def data_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Data:
+    """The rows, targets and weights of a fit, checked as `fit` checks them."""
+    data: Data = estimator._read(X, y, sample_weight, reset=True)
+    return data
+
+
 def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
     """The rows of a linear classifier, for a path over lam."""
     _, task, settings = plan_of(estimator)
-    return LabelledRows.read(task, settings, estimator._read(X, y, sample_weight, reset=True))
+    return LabelledRows.read(task, settings, data_of(estimator, X, y, sample_weight))

@@ -46,10 +46,10 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         where it is slow. With many rows and not too many features it uses Newton's method on a smoothed problem.
     batch_size : int or "all", default=1
         Rows per Pegasos step; "all" is the deterministic sub-gradient method.
-    sampling : {"shuffle", "uniform", "balanced"}, default="shuffle"
+    sampling : {"shuffle", "uniform", "balanced", "sequential"}, default="shuffle"
         Pegasos visits the rows in shuffled epochs, draws them uniformly at random as in the paper, or draws the two
         sides of each problem in turn, however rare one of them is. The objective is the same: a row that is drawn too
-        often counts for less.
+        often counts for less. "sequential" visits them in their order, epoch after epoch.
     projection : bool, default=False
         Keep the Pegasos iterates within the ball that is known to hold the optimum.
     average : {None, "uniform", "tail"}, default=None

@@ -126,7 +126,7 @@ class SolverParameters(CommonParameters):
         _checks.check_nu(self)
         if self.batch_size != "all":
             check.check_count("batch_size", self.batch_size)
-        check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced"))
+        check.check_word("sampling", self.sampling, ("shuffle", "uniform", "balanced", "sequential"))
         check.check_word("average", self.average, (None, "uniform", "tail"))
         for name in ("projection", "regularize_intercept", "warm_start"):
             check.check_flag(name, getattr(self, name))

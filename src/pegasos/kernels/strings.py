@@ -99,6 +99,9 @@ class Spectrum(TokenKernel):
     ----------
     k : int
         Length of the substrings.
+    count : {"all", "distinct"}, default="all"
+        "distinct" counts a word once however often a string has it: k(s, t) is then the number of words that the two
+        have in common.
 
     Examples
     --------
@@ -106,21 +109,28 @@ class Spectrum(TokenKernel):
     >>> Spectrum(2).block(["banana", "ananas"], ["banana", "band"])
     array([[9., 3.],
            [8., 2.]])
+    >>> Spectrum(2, count="distinct").block(["banana", "ananas"], ["banana", "band"])
+    array([[3., 2.],
+           [2., 1.]])
     """
 
     k: int
+    count: str = "all"
 
     def check(self) -> None:
-        """Refuse a k that is no count."""
+        """Refuse a k that is not a count, and other words."""
         check_count(self, k=self.k)
+        if self.count not in ("all", "distinct"):
+            raise PegasosError(f"count of Spectrum must be 'all' or 'distinct', got {self.count!r}.")
 
     def read(self, items: Any) -> Objects:
         """The words of each string."""
         return Objects([self.tokens(text) for text in in_time(strings_of(items))])
 
     def tokens(self, item: str) -> Mapping[Hashable, float]:
-        """How often each word of k letters occurs."""
-        return Counter(_kmers(item, self.k))
+        """How often each word of k letters occurs, or that it does."""
+        words = _kmers(item, self.k)
+        return Counter(words) if self.count == "all" else dict.fromkeys(words, 1.0)
 
 
 @dataclass

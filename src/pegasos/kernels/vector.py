@@ -6,8 +6,10 @@ threaded loop for sparse rows) and one pass of the function over it. The kernels
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +24,7 @@ from pegasos.problem import Floats, Matrix, Rows, check_structure
 _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
 _largest_norm = 1e30  # squares of more are not for single precision
 _rows_at_once = 2048
+_MOST_MONOMIALS = 10_000  # columns of an explicit map
 _few_features = 32  # up to this many, a block does without BLAS
 
 
@@ -238,6 +241,11 @@ class Polynomial(ProductKernel):
     >>> from pegasos.kernels import Polynomial
     >>> Polynomial(degree=2).block([[1.0, 2.0]], [[3.0, 4.0]])
     array([[144.]])
+
+    The explicit map of degree 2 is (1, sqrt(2) x1, sqrt(2) x2, x1^2, sqrt(2) x1 x2, x2^2):
+
+    >>> Polynomial(degree=2).features([[1.0, 2.0]]).toarray().round(4)
+    array([[1.    , 1.4142, 2.8284, 1.    , 2.8284, 4.    ]])
     """
 
     degree: int = 3
@@ -255,6 +263,32 @@ class Polynomial(ProductKernel):
     def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
         """A power."""
         return "polynomial", float(self.gamma), float(self.coef0), int(self.degree)
+
+    def map(self, *collections: Items) -> tuple[Matrix, ...]:
+        """The monomials of up to this degree, each times the root of its coefficient in the expanded power.
+
+        Solvers do not use it: there are n_features^degree / degree! of them.
+        """
+        n_features = _vectors(collections[0]).rows.n_features
+        count = math.comb(n_features + self.degree, self.degree)
+        if count > _MOST_MONOMIALS:
+            raise PegasosError(
+                f"the explicit map of {self} has {count} columns for {n_features} features; use block(A, B)."
+            )
+        # Column 0 stands for the constant.
+        monomials = [np.array(each) for each in combinations_with_replacement(range(n_features + 1), self.degree)]
+        return tuple(self._monomials(_vectors(each).rows.own_values, monomials) for each in collections)
+
+    def _monomials(self, values: Matrix, monomials: list[npt.NDArray[np.intp]]) -> Matrix:
+        dense = values.toarray() if sp.issparse(values) else values
+        root = math.sqrt(self.gamma)
+        factors = np.column_stack([np.full(len(dense), math.sqrt(self.coef0)), root * dense.astype(np.float64)])
+        columns = []
+        for monomial in monomials:
+            times = np.bincount(monomial)
+            ways = math.factorial(self.degree) / math.prod(map(math.factorial, times.tolist()))
+            columns.append(math.sqrt(ways) * factors[:, monomial].prod(axis=1))
+        return sp.csr_matrix(np.column_stack(columns))
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
         """(gamma |x|^2 + coef0)^degree."""

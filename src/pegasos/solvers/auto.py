@@ -11,7 +11,8 @@ What they leave open is finished on the rows that matter. Newton's method hands 
 point, and so does dual ascent when its rate says that it would need more work; the rows left out are fixed at their
 bounds, looked at again in the certificate, and taken in where that shows a mistake. Where both matrices of the interior
 point would be too large, dual ascent takes turns with conjugate gradients over the rows between their bounds. All
-choices follow estimates of work, never the clock.
+choices follow estimates of work, never the clock, except for one: where a time budget is too short for the first step
+of a second-order method, dual ascent begins, which has something to show at any time.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.certificate import better_within_bounds, certify, certify_dual, dual_point, stretched
+from pegasos.deadline import time_left
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.dual_ascent import Climbing, DualAscent, epochs_per_look, first_gap, is_now_and_then
@@ -51,6 +53,8 @@ _PATIENCE = 0.3  # of the price of all rows: what rounds on some of them may cos
 _FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
 _STUCK_LOOKS = 8  # without a smaller gap, after which single precision is taken for the reason
 _TRIAL = 0.3  # of the price of an interior point that dual ascent may take before its rate decides
+_INTERIOR_LOOKS = 8, 2  # iterations of an interior point up to the first look, and from then on, where not ready before
+_SECOND_ORDER_STEPS = 10.0  # of a whole solution, at least
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
 _CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
 _FAR_BELOW = 1e-4  # of tol: where an interior point stops looking for a dual point on its bounds
@@ -117,12 +121,13 @@ class Auto:
         """
         if self.tol is None or not gap > 0.0 or problem.rows.n_rows <= problem.rows.n_features:
             return False
-        others = min(self._ascent_price(problem, gap), Newton.price(problem), _AFFORDABLE)
+        others = min(self._ascent_price(problem, gap), Newton.price(problem), _AFFORDABLE, _time_for_steps())
         return self.interior.price(problem, problem.rows.n_rows) < others
 
     def _is_for_newton(self, problem: Problem, gap: float) -> bool:
         """Whether Newton's method is expected to be faster than dual ascent."""
-        return self.tol is not None and gap > 0.0 and Newton.price(problem) < self._ascent_price(problem, gap)
+        others = min(self._ascent_price(problem, gap), _time_for_steps())
+        return self.tol is not None and gap > 0.0 and Newton.price(problem) < others
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
         """A dual point of these rows, which an interior point or dual ascent takes further."""
@@ -189,6 +194,8 @@ class Auto:
         visits = self.visits(state)
         if self._is_settled(state.best):
             return visits + 1
+        if state.interior is not None:
+            return visits + _INTERIOR_LOOKS[state.best is not None] * len(state.interior.chosen)
         if state.dual is None or state.pegasos is not None:
             return (visits // n + 1) * n
         return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
@@ -383,16 +390,20 @@ class Auto:
         self, problem: Problem, state: AutoState, interior: InteriorState, tol: float | None
     ) -> Review:
         """The better of its dual point and the one on the bounds; then more rows, or more iterations."""
-        weights, alpha = interior.best_weights.copy(), self._whole(problem, state, interior)
-        inside = Review(certify(problem, weights, alpha), weights, alpha)
-        is_ready = self._interior_is_ready(state, interior)
-        if tol is None or not (is_ready or inside.certificate.relative_gap <= tol):
-            return inside
-        alpha = self._on_bounds(problem, state, interior)
-        review = Review(certify(problem, weights, alpha), weights, alpha)
-        if review.certificate.relative_gap <= tol or not is_ready:
+        weights = interior.best_weights.copy()
+
+        def certified(alpha: npt.NDArray[np.float64]) -> Review:
+            return Review(certify(problem, weights, alpha), weights, alpha)
+
+        review = certified(self._on_bounds(problem, state, interior))
+        if tol is not None and review.certificate.relative_gap <= tol:
             return review
+        inside = certified(self._whole(problem, state, interior))
         best = inside if inside.is_better_than(review) else review
+        if tol is None:
+            return best
+        if not self._interior_is_ready(state, interior):
+            return best if best.certificate.relative_gap > tol else review  # which has the support vectors
         if best.certificate.relative_gap > tol:
             self._go_on_inside(problem, state, interior)
             return best
@@ -565,6 +576,12 @@ def _best_of_both(problem: Problem, one: Review, other: Review) -> Review:
     if lower is higher:
         return lower
     return Review(certify(problem, lower.weights, higher.alpha), lower.weights, higher.alpha)
+
+
+def _time_for_steps() -> float:
+    """The price of a second-order method whose first step takes all the time that is left."""
+    seconds = time_left()
+    return math.inf if seconds is None else 1e9 * _SECOND_ORDER_STEPS * seconds
 
 
 def _end_of_stretch(problem: Problem, visits: int) -> int:

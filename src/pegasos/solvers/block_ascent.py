@@ -70,7 +70,7 @@ class BlockAscent(Walker[BlockDualState]):
     def enter(self, problem: SourceProblem, weights: Floats, alpha: Floats, walk: Walk) -> BlockDualState:
         """A dual point and its weights, at the end of a walk; both are changed in place."""
         n_problems, n_blocks = problem.n_problems, problem.n_blocks
-        alpha = problem.within_bounds(alpha)
+        alpha = problem.within_bounds(alpha).astype(alpha.dtype, copy=False)
         counters = [[_core.DualCounters() for _ in range(n_blocks)] for _ in range(n_problems)]
         for k, of_problem in enumerate(counters):
             for block, mine in enumerate(of_problem):

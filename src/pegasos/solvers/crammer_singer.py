@@ -100,7 +100,10 @@ class JointAuto(Auto):
         return float(problem.rows.n_rows * visit)
 
     def _enter_from_far(self, problem: Any, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats) -> None:
-        self._enter_interior(problem, state, all_rows(problem), weights, alpha)
+        """An interior point on all rows; where its matrix would be too large, dual ascent goes on."""
+        everyone = all_rows(problem)
+        if self.interior.price(problem, len(everyone)) < np.inf:
+            self._enter_interior(problem, state, everyone, weights, alpha)
 
     def _whole(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
         return np.asarray(self.interior.alpha_of(problem, interior, interior.best_shares))

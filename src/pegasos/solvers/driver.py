@@ -16,13 +16,14 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from pegasos.certificate import Certificate, certify_dual, dual_point
+from pegasos.certificate import TINY, Certificate, certify_dual, dual_point
 from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError
 from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
 _chunk_seconds = 0.05
+_LEAST_SECONDS = 0.01  # that a run has for its first chunk, whatever its budget
 _silence = 0.5  # seconds after which those who look on hear of a run, whether or not an epoch has ended
 _final = (Status.OVERFLOW, Status.INSEPARABLE)  # whatever else was said before
 _share_of_reviews = 0.2  # of the time: what proofs may take that are made for those who look on
@@ -162,7 +163,7 @@ class _Run:
     foreseeing: ForeseesReviews | None = None  # the solver, if it is one
 
     def __post_init__(self) -> None:
-        # Asking for one method is a hundred times as fast as asking for the protocol.
+        # As fast as in `run`.
         self.foreseeing = cast(ForeseesReviews, self.solver) if hasattr(self.solver, "review_seconds") else None
 
     def until_the_end(self) -> Status:
@@ -329,9 +330,12 @@ class _Run:
         """Hand over what was reached."""
         assert self.last is not None
         visits = self.solver.visits(self.state)
+        alpha = self.problem.within_bounds(self.last.alpha)
+        if self.last.certificate.primal < TINY and isinstance(alpha, np.ndarray):
+            alpha = np.zeros_like(alpha)  # the dual point that the certificate speaks of
         return Solution(
             weights=self.last.weights,
-            alpha=self.problem.within_bounds(self.last.alpha),
+            alpha=alpha,
             status=status,
             certificate=self.last.certificate,
             trace=self.trace,
@@ -358,7 +362,8 @@ def run(
     An interrupt ends the run with the point reached; it is raised again only when there is none. The seconds of the
     trace count from ``begun``, by default from now.
     """
-    if isinstance(solver, Choosy) and (why := solver.refuses(problem)) is not None:
+    refuses = getattr(solver, "refuses", None)  # a hundred times as fast as asking for the protocol
+    if refuses is not None and (why := refuses(problem)) is not None:
         raise PegasosError(why)
     whole = _Run(problem, solver, stop, watcher or Watcher(), state)
     if begun is not None:
@@ -373,7 +378,7 @@ def _solved(whole: _Run, seed: int) -> Solution:
     stop, solver = whole.stop, whole.solver
     try:
         # The first chunk is allowed its time: a budget of nothing still leaves something to certify.
-        with within(None if stop.time_budget is None else max(stop.time_budget, _chunk_seconds)):
+        with within(None if stop.time_budget is None else max(stop.time_budget, _LEAST_SECONDS)):
             if whole.state is None:
                 whole.state = solver.start(whole.problem, seed)
             status = whole.until_the_end()

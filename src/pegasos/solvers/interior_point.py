@@ -20,8 +20,10 @@ Vector = npt.NDArray[np.float64]
 INTERIOR_ITERATIONS = 20  # of a usual solution
 _NANOSECONDS = 0.06  # per multiplication of a dense matrix product
 _DENSE_PRODUCT, _SPARSE_PRODUCT = 0.1, 1.0  # the same of rows with rows
-_ROW_PASSES = 12  # over the rows, in an iteration
+_ROW_PASSES = 8  # over the rows, in an iteration
+_PACKED = 1 << 18  # entries of rows that are held in double, feature by feature (most_packed in chosen.inl)
 _LONGEST_SIDE = 4096  # of a matrix: 128 MB, and a second for its factor
+_AROUND = 3e5  # nanoseconds to begin and to end, whatever the size
 _HALVINGS = 40  # of an interval that holds a first dual variable
 _LEAST_WIDTH = 1e-8  # of the first multipliers, where the residuals are all next to nothing
 
@@ -80,9 +82,10 @@ class InteriorPoint:
             once, products = 0.5 * n_chosen**2 * stored * each, 0.0
         else:
             once, products = 0.0, n_chosen * min(0.5 * side**2, 8.0 * stored**2)
-        visits = n_chosen * (40.0 + _ROW_PASSES * (3.0 + 0.5 * stored))
+        row = 0.15 * n_features if n_chosen * (n_features + 1) <= _PACKED else 3.0 + 0.5 * stored
+        visits = n_chosen * (40.0 + _ROW_PASSES * row)
         factor = side**3 / 6.0
-        return once + INTERIOR_ITERATIONS * (_NANOSECONDS * (products + factor) + visits)
+        return _AROUND + once + INTERIOR_ITERATIONS * (_NANOSECONDS * (products + factor) + visits)
 
     def enter(
         self,

@@ -152,7 +152,7 @@ class KernelPegasos:
     def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
         """Take n_steps more steps, on rows drawn ahead."""
         rows, settings = _rows(problem), self.pegasos
-        drawn, draw_weights = self._draw(state, n_steps * settings.batch_size)
+        drawn, draw_weights = self.draw(state, n_steps * settings.batch_size)
         # The loop believes that the block is all there is; the costs say what it is of the whole.
         block = _core.make_problem(
             _core.gram_rows(rows.square_of(drawn)),
@@ -234,7 +234,7 @@ class KernelPegasos:
             return len(decks) == 1
         return all(len(np.unique(problem.sign[deck.rows])) == 1 for deck in decks)
 
-    def _draw(self, state: KernelPegasosState, n: int) -> tuple[Numbers, npt.NDArray[np.float64]]:
+    def draw(self, state: KernelPegasosState, n: int) -> tuple[Numbers, npt.NDArray[np.float64]]:
         """The next n rows, from each deck in turn, and for each row 1/n over the probability of drawing it."""
         n_decks = len(state.decks)
         rows, weights = np.empty(n, np.intp), np.empty(n)

@@ -110,9 +110,15 @@ def class_factors(class_weight: Any, classes: npt.NDArray[Any], totals: Weights)
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
-        with np.errstate(divide="ignore"):
-            factors = totals.sum() / (len(classes) * totals)
-        return np.where(totals > 0.0, factors, 0.0)
+        with np.errstate(divide="ignore", over="ignore"):
+            factors = np.where(totals > 0.0, totals.sum() / (len(classes) * totals), 0.0)
+        if not np.isfinite(factors).all():
+            k = int(np.argmax(factors))
+            raise PegasosError(
+                f"class_weight='balanced' is out of range for class {classes.tolist()[k]!r}, whose samples weigh "
+                f"{totals[k]:g} of {totals.sum():g} in total; give it larger sample weights, or class_weight as a dict."
+            )
+        return factors
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     # A class may be absent, from a fold for example; an unknown name while another class has no weight is a mistake.

@@ -66,8 +66,8 @@ class OneClass:
         return replace(self, lams_found=lams)
 
     def target(self, y: Any, weights: Weights | None) -> Target:
-        """As many as there are rows, all of them in the class."""
-        return np.ones(self.n_rows)
+        """There are none."""
+        return np.empty(0)
 
     def check_seen(self, target: Target, weights: Weights | None) -> None:
         """There is nothing that could be strange."""

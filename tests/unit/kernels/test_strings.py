@@ -218,3 +218,12 @@ def test_mismatch_refuses_a_letter_outside_its_alphabet():
 def test_parameters_that_make_no_kernel_get_a_sentence(make, sentence):
     with pytest.raises(PegasosError, match=sentence):
         make()
+
+
+def test_distinct_words_are_counted_once():
+    texts = ["banana", "bananabanana", "ananas", "x"]
+    words = [{text[i : i + 3] for i in range(len(text) - 2)} for text in texts]
+    common = [[len(a & b) for b in words] for a in words]
+    np.testing.assert_array_equal(Spectrum(3, count="distinct").block(texts, texts), common)
+    with pytest.raises(PegasosError, match="count of Spectrum must be 'all' or 'distinct', got 'some'"):
+        Spectrum(3, count="some")

@@ -1,5 +1,7 @@
 """Kernels on rows of numbers against plain numpy in double, whatever the layout and the type."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -323,3 +325,19 @@ class TestNativePieces:
         np.testing.assert_array_equal(*scores)
         expected = start + factors @ table[slots].astype(np.float64)
         np.testing.assert_allclose(scores[0], expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("coef0", [0.0, 1.5])
+def test_the_explicit_map_of_a_polynomial_has_its_inner_products(degree, coef0):
+    random = np.random.default_rng(degree)
+    A, B = random.normal(size=(5, 3)), random.normal(size=(4, 3))
+    kernel = Polynomial(degree, gamma=0.7, coef0=coef0)
+    a, b = kernel.features(A, sp.csr_matrix(B))
+    assert a.shape == (5, math.comb(3 + degree, degree))
+    np.testing.assert_allclose((a @ b.T).toarray(), kernel.block(A, B), rtol=1e-12, atol=1e-11)
+
+
+def test_an_explicit_map_with_too_many_columns_is_refused():
+    with pytest.raises(PegasosError, match="has 176851 columns for 100 features"):
+        Polynomial(3).features(np.ones((2, 100)))

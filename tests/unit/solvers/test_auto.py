@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pegasos.certificate import certify
+from pegasos.deadline import within
 from pegasos.solution import Status
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, Watcher, run
@@ -53,6 +54,16 @@ def solvers_at_work(problem, max_iter):
 def test_small_lam_begins_with_an_interior_point_on_a_small_table():
     assert solvers_at_work(clouds(1e-3), 3) == [(False, False)] * 3
     assert AUTO.start(clouds(1e-3), 0).interior is not None
+
+
+def test_a_budget_too_short_for_one_step_of_second_order_begins_with_dual_ascent():
+    random = np.random.default_rng(0)
+    many = problem_of(random.normal(size=(3000, 60)), np.resize([1, -1], 3000), lam=1e-6, bias=1.0)
+    assert AUTO.start(many, 0).dual is None
+    with within(1e-7):
+        assert AUTO.start(many, 0).dual is not None
+    with within(60.0):
+        assert AUTO.start(many, 0).dual is None
 
 
 def test_large_lam_begins_with_pegasos_and_puts_dual_ascent_on_trial():
