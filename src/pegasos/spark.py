@@ -230,7 +230,7 @@ class _PegasosModel(Model, _Columns):
         """A column of what a function of the local model and a matrix returns as a frame."""
         names, local = self.columns_of_features(), dataset.sparkSession.sparkContext.broadcast(self._local)
 
-        @sql.pandas_udf(kind)
+        @sql.pandas_udf(kind)  # type: ignore[untyped-decorator]
         def predict(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
             for batch in batches:
                 X = _matrix_of_frame(batch) if names is None else batch.set_axis(names, axis=1)

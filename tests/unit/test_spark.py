@@ -1,4 +1,4 @@
-"""Spark: the optimum of the fit in memory, columns and vectors, pipelines, searches, and errors with their partition."""
+"""Spark: the optimum of the fit in memory, columns and vectors, pipelines, searches, errors with their partition."""
 
 import os
 import shutil
@@ -85,7 +85,7 @@ def test_columns_and_text_labels_do_and_partitions_decide_the_bits(spark, monkey
     X, y = data(1500, 3)
     names = np.array(["ash", "elm", "fir"])[y.astype(int)]
     rows = [(k, *map(float, x), str(name)) for k, (x, name) in enumerate(zip(X, names, strict=True))]
-    frame = spark.createDataFrame(rows, ["id", *"abcd", "label"]).repartitionByRange(40, "id").cache()
+    frame = spark.createDataFrame(rows, ["id", *"abcd", "label"]).repartitionByRange(34, "id").cache()
     for multi_class in ("ovr", "ovo"):
         settings = {"featuresCol": list("abcd"), "lam": 1e-3, "multiClass": multi_class}
         model, again = (PegasosClassifier(**settings).fit(frame) for _ in range(2))
@@ -192,13 +192,7 @@ def test_two_worker_processes_give_the_bits_of_one(tmp_path):
 
 def bits_of(url, environment):
     root = Path(__file__).parents[2]
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT, url],
-        env=environment,
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
+    command = [sys.executable, "-c", SCRIPT, url]
+    captured = {"capture_output": True, "text": True}
+    run = subprocess.run(command, env=environment, cwd=root, timeout=300, check=True, **captured)
     return next(line for line in run.stdout.splitlines() if line.startswith("BITS"))

@@ -99,6 +99,8 @@ def _restricted(part: Problem, others: Terms, weights: Vector, tol: float) -> tu
     """Weights and dual variables of these rows, with those of the others fixed."""
     beside = others.weights * (part.lam * part.total), others.gain.value
     everyone = np.flatnonzero(part.cost > 0.0).astype(np.uint32)
+    if len(everyone) == 0:
+        return others.weights.copy(), np.zeros(part.rows.n_rows)
     price = InteriorPoint().price(part, len(everyone))
     found = None
     if part.rows.n_rows <= part.rows.n_features or not price < _AFFORDABLE:

@@ -161,7 +161,7 @@ class PartitionedNewton:
 
     def _run(self, problem: PartitionedProblem, state: PartitionedState) -> Iterator[None]:
         stored = problem.partitions.n_stored
-        room = max(_ALWAYS_HERE, min(_MOST_HERE, stored // 4))
+        room = room_for(stored)
         if stored <= room:
             yield from self._all_here(problem, state)
         weights = self.first
@@ -488,6 +488,11 @@ class _Preconditioner:
             before, square = square, inner(left, left)
             along = left + square / before * along
         return solution
+
+
+def room_for(n_stored: int) -> int:
+    """How many stored values may be gathered, of so many."""
+    return max(_ALWAYS_HERE, min(_MOST_HERE, n_stored // 4))
 
 
 def _widths(near: Vector, room: int) -> tuple[float, float]:

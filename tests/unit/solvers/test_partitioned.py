@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from pegasos import PegasosClassifier
 from pegasos.certificate import certify, certify_around
+from pegasos.data import ArraySource
 from pegasos.errors import PegasosError
 from pegasos.losses import loss_of
 from pegasos.problem import Problem, Rows
@@ -17,6 +19,7 @@ from pegasos.solvers.auto import Auto
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.free_intercept import FreeIntercept
 from pegasos.solvers.partitioned import PartitionedDual, PartitionedProblem, PartitionsHere
+from pegasos.solvers.partitioned_finish import beside_others
 from pegasos.solvers.partitioned_newton import PartitionedNewton
 from pegasos.solvers.passes import LENGTHS, WIDTHS, Along, Bend, DualRule, Gather, Survey, merged
 from pegasos.solvers.pegasos import Pegasos
@@ -194,3 +197,36 @@ def test_a_partition_without_rows_adds_nothing():
     zero = whole.lam * whole.radius**2
     problem = PartitionedProblem(PartitionsHere([empty, whole, empty]), whole.lam, whole.total, zero)
     assert solve(problem).status is Status.CERTIFIED
+
+
+@pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-5])
+def test_a_source_of_features_in_other_units_is_certified(lam):
+    """Rows of which only a part may be gathered."""
+    whole = whole_of(3000, 8, spread=1e4)
+    source = ArraySource(whole.rows.values, whole.sign, block_rows=200)
+    model = PegasosClassifier(lam=lam, random_state=0, max_iter=64).fit_source(source)
+    local = PegasosClassifier(lam=lam, tol=1e-6).fit(whole.rows.values, whole.sign)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert local.certificate_.dual <= model.certificate_.primal <= local.certificate_.primal * (1 + 2e-3)
+
+
+def test_no_gathered_rows_leave_the_weights_of_the_others():
+    whole = whole_of()
+    problem = partitioned(whole, 2)
+    gathered = problem.partitions.ask(Gather(DualRule(np.zeros(7), 0.0)))
+    part = problem.part(gathered.rows)
+    assert part.rows.n_rows == 0
+    weights, alpha, dual = beside_others(problem, part, gathered.others, np.zeros(7), 1e-3)
+    assert len(alpha) == 0
+    np.testing.assert_array_equal(weights, gathered.others.weights)
+    assert dual == pytest.approx(
+        certify(whole, weights, np.where(residuals(whole, np.zeros(7)) > 0, whole.cost, 0)).dual
+    )
+
+
+def test_a_source_of_a_few_long_rows_is_certified(monkeypatch):
+    """Dual ascent in rounding believes that it has arrived."""
+    monkeypatch.undo()
+    X = np.array([[1e3, 2e5], [1.2e3, 1.9e5], [900.0, 2.05e5]])
+    model = PegasosClassifier(lam=1e-3, random_state=0, max_iter=64).fit_source(ArraySource(X, [0, 1, 0], block_rows=1))
+    assert model.certificate_.relative_gap <= 1e-3
