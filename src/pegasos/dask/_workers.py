@@ -139,6 +139,11 @@ class OnCluster:
             ) from error
         except KilledWorker as error:
             raise PegasosError(f"a partition kills the workers that make it; make it smaller. {error}") from error
+        except (OSError, ValueError, KeyError, MemoryError) as error:
+            failed = [k for k, block in enumerate(blocks) if block.status == "error"]
+            if isinstance(error, PegasosError) or not failed:
+                raise
+            raise PegasosError(f"partition {failed[0]} cannot be made: {type(error).__name__}: {error}") from error
         where = self.client.who_has(list(blocks))
         if not all(where.get(block.key) for block in blocks):
             raise WorkerLostError

@@ -8,6 +8,7 @@ import time
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
@@ -131,6 +132,18 @@ def test_a_pass_that_fails_in_a_partition_names_it(cluster, monkeypatch):
     y = da.from_array(np.arange(2000) % 3, chunks=500)  # three problems, whose threads wait for each other
     with pytest.raises(PegasosError, match="In partition 2: out of memory"):
         PegasosClassifier(**SETTINGS).fit(data()[0], y)
+
+
+def test_a_corrupt_file_is_an_error_that_names_its_partition(cluster, tmp_path):
+    X, _ = data(40, 1)
+    frame = pd.DataFrame(X.compute(), columns=list("abcdef")).assign(y=np.arange(40) % 2)
+    for k in range(3):
+        frame.to_parquet(tmp_path / f"{k}.parquet")
+    (tmp_path / "1.parquet").write_bytes(b"PAR1 and nothing else PAR1")
+    parts = [dask.delayed(pd.read_parquet)(tmp_path / f"{k}.parquet") for k in range(3)]
+    blocks = [[part[names] for part in parts] for names in (list("abcdef"), "y")]
+    with pytest.raises(PegasosError, match="partition 1 cannot be made: "):
+        PegasosClassifier(**SETTINGS).fit(*blocks)
 
 
 def test_many_partitions_are_merged_on_the_workers_with_the_same_bits(cluster):
