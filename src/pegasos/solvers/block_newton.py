@@ -1,6 +1,6 @@
 """Newton's method for rows that are not in memory: the blocks of a source are partitions that are read one by one.
 
-    P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_ik <w, x_i>)
+    P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_ik (<w, x_i> + offset_ik))
 
 It begins on a sample of the rows and ends on those near the margin, which are gathered in memory: a few million values
 (`partitioned_newton`). A pass reads every block once; the bits do not depend on the memory.
@@ -60,8 +60,7 @@ class _Blocks:
         problem, everything = self.problem, range(self.problem.n_blocks)
         problem.window.plan(None, everything, whole=everything)
         for block in everything:
-            mine = problem.span(block)
-            yield mine, problem.part(problem.window.piece(block, whole=True).rows, mine, self.k)
+            yield problem.span(block), problem.part_of_block(problem.window.piece(block, whole=True), block, self.k)
 
 
 class BlockNewton:
