@@ -12,6 +12,7 @@ Run::Run(Values points, std::vector<Index> codes, Index n_classes, const Choice&
       codes_(std::move(codes)),
       choice_(choice),
       n_(Index(codes_.size())),
+      deck_(n_, choice.sampling, choice.seed),
       random_(choice.seed),
       position_(n_) {
   const double plus = choice.bias * choice.bias;
@@ -79,35 +80,38 @@ double Run::largest_norm() const {
 
 void Run::advance(Index n_steps) {
   for (Index k = 0; k < n_steps; ++k) {
+    const bool observed = k + 1 == n_steps;
     if (is_online())
       step_online();
     else if (choice_.algorithm == Algorithm::dual_ascent)
-      step_dual(k + 1 == n_steps);
-    else if (k + 1 < n_steps) {
-      step_pegasos(n_steps - 1, false);
-      k = n_steps - 2;
-    } else
-      step_pegasos(1, true);
+      step_dual(observed);
+    else
+      step_pegasos(observed);
   }
   for (BinaryProblem& mine : problems_) mine.shown = point_of(mine);
 }
 
-// The rows of the next step of Pegasos: those that a copy of its sampler draws.
-void Run::draw_ahead() {
+// The rows of the next step of Pegasos: of the deck, or those that a copy of the sampler of the loop draws.
+void Run::draw_batch() {
+  drawn_.clear();
+  if (has_kernel()) {
+    for (Index k = 0; k < choice_.batch_size; ++k) drawn_.push_back(std::int32_t(deck_.draw()));
+    return;
+  }
   const BinaryProblem& first = problems_[0];
   std::vector<RowNumber> order = first.order;
   Sampler sampler{choice_.sampling, order.data(), n_, first.pegasos.position, Random{first.pegasos.random}};
-  drawn_.clear();
   for (Index k = 0; k < choice_.batch_size; ++k) drawn_.push_back(std::int32_t(sampler.next()));
 }
 
-void Run::step_pegasos(Index n_steps, bool observed) {
+void Run::step_pegasos(bool observed) {
   const bool projects = choice_.algorithm == Algorithm::projected, averages = choice_.algorithm == Algorithm::averaged;
   const PegasosSettings settings{choice_.batch_size, choice_.sampling, projects, averages,
                                  1.0 / std::sqrt(choice_.lam)};
   std::vector<RowNumber> batch(std::size_t(choice_.batch_size));
   Values slopes(batch.size());
-  if (observed) draw_ahead();
+  if (observed || has_kernel()) draw_batch();
+  std::vector<RowNumber> dealt(drawn_.begin(), drawn_.end());
   for (BinaryProblem& mine : problems_) {
     const Problem problem = view(mine);
     if (observed) {
@@ -133,13 +137,18 @@ void Run::step_pegasos(Index n_steps, bool observed) {
                               mine.alpha_sums.data(),
                               batch.data(),
                               slopes.data()};
+      if (has_kernel()) {
+        Sampler sampler{Sampling::shuffle, dealt.data(), choice_.batch_size, 0, Random{0}};
+        loop.step(sampler);
+        return;
+      }
       Sampler sampler{choice_.sampling, mine.order.data(), n_, now.position, Random{now.random}};
-      for (Index k = 0; k < n_steps; ++k) loop.step(sampler);
+      loop.step(sampler);
       now.position = sampler.position;
       now.random = sampler.random.state;
     });
   }
-  step_ += n_steps;
+  ++step_;
 }
 
 // Without shrinking: every sweep visits all rows.

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "deck.h"
 #include "pegasos/dual_ascent.inl"
 #include "pegasos/kernel_blocks.inl"
 #include "pegasos/linear_pegasos.inl"
@@ -102,10 +103,10 @@ class Run {
   double shrink() const { return choice_.algorithm == Algorithm::norma ? 1.0 - choice_.size * choice_.lam : 1.0; }
   double product(const Point& a, const Point& b) const;
 
-  void step_pegasos(Index n_steps, bool observed);
+  void step_pegasos(bool observed);
   void step_dual(bool observed);
   void step_online();
-  void draw_ahead();
+  void draw_batch();
   RowNumber next_of_order();
   Point point_of(const BinaryProblem& mine) const;
   Point point_of_dual(const BinaryProblem& mine, const Values& alpha, double& gain) const;
@@ -122,6 +123,7 @@ class Run {
   Values squared_norms_;
   std::vector<BinaryProblem> problems_;
   std::vector<RowNumber> order_;  // of the online learners
+  Deck deck_;  // of kernel Pegasos
   std::uint64_t random_;
   Index position_;
   OnlineCounters online_;

@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "src" / "pegasos" / "playground" / "index.html"
-SCRIPTS = ("engine.js", "data.js", "plane.js", "chart.js", "page.js")
+SCRIPTS = ("engine.js", "data.js", "plane.js", "chart.js", "python.js", "page.js")
 FLAGS = (
     "-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c++20", "-Os", "-msimd128", "-fno-exceptions", "-fno-rtti",
     "-fno-math-errno", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-psabi", "-Wl,--strip-all",

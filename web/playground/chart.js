@@ -10,13 +10,13 @@ class Chart {
 
   restart() { this.points = []; }
 
-  // Of all problems together; every second old point goes when there are many.
+  // Of all problems together. The axis is logarithmic: points closer than a pixel or so are replaced by the next one.
   note(engine) {
     const t = engine.step;
-    if (t === 0 || (this.points.length && this.points.at(-1).t === t)) return;
+    if (t === 0) return;
+    if (this.points.length > 1 && t < 1.006 * this.points.at(-2).t) this.points.pop();
     const sum = (key) => engine.problems().reduce((total, p) => total + p[key], 0);
     this.points.push({ t, primal: sum("primal"), dual: sum("dual"), bestPrimal: sum("bestPrimal"), bestDual: sum("bestDual") });
-    if (this.points.length > 800) this.points = this.points.filter((_, i) => i % 2 === 0 || i > 700);
   }
 
   draw(engine, colors) {
@@ -34,7 +34,8 @@ class Chart {
     const y = this.showsGap ? this.logAxis(engine, box, colors) : this.plainAxis(box, colors, problems);
     pen.fillStyle = colors.soft;
     pen.textAlign = "center";
-    for (let t = 1; t <= most; t *= 10) pen.fillText(t < 1e4 ? String(t) : `1e${Math.round(Math.log10(t))}`, Math.min(x(t), box.right - 8), height - 8);
+    for (let t = 1; x(t) < box.right - 50; t *= 10)
+      pen.fillText(t < 1e4 ? String(t) : `1e${Math.round(Math.log10(t))}`, x(t), height - 8);
     pen.textAlign = "right";
     pen.fillText("step", box.right, height - 8);
     pen.save();

@@ -15,12 +15,6 @@ const RULES = {
   "norma": "w ← (1 − ηλ) w, and if y⟨w, x⟩ &lt; 1 add η y x, with a constant η",
   "dual-ascent": "visit a row; α ← clip(α + λn (1 − y⟨w, x⟩)/|x|², 0, 1): the best α for this row alone",
 };
-const PYTHON = {
-  "perceptron": () => "Perceptron()",
-  "passive-aggressive": (s) => `PassiveAggressive(C=${s.size})`,
-  "norma": (s) => `Norma(${kernelInPython(s)}, eta=${s.size}, lam=${s.lam}, tau=None)`,
-};
-
 const page = {
   settings: { ...DEFAULTS }, points: [], drawnClass: 1, engine: null, isReady: false, isPlaying: false, owed: 0,
   frames: [],
@@ -175,37 +169,6 @@ function certificateInWords(t, problems) {
   return `${best}: at most ${gap < 1e-9 ? "0.0000001" : short(100 * gap)} % of the cost can be saved.`;
 }
 
-const kernelInPython = (s) =>
-  s.kernel === "linear" ? '"linear"' : s.kernel === "rbf" ? `"rbf", gamma=${s.gamma}` : `"poly", gamma=${s.gamma}, degree=${s.degree}, coef0=1.0`;
-
-function showPython() {
-  const s = page.settings;
-  let call;
-  if (s.algorithm === "dual-ascent") {
-    call = s.kernel === "linear" ? `PegasosClassifier(lam=${s.lam}, solver="dual").fit(X, y)  # the same point, all at once`
-      : `KernelPegasosClassifier(${kernelInPython(s)}, lam=${s.lam}).fit(X, y)  # the same point, all at once`;
-  } else if (PYTHON[s.algorithm]) {
-    const isKernel = s.kernel !== "linear" && s.algorithm !== "norma";
-    const learner = s.algorithm === "perceptron" && isKernel ? `KernelPerceptron(${kernelInPython(s)})` : PYTHON[s.algorithm](s);
-    call = isKernel && s.algorithm !== "perceptron" ? "# The library has this rule for the linear kernel only."
-      : `from pegasos.online import ${learner.split("(")[0]}\n\nfor step in pegasos.steps(X, y, ${learner}, seed=${s.seed}):\n    print(step)`;
-  } else {
-    const words = [`lam=${s.lam}`];
-    if (s.kernel === "rbf") words.push(`kernel=RBF(${s.gamma})`);
-    if (s.kernel === "polynomial") words.push(`kernel=Polynomial(${s.degree}, gamma=${s.gamma}, coef0=1.0)`);
-    if (s.algorithm === "mini-batch") words.push(`batch_size=${s.batch}`);
-    if (s.algorithm === "projected") words.push("projection=True");
-    if (s.sampling !== "shuffle") words.push(`sampling="${s.sampling}"`);
-    words.push(`seed=${s.seed}`);
-    const from = s.kernel === "rbf" ? "from pegasos.kernels import RBF\n" : s.kernel === "polynomial" ? "from pegasos.kernels import Polynomial\n" : "";
-    call = `${from}\nfor step in pegasos.steps(X, y, ${words.join(", ")}):\n    print(step)`;
-  }
-  const rows = page.points.map((p) => `[${p.x}, ${p.y}]`).join(", ");
-  $("python").textContent = `import numpy as np\nimport pegasos\n${call.startsWith("from") ? call.split("\n")[0] + "\n" : ""}\n` +
-    `X = np.array([${rows}])\ny = np.array([${page.points.map((p) => (page.classes ?? presentClasses()).indexOf(p.c)).join(", ")}])\n` +
-    (call.startsWith("from") ? call.split("\n").slice(1).join("\n") : call);
-}
-
 function showSettings() {
   const s = page.settings;
   for (const key of ["algorithm", "kernel", "sampling", "seed", "degree", "batch"]) $(key).value = s[key];
@@ -219,11 +182,12 @@ function showSettings() {
   $("size-name").textContent = s.algorithm === "norma" ? "Length of a step η" : "Longest step C";
   $("sampling").disabled = s.algorithm === "dual-ascent";
   for (const [key, text] of [["lam", short(s.lam)], ["gamma", short(s.gamma)], ["degree", s.degree], ["batch", s.batch], ["size", short(s.size)]])
-    $(`${key}-now`).textContent = text;
+    $(`${key}-now`).textContent = text, $(key).setAttribute("aria-valuetext", text);
   $("rule").innerHTML = RULES[s.algorithm];
   $("key-margins").hidden = presentClasses().length > 2;
   showSpeed();
-  showPython();
+  const classes = presentClasses();
+  $("python").textContent = pythonOf(s, page.points, page.points.map((p) => classes.indexOf(p.c)));
 }
 
 function showSpeed() {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pegasos.files import written_whole
+from pegasos.files import atomically
 
 __all__ = ["page", "write"]
 
@@ -40,6 +40,6 @@ def write(folder: str | os.PathLike[str]) -> Path:
     """
     target = Path(folder) / "playground.html"
     target.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(target) as file:
+    with atomically(target) as file:
         file.write(page().read_bytes())
     return target
