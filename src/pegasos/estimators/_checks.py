@@ -107,11 +107,17 @@ def check_for_source(model: Any) -> None:
     """What blocks from a source do not support."""
     refused = {
         "solver": (model.solver == "cutting_plane", "does not support cutting planes: give solver='auto', or use fit"),
-        "multi_class": (model.multi_class != "ovr", "trains one class against the rest: give multi_class='ovr'"),
+        "multi_class": (
+            getattr(model, "multi_class", "ovr") not in ("auto", "ovr"),
+            "trains one class against the rest: give multi_class='ovr'",
+        ),
         "C": (math.inf == model.C, "does not support a hard margin: give a finite C"),
         "regularize_intercept": (model._is_free, "needs a regularized intercept: give regularize_intercept=True"),
         "prior": (model.prior is not None, "does not support a prior: give prior=None, or use fit"),
-        "probability": (model.probability, "does not fit probabilities: give probability=False, or use fit"),
+        "probability": (
+            getattr(model, "probability", False),
+            "does not fit probabilities: give probability=False, or use fit",
+        ),
         "warm_start": (model.warm_start, "resumes from a checkpoint, not from the last fit: give warm_start=False"),
         "nu": (model.nu is not None, "does not search for nu: give lam or C"),
         "batch_size": (model.batch_size != 1, "visits one row at a time: give batch_size=1"),
