@@ -17,16 +17,15 @@ Run::Run(Values points, std::vector<Index> codes, Index n_classes, const Choice&
       position_(n_) {
   const double plus = choice.bias * choice.bias;
   if (has_kernel()) {
-    Values columns(points_.size()), norms;
+    Values norms;
     for (Index i = 0; i < n_; ++i) {
-      for (Index j = 0; j < 2; ++j) columns[std::size_t(j * n_ + i)] = points_[std::size_t(2 * i + j)];
-      norms.push_back(simd::squared_norm(&points_[std::size_t(2 * i)], 2));
+      const double* x = &points_[std::size_t(2 * i)];
+      norms.push_back(simd::squared_norm(x, 2));
+      for (Index j = 0; j < n_; ++j) matrix_.push_back(simd::dot(x, &points_[std::size_t(2 * j)], 2, 0.0));
     }
-    matrix_.resize(std::size_t(n_ * n_));
     const bool radial = choice.kernel == KernelKind::radial;
     const KernelFunction function{radial ? Shape::radial : Shape::polynomial, choice.gamma, 1.0, choice.degree, plus};
-    dense_kernel(function, {points_.data(), Scalar::float64, n_, 2, 2}, {columns.data(), Scalar::float64, 2, n_, n_},
-                 norms.data(), norms.data(), {matrix_.data(), Scalar::float64, n_, n_, n_});
+    apply_kernel(function, {matrix_.data(), Scalar::float64, n_, n_, n_}, norms.data(), norms.data());
     rows_ = {Layout::gram, Scalar::float64, IndexType::int32, matrix_.data(), nullptr, nullptr, n_, n_, 0.0};
   } else {
     rows_ = {Layout::dense, Scalar::float64, IndexType::int32, points_.data(), nullptr, nullptr, n_, 2, choice.bias};
