@@ -200,6 +200,7 @@ def test_grids_have_the_scores_of_the_points(opened):
         np.testing.assert_allclose(np.array(grid)[[0, 4, 2, 8]], expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_script_beside_the_run_takes_the_same_steps(opened, capsys):
     page = opened()
     for algorithm in ("pegasos", "mini-batch", "projected", "averaged", "perceptron", "passive-aggressive", "norma"):
