@@ -12,6 +12,7 @@ from pegasos.online import KernelPerceptron, Norma, PassiveAggressive, Perceptro
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.stepping import _plan
 from pegasos.theory import suboptimality_bound
+from tests.browser.test_report import CONTRAST
 
 N_STEPS = 150
 DEFAULTS = {
@@ -356,6 +357,13 @@ def test_pages_fit_their_width_and_every_control_has_a_name(opened, scheme):
         nameless = """() => [...document.querySelectorAll("button, select, input, canvas[role]")].filter((e) =>
           !(e.labels?.length || e.getAttribute("aria-label") || e.textContent.trim())).map((e) => e.outerHTML)"""
         assert page.evaluate(nameless) == []
+
+
+@pytest.mark.slow
+def test_text_has_enough_contrast_in_both_schemes(opened):
+    for scheme in ("light", "dark"):
+        ratio, where = opened(color_scheme=scheme).evaluate(CONTRAST)
+        assert ratio >= 4.5, where
 
 
 def test_every_sample_trains_with_every_algorithm(opened):
