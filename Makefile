@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
+CPP := $(shell find cpp/core cpp/bindings -name '*.h' -o -name '*.inl' -o -name '*.cpp')
+PAGE_CPP := $(shell find cpp/playground -name '*.h' -o -name '*.cpp')
 
 # What is run with a wheel: scikit-learn's checks, and the estimators.
 WHEEL_TESTS := tests/contract/test_online.py tests/contract/test_scikit_learn.py
@@ -12,7 +13,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
 .PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -36,6 +37,8 @@ help:
 	@echo "make test-oldest          contract and estimators with the oldest versions allowed; test-newest: with betas"
 	@echo "make audit                known vulnerabilities of what is installed; asks PyPI"
 	@echo "make docs                 the site, into build/docs; no warning, no dead link"
+	@echo "make playground           the page of the playground: the core to WebAssembly, and its scripts, in one file"
+	@echo "make film                 a short film of the playground, into docs/images; needs Chromium"
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make bench-online         rows a second of the online learners"
@@ -162,7 +165,7 @@ fuzz: $(VENV)/.test
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/clang-format --dry-run --Werror $(CPP) $(PAGE_CPP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m nanobind.stubgen --quiet -m pegasos._core -o build/_core.pyi
@@ -171,7 +174,7 @@ lint: $(VENV)/.lint
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(CPP)
+	$(BIN)/clang-format -i $(CPP) $(PAGE_CPP)
 
 stubs: $(VENV)/.lint
 	$(BIN)/python -m nanobind.stubgen --quiet -m pegasos._core -o src/pegasos/_core.pyi
@@ -179,6 +182,16 @@ stubs: $(VENV)/.lint
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W -n -E -a -d build/doctrees docs build/docs
 	$(BIN)/python docs/_site/links.py build/docs
+
+$(VENV)/.playground: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --group playground
+	@touch $@
+
+playground: $(VENV)/.playground
+	$(BIN)/python web/playground/build.py
+
+film: $(VENV)/.test
+	$(BIN)/python web/playground/film.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run

@@ -20,6 +20,7 @@ extensions = [
     "_site.gallery",
     "_site.reference",
     "_site.navigation",
+    "_site.playground",
 ]
 exclude_patterns = ["_site"]
 nitpicky = True

@@ -27,6 +27,7 @@ _commands = {
     "tune": "choose scaling, kernel, width and lam within a time budget",
     "bench": "race pegasos and its rivals on this machine to the same gap",
     "convert": "make a binary cache of a data file",
+    "playground": "watch the algorithms train step by step, on a page in the browser",
     "demo": "train on bundled data and print the certificates",
     "completion": "print what makes the shell complete these commands",
 }
