@@ -44,7 +44,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         the method of SVM-Perf, one pass over the rows for each plane; "interior_point" is the textbook's method for
         quadratic programs on all rows, for up to about 4,000 features or rows; "auto" starts with Pegasos where that
         is enough, continues with dual ascent as soon as that closes the gap faster, and supports it with an interior
-        point method where it is slow. With many rows and not too many features it uses Newton's method on a smoothed problem.
+        point method where it is slow. With many rows and not too many features it uses Newton's method on a smoothed
+        problem.
     batch_size : int or "all", default=1
         Rows per Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform", "balanced", "sequential"}, default="shuffle"
