@@ -12,7 +12,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
 .PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -22,6 +22,7 @@ help:
 	@echo "make test                 the quick suite"
 	@echo "make test-slow            everything, the slow tests too"
 	@echo "make test-sklearn         scikit-learn's own tests of sklearn.svm against pegasos.svm"
+	@echo "make test-sklearn-versions  the same with SKLEARN_VERSIONS, by default 1.7.2 and 1.8.0"
 	@echo "make sanitize             the quick suite on a core with address and undefined-behaviour sanitizers"
 	@echo "make tsan                 what runs in threads, on a core with the sanitizer of threads"
 	@echo "make valgrind             every function of the core under valgrind, which must be there"
@@ -38,6 +39,7 @@ help:
 	@echo "make bench                time to a measured gap, against the rivals"
 	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
 	@echo "make bench-online         rows a second of the online learners"
+	@echo "make bench-losses         squared hinge, regression and one class against scikit-learn"
 	@echo "make bench-path           a path over lam against its fits one by one, and against a grid search"
 	@echo "make bench-promise        how many fits end with their proof, over data sets, lam, tol, type and units"
 	@echo "make bench-certified      shares of certified predictions, their price, and a count of violations"
@@ -98,6 +100,15 @@ test-slow: $(VENV)/.test $(VENV)/.docs
 # The files of the installed version, a minute.
 test-sklearn: $(VENV)/.test
 	$(BIN)/python -m tests.sklearn_contract
+
+# The same with other versions, each in an environment of its own, from the wheel.
+SKLEARN_VERSIONS ?= 1.7.2 1.8.0
+test-sklearn-versions: build/.wheel
+	for version in $(SKLEARN_VERSIONS); do \
+		$(PYTHON) -m venv --clear build/sklearn-$$version && \
+		build/sklearn-$$version/bin/python -m pip install --quiet --only-binary :all: dist/*.whl pytest scikit-learn==$$version && \
+		build/sklearn-$$version/bin/python -m tests.sklearn_contract || exit 1; \
+	done
 
 # Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
 # exceptions cannot be followed. A cluster is many processes that start slowly, a browser one of its own. What refuses
@@ -183,6 +194,9 @@ bench-online: $(VENV)/.bench
 
 bench-path: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.path
+
+bench-losses: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.losses
 
 bench-promise: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.promise

@@ -16,6 +16,7 @@ names = (
     "choosing_c",
     "kernel_perceptron",
     "multiclass",
+    "schemes",
     "imbalance",
     "transfer",
     "probabilities",

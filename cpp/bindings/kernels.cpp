@@ -2,6 +2,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -75,21 +76,49 @@ static void apply_kernel(std::string_view shape, double gamma, double coef0, Ind
   });
 }
 
+static Block columns_of(Block block, Index begin, Index end) {
+  block.data = static_cast<char*>(block.data) + begin * (block.scalar == Scalar::float32 ? 4 : 8);
+  block.n_columns = end - begin;
+  return block;
+}
+
+// Fewer rows than this of more features than that are not worth packing the others.
+constexpr Index few_rows = 8, few_features = 32;
+
+// Bytes of rows that are packed at a time: what stays in the cache while all rows of x meet them.
+constexpr Index packed_bytes = 1 << 21;
+
 static void dense_kernel(std::string_view shape, double gamma, double coef0, Index degree, double plus, GivenMatrix x,
-                         GivenMatrix transposed, GivenWeights left, GivenFloatArray right, MatrixArray out,
-                         Index n_threads) {
-  const Block rows = block_of(x), columns = block_of(transposed), block = block_of(out);
+                         GivenMatrix z, GivenWeights left, GivenFloatArray right, MatrixArray out, Index n_threads) {
+  const Block rows = block_of(x), others = block_of(z), block = block_of(out);
   const KernelFunction f = function_of(shape, gamma, coef0, degree, plus);
   check_norms(block, left, right);
-  require(rows.n_rows == block.n_rows && columns.n_columns == block.n_columns && rows.n_columns == columns.n_rows,
-          "the block must be (rows of x, columns of transposed).");
-  require(rows.scalar == block.scalar && columns.scalar == block.scalar, "the block must have the type of the rows.");
+  require(rows.n_rows == block.n_rows && others.n_rows == block.n_columns && rows.n_columns == others.n_columns,
+          "the block must be (rows of x, rows of z).");
+  require(rows.scalar == block.scalar && others.scalar == block.scalar, "the block must have the type of the rows.");
+  const Index bytes = block.scalar == Scalar::float32 ? 4 : 8, d = rows.n_columns;
+  const auto norms_from = [&](Index k) { return static_cast<const char*>(right.data()) + k * bytes; };
+  if (rows.n_rows < few_rows && d > few_features) {
+    nb::gil_scoped_release release;
+    in_stretches(others.n_rows, double(rows.n_rows) * double(8 + d / 4), n_threads, [&](Index begin, Index end) {
+      loops().few_rows_kernel(f, rows, rows_of(others, begin, end), left.data(), norms_from(begin),
+                              columns_of(block, begin, end));
+    });
+    return;
+  }
+  const Index width = std::clamp(packed_bytes / bytes / (d + 1) / 64 * 64, Index(64), Index(1) << 14);
+  const Index length = loops().packed_length(block.scalar, std::min(width, others.n_rows), d);
+  const std::unique_ptr<char[]> packed(new char[std::size_t(length * bytes)]);
   nb::gil_scoped_release release;
-  const double each = double(block.n_columns) * double(8 + rows.n_columns);
-  in_stretches(block.n_rows, each, n_threads, [&](Index begin, Index end) {
-    loops().dense_kernel(f, rows_of(rows, begin, end), columns, left.data() + begin, right.data(),
-                         rows_of(block, begin, end));
-  });
+  for (Index first = 0; first < others.n_rows; first += width) {
+    const Index last = std::min(others.n_rows, first + width);
+    loops().pack_rows(rows_of(others, first, last), packed.get());
+    const Block part = columns_of(block, first, last);
+    in_stretches(block.n_rows, double(last - first) * double(8 + d / 8), n_threads, [&](Index begin, Index end) {
+      loops().dense_kernel(f, rows_of(rows, begin, end), packed.get(), left.data() + begin, norms_from(first),
+                           rows_of(part, begin, end));
+    });
+  }
 }
 
 static void check_places(const GivenIndices& places, Index end) {
@@ -162,6 +191,20 @@ static void add_columns(MatrixArray table, GivenIndices slots, GivenWeights fact
   nb::gil_scoped_release release;
   in_stretches(from.n_columns, double(n), n_threads, [&](Index begin, Index end) {
     loops().add_columns(from, slots.data(), factors.data(), n, begin, end, scores.data());
+  });
+}
+
+static void add_columns_exactly(MatrixArray table, GivenIndices slots, GivenWeights factors, WeightArray high,
+                                WeightArray low, Index n_threads) {
+  const Block from = block_of(table);
+  const Index n = Index(slots.shape(0));
+  require(factors.ndim() == 1 && Index(factors.shape(0)) == n && high.ndim() == 1 && low.ndim() == 1 &&
+              Index(high.shape(0)) == from.n_columns && Index(low.shape(0)) == from.n_columns,
+          "one factor per slot and two sums per column.");
+  check_places(slots, from.n_rows);
+  nb::gil_scoped_release release;
+  in_stretches(from.n_columns, 2.0 * double(n), n_threads, [&](Index begin, Index end) {
+    loops().add_columns_exactly(from, slots.data(), factors.data(), n, begin, end, high.data(), low.data());
   });
 }
 
@@ -284,8 +327,8 @@ void bind_kernels(nb::module_& m) {
         nb::arg("plus"), nb::arg("values"), nb::arg("left"), nb::arg("right"), nb::arg("n_threads"),
         "Turns a block of products into kernel values plus a constant, in place.");
   m.def("dense_kernel", dense_kernel, nb::arg("shape"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"),
-        nb::arg("plus"), nb::arg("x"), nb::arg("transposed"), nb::arg("left"), nb::arg("right"), nb::arg("out"),
-        nb::arg("n_threads"), "Writes the kernel of each row of x with each column of the other matrix.");
+        nb::arg("plus"), nb::arg("x"), nb::arg("z"), nb::arg("left"), nb::arg("right"), nb::arg("out"),
+        nb::arg("n_threads"), "Writes the kernel of each row of x with each row of z.");
   m.def(
       "products_width", [](bool single) { return loops().products_width(single ? Scalar::float32 : Scalar::float64); },
       nb::arg("single"), "How many vectors csr_products takes at once.");
@@ -299,6 +342,9 @@ void bind_kernels(nb::module_& m) {
         "Fills the rows from `old` on, left of column `old`, by symmetry.");
   m.def("add_columns", add_columns, nb::arg("table"), nb::arg("slots"), nb::arg("factors"), nb::arg("scores"),
         nb::arg("n_threads"), "Adds factors[a] * table[slots[a]] to the scores.");
+  m.def("add_columns_exactly", add_columns_exactly, nb::arg("table"), nb::arg("slots"), nb::arg("factors"),
+        nb::arg("high"), nb::arg("low"), nb::arg("n_threads"),
+        "Adds factors[a] * table[slots[a]] to high + low, with about twice the digits of double.");
   m.def("climb", climb, nb::arg("table"), nb::arg("slot_of"), nb::arg("place_of").none(), nb::arg("n_kept"),
         nb::arg("source").none(), nb::arg("slope"), nb::arg("down"), nb::arg("up"), nb::arg("curvature"),
         nb::arg("damping").none(), nb::arg("unit"), nb::arg("keeps_sum"), nb::arg("dual"), nb::arg("enough"),

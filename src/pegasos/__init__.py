@@ -12,15 +12,18 @@ if TYPE_CHECKING:
     from pegasos.estimators.linear_cv import PegasosClassifierCV
     from pegasos.estimators.one_class import KernelPegasosOneClass, PegasosOneClass
     from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
+    from pegasos.estimators.regression_cv import PegasosRegressorCV
     from pegasos.estimators.warnings import GapWarning, NuWarning, PriorWarning
-    from pegasos.persistence import load
+    from pegasos.persistence import load, save
     from pegasos.plots.lam_path import LamPathDisplay
     from pegasos.stepping import Step, steps
     from pegasos.tuning.auto import AutoPegasos
+    from pegasos.tuning.auto_regressor import AutoPegasosRegressor
     from pegasos.tuning.path import LamPath, lam_path
 
 __all__ = [
     "AutoPegasos",
+    "AutoPegasosRegressor",
     "Certificate",
     "GapWarning",
     "KernelPegasosClassifier",
@@ -34,11 +37,13 @@ __all__ = [
     "PegasosError",
     "PegasosOneClass",
     "PegasosRegressor",
+    "PegasosRegressorCV",
     "PriorWarning",
     "Step",
     "lam_path",
     "load",
     "patch_sklearn",
+    "save",
     "steps",
     "unpatch_sklearn",
 ]
@@ -47,6 +52,7 @@ __version__ = "0.1.0"
 # Where each name lives: it is imported when it is first asked for, so that `pegasos --help` need not wait for numpy.
 _homes = {
     "AutoPegasos": "tuning.auto",
+    "AutoPegasosRegressor": "tuning.auto_regressor",
     "Certificate": "certificate",
     "GapWarning": "estimators.warnings",
     "KernelPegasosClassifier": "estimators.kernel",
@@ -60,11 +66,13 @@ _homes = {
     "PegasosError": "errors",
     "PegasosOneClass": "estimators.one_class",
     "PegasosRegressor": "estimators.regression",
+    "PegasosRegressorCV": "estimators.regression_cv",
     "PriorWarning": "estimators.warnings",
     "Step": "stepping",
     "lam_path": "tuning.path",
     "load": "persistence",
     "patch_sklearn": "accelerate",
+    "save": "persistence",
     "steps": "stepping",
     "unpatch_sklearn": "accelerate",
 }

@@ -425,10 +425,8 @@ def apply_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: floa
     Turns a block of products into kernel values plus a constant, in place.
     """
 
-def dense_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: float, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], transposed: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
-    """
-    Writes the kernel of each row of x with each column of the other matrix.
-    """
+def dense_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: float, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], z: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    """Writes the kernel of each row of x with each row of z."""
 
 def products_width(single: bool) -> int:
     """How many vectors csr_products takes at once."""
@@ -449,6 +447,11 @@ def mirror(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], ol
 
 def add_columns(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
     """Adds factors[a] * table[slots[a]] to the scores."""
+
+def add_columns_exactly(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], low: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
+    """
+    Adds factors[a] * table[slots[a]] to high + low, with about twice the digits of double.
+    """
 
 def climb(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slot_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], place_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_kept: int, source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, slope: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], down: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], up: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], curvature: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], damping: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, unit: float, keeps_sum: bool, dual: float, enough: float, share: float, n_steps: int, work: float) -> tuple[int, float, bool, float, int]:
     """

@@ -8,6 +8,7 @@ kept while there is room; the whole matrix is never formed unless it fits.
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
+from pegasos.deadline import check_deadline
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, n_threads
 from pegasos.kernels.vector import ProductKernel, Vectors
@@ -35,14 +37,16 @@ from pegasos.rounding import (
 )
 
 _columns_at_once = 512
+_least_bytes = 1 << 29  # which a table may take whatever cache_size says, for two blocks of columns
+_arranged_at_once = 256  # the fewer, the more of the kernel matrix is had by symmetry
 _room = 1 << 24  # values of columns that are not kept
+_points_known = 3  # whose scores are remembered: a run may end at a point before the last
 _few_bytes = 1 << 24  # of a table: numpy has that much at hand from the last one
 _dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
 _dense_bytes = 1 << 28
 _largest_single = 1e30
 _worth_digits = 1e-6  # of the objective: where rounding may be more, sums are made again with more digits
 _quick_values = 1 << 22  # kernel values that are summed up with more digits wherever rounding is counted at all
-_long_columns = 64
 _quick_features = 200
 _computed_features = 64
 
@@ -89,7 +93,8 @@ class KernelRows:
     counts_single: bool = False
     n_kept: int = 0
     is_whole: bool = True  # whether the table is as the places say: an interrupt may come between
-    last_scores: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None  # and their coefficients
+    last_scores: tuple[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], ...] = ()  # and their coefficients
+    last_long: tuple[npt.NDArray[np.float64], npt.NDArray[np.longdouble]] | None = None  # with more digits
     native: _core.Rows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -99,7 +104,7 @@ class KernelRows:
     def of(
         cls, kernel: Kernel, items: Items, bias: float, *, cache_bytes: float, double: bool, single: bool = False
     ) -> KernelRows:
-        """Room for as many columns as fit, two blocks at least.
+        """Room for as many columns as fit; for two blocks of them at least, unless these are huge.
 
         The values are those of the kernel's own type: double where ``double`` asks for it, single precision where
         ``single`` does and the items are vectors.
@@ -134,7 +139,8 @@ class KernelRows:
     ) -> KernelRows:
         """No column is known yet."""
         n = len(items)
-        n_slots = int(min(n, max(cache_bytes // (max(n, 1) * dtype.itemsize), 2 * _columns_at_once)))
+        fit = cache_bytes // (max(n, 1) * dtype.itemsize)
+        n_slots = int(min(n, max(fit, min(2 * _columns_at_once, _least_bytes // (max(n, 1) * dtype.itemsize)), 2)))
         none = np.full(n, -1, np.intp)
         table = _untouched(n_slots, n, dtype)
         return cls(kernel, items, bias, squared_norms, dtype, cache_bytes, table, none, *_arrangement(items, n_slots))
@@ -255,21 +261,18 @@ class KernelRows:
         return found._replace(rounding=counted, slack=last_roundings(total, mu, reach))
 
     def _long_scores(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.longdouble]:
-        """The scores of all rows with all the digits that the machine has; slowly."""
-        rows = np.flatnonzero(weights)
-        self.load(rows)
-        sums = np.zeros(self.n_rows, np.longdouble)
-        for begin in range(0, len(rows), _long_columns):
-            part = rows[begin : begin + _long_columns]
-            slots = self.slot_of[part]
-            columns = np.empty((len(part), self.n_rows), self.dtype)
-            columns[slots >= 0] = self.table[slots[slots >= 0]]
-            if (slots < 0).any():
-                missing = np.empty((int(np.sum(slots < 0)), self.n_rows), self.dtype)
-                self._compute(part[slots < 0], missing)
-                columns[slots < 0] = missing
-            sums += (columns * weights[part, None].astype(np.longdouble)).sum(axis=0)
-        return sums if self.arranged is None else sums[self.place_of]
+        """The scores of all rows with all the digits that the machine has. The last ones are remembered."""
+        last = self.last_long  # which another thread may replace meanwhile
+        if last is None or not np.array_equal(last[0], weights):
+            high, low = np.zeros(self.n_rows), np.zeros(self.n_rows)
+
+            def add(table: Floats, slots: Numbers, factors: npt.NDArray[np.float64]) -> None:
+                _core.add_columns_exactly(table, slots, factors, high, low, n_threads())
+
+            self._for_columns(np.flatnonzero(weights), weights, add)
+            sums = high.astype(np.longdouble) + low
+            self.last_long = last = weights.copy(), sums if self.arranged is None else sums[self.place_of]
+        return last[1]
 
     def _worth_digits(self, weights: npt.NDArray[np.float64]) -> float:
         """The part of the objective that rounding may be before sums are made again with more digits."""
@@ -310,34 +313,53 @@ class KernelRows:
         return weights
 
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The score of every row, and one entry more that is nobody's. The last ones are remembered."""
-        last = self.last_scores  # which another thread may replace meanwhile
-        if last is None or not np.array_equal(last[0], coefficients):
-            scores = np.zeros(self.n_rows + 1)
-            self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
-            self.last_scores = last = coefficients.copy(), scores
-        return last[1].copy()
+        """The score of every row, and one entry more that is nobody's. Those of the last points are remembered."""
+        for known, scores in self.last_scores:  # which another thread may replace meanwhile
+            if np.array_equal(known, coefficients):
+                return scores.copy()
+        scores = np.zeros(self.n_rows + 1)
+        self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
+        self._keep_scores(coefficients, scores)
+        return scores.copy()
+
+    def _keep_scores(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
+        self.last_scores = ((coefficients.copy(), scores), *self.last_scores[: _points_known - 1])
 
     def add_columns(
         self, rows: Numbers, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
     ) -> None:
         """Add coefficients[j] times column j to the scores, for these rows j."""
+
+        def add(table: Floats, slots: Numbers, factors: npt.NDArray[np.float64]) -> None:
+            self._add(table, slots, factors, scores)
+
+        self._for_columns(rows, coefficients, add)
+
+    def _for_columns(
+        self,
+        rows: Numbers,
+        coefficients: npt.NDArray[np.float64],
+        add: Callable[[Floats, Numbers, npt.NDArray[np.float64]], None],
+    ) -> None:
+        """Call ``add`` with the columns of these rows, block by block: a table, slots in it, and their coefficients."""
         self.load(rows)
         slots = self.slot_of[rows]
         here = slots >= 0
-        self._add(self.table, slots[here], coefficients[rows[here]], scores)
+        if here.any():
+            add(self.table, slots[here], coefficients[rows[here]])
         missing = rows[~here]
         if len(missing) == 0:
             return
         room = np.empty((min(len(missing), self._at_once), self.n_rows), self.dtype)
         for begin in range(0, len(missing), self._at_once):
             part = missing[begin : begin + self._at_once]
+            check_deadline()
             self._compute(part, room[: len(part)])
-            self._add(room, np.arange(len(part)), coefficients[part], scores)
+            add(room, np.arange(len(part)), coefficients[part])
 
     def remember(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
         """Take the scores of these coefficients as known."""
-        self.last_scores = coefficients.copy(), np.append(scores, 0.0)
+        self._keep_scores(coefficients, np.append(scores, 0.0))
 
     def partial_scores(
         self, rows: Numbers, support: Numbers, coefficients: npt.NDArray[np.float64]
@@ -359,8 +381,9 @@ class KernelRows:
     def load(self, rows: Numbers) -> None:
         """Compute those of these columns that are not in the table, and keep them while there is room."""
         missing = self.missing(rows)
-        for begin in range(0, len(missing), _columns_at_once):
-            part = missing[begin : begin + _columns_at_once]
+        at_once = _columns_at_once if self.arranged is None else _arranged_at_once
+        for begin in range(0, len(missing), at_once):
+            part = missing[begin : begin + at_once]
             first, end = self.n_kept, self.n_kept + len(part)
             if self.arranged is not None:
                 self._compute_arranged(part, first, self.arranged)
@@ -465,10 +488,14 @@ class KernelRows:
             place_of[row], place_of[other] = first + k, there
         self.is_whole = False  # until all of it has moved
         self.order, self.place_of = order, place_of
-        _core.swap_columns(self.table[:first], places, partners, n_threads())
-        moved = np.concatenate([places, partners])
-        arranged.values[moved] = self.items.values[self.order[moved]]  # type: ignore[attr-defined]
-        arranged.rows.squared_norms[moved] = self.items.rows.squared_norms[self.order[moved]]  # type: ignore[attr-defined]
+        moves = places != partners
+        if moves.any():
+            if arranged is self.items:
+                self.arranged = arranged = _copied(arranged)
+            _core.swap_columns(self.table[:first], places, partners, n_threads())
+            moved = np.concatenate([places[moves], partners[moves]])
+            arranged.values[moved] = self.items.values[self.order[moved]]  # type: ignore[attr-defined]
+            arranged.rows.squared_norms[moved] = self.items.rows.squared_norms[self.order[moved]]  # type: ignore[attr-defined]
         out = self.table[first:end, first:]
         self.kernel.fill(arranged.part(first, end), arranged.part(first, self.n_rows), out, self.bias**2)
         _core.mirror(self.table[:end], first, n_threads())
@@ -481,8 +508,6 @@ class KernelRows:
     def _add(
         self, table: Floats, slots: Numbers, factors: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
     ) -> None:
-        if len(slots) == 0:
-            return
         if self.arranged is None:
             _core.add_columns(table, slots, factors, scores, n_threads())
             return
@@ -530,10 +555,14 @@ def is_quick(items: Items) -> bool:
 
 
 def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors | None]:
-    """The order of the rows in the table, and a copy of dense rows that follows it where all columns are kept."""
+    """The order of the rows in the table, and where all columns are kept the dense rows in it: at first themselves."""
     order = np.arange(len(items))
     if not isinstance(items, Vectors) or items.is_sparse or is_quick(items) or n_slots < len(items):
         return order, order, None
+    return order, order.copy(), items
+
+
+def _copied(items: Vectors) -> Vectors:
+    """The same dense rows in memory of their own."""
     rows = items.rows
-    copy = Rows(rows.values.copy(), rows.bias, rows.squared_norms.copy(), rows.native)
-    return order, order.copy(), Vectors(copy)
+    return Vectors(Rows(rows.values.copy(), rows.bias, rows.squared_norms.copy(), rows.native))

@@ -1,6 +1,6 @@
-"""The problems of a source of blocks: one for each class against the rest, side by side, over rows that are not here.
+"""The problems of a source of blocks, side by side, over rows that are not here.
 
-    P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_ik <w, x_i>),    k = 0 .. n_problems - 1
+    P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_ik (<w, x_i> + offset_ik)),    k = 0 .. n_problems - 1
 
 They share the rows, so all of them are worked on while a block is in memory. As one `Objective` they are their sum:
 weights and dual points of all problems in two matrices, a row for each. An epoch of it visits every row once for each
@@ -10,15 +10,16 @@ problem.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasos.losses import HINGE, Loss
-from pegasos.problem import Losses, Problem, Rows, added, constant, inner
-from pegasos.rounding import DualSums, Floats, Gain, length_of, lowered, nothing
-from pegasos.window import Numbers, Window
+from pegasos.problem import Losses, Problem, Rows, added, inner
+from pegasos.rounding import DualSums, Floats, Gain, length_of, lowered
+from pegasos.source_columns import Numbers, SourceColumns
+from pegasos.window import Piece, Window
 
 
 class Size(NamedTuple):
@@ -39,21 +40,20 @@ class Sums(NamedTuple):
 class SourceProblem:
     """The problems, and the window through which their rows are seen.
 
+    A row of the source is `n_sides` rows of each problem. Those of a block lie together, side after side: block b,
+    whose rows are begin..end, has the rows n_sides begin .. n_sides end of the problem.
+
     Attributes
     ----------
     window : Window
-    codes : integer array of shape (n_rows,), the number of each row's class
-    positive : the class that is the positive side of each problem
-    factors : what multiplies the cost of each class, or None for costs of 1
+    columns : SourceColumns, the targets
     lam : float
-    total : float, the number of rows
+    total : float, the number of rows of the source
     loss : Loss
     """
 
     window: Window
-    codes: npt.NDArray[np.integer]
-    positive: tuple[int, ...]
-    factors: npt.NDArray[np.float64] | None
+    columns: SourceColumns
     lam: float
     total: float
     loss: Loss = HINGE
@@ -61,7 +61,17 @@ class SourceProblem:
     @property
     def n_problems(self) -> int:
         """Number of problems side by side."""
-        return len(self.positive)
+        return self.columns.n_problems
+
+    @property
+    def n_sides(self) -> int:
+        """Rows of a problem per row of the source."""
+        return self.columns.n_sides
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of one problem."""
+        return self.n_sides * self.columns.n_rows
 
     @property
     def n_blocks(self) -> int:
@@ -71,12 +81,12 @@ class SourceProblem:
     @property
     def rows(self) -> Size:
         """All rows, once for each problem."""
-        return Size(self.n_problems * len(self.codes), self.window.source.n_features)
+        return Size(self.n_problems * self.n_rows, self.window.source.n_features)
 
     @property
     def cost(self) -> npt.NDArray[np.float64]:
         """What a mistake on each row costs."""
-        return constant(1.0, len(self.codes)) if self.factors is None else self.factors[self.codes]
+        return self._cost(slice(0, self.n_rows))
 
     @property
     def bound(self) -> npt.NDArray[np.float64]:
@@ -86,15 +96,15 @@ class SourceProblem:
     @property
     def radius(self) -> float:
         """No weights of an optimum are longer than this."""
-        return float(np.sqrt(self.loss_of_zero / self.lam))
+        return float(np.sqrt(max(self._loss_of_zero(k) for k in range(self.n_problems)) / self.lam))
 
-    @property
-    def loss_of_zero(self) -> float:
-        """The objective of the zero vector, of one problem."""
-        n = float(len(self.codes))
-        if self.factors is not None:
-            n = float(np.bincount(self.codes, minlength=len(self.factors)) @ self.factors)
-        return n / self.total * self.loss.at_one
+    def _loss_of_zero(self, k: int) -> float:
+        """The objective of the zero vector."""
+        total = 0.0
+        for block in range(self.n_blocks):
+            sign, cost, offset, _ = self.columns.of(k, *self.places(self.span(block)))
+            total += float(np.sum(cost * self.loss.value(1.0 - sign * offset)))
+        return total / self.total
 
     @property
     def weights_shape(self) -> tuple[int, int]:
@@ -104,57 +114,103 @@ class SourceProblem:
     @property
     def alpha_shape(self) -> tuple[int, int]:
         """One row a problem."""
-        return (self.n_problems, len(self.codes))
+        return (self.n_problems, self.n_rows)
 
     def span(self, block: int) -> slice:
-        """The rows of a block."""
+        """The rows of a problem that are those of a block."""
         begin, end = self.window.source.starts[block : block + 2]
-        return slice(int(begin), int(end))
+        return slice(self.n_sides * int(begin), self.n_sides * int(end))
+
+    def places(self, mine: slice | Numbers) -> tuple[slice | Numbers, Numbers | None]:
+        """The rows of the source that rows of a problem are, and the side of each; None where there is one only."""
+        if self.n_sides == 1:
+            return mine, None
+        numbers = np.arange(mine.start, mine.stop) if isinstance(mine, slice) else mine
+        starts = self.window.source.starts
+        block = np.searchsorted(self.n_sides * starts, numbers, "right") - 1
+        side, place = np.divmod(numbers - self.n_sides * starts[block], np.diff(starts)[block])
+        return starts[block] + place, side
+
+    @property
+    def members(self) -> slice | Numbers:
+        """The row of the source that each row of a dual point in order is; slice(None): the same."""
+        return slice(None) if self.n_sides == 1 else np.tile(np.arange(self.columns.n_rows), self.n_sides)
+
+    def in_order(self, alpha: Floats) -> Floats:
+        """The dual points with the sides of all rows one after the other, as a problem in memory has them."""
+        if self.n_sides == 1:
+            return alpha
+        rows, side = self.places(slice(0, self.n_rows))
+        assert side is not None
+        found = np.empty_like(alpha)
+        found[:, side * self.columns.n_rows + np.asarray(rows)] = alpha
+        return found
 
     def part(self, rows: Rows, mine: slice | Numbers, k: int) -> Problem:
-        """Problem k of some of the rows alone; lam and total are those of the whole."""
-        codes = self.codes[mine]
-        sign = np.where(codes == self.positive[k], np.int8(1), np.int8(-1))
-        cost = constant(1.0, len(codes)) if self.factors is None else self.factors[codes]
-        loss = nothing, self.loss.cap, self.loss.ridge
-        return Problem(rows, sign, cost, constant(0.0, len(codes)), self.lam, self.total, *loss)
+        """Problem k of some of its rows alone; lam and total are those of the whole."""
+        sign, cost, offset, carried = self.columns.of(k, *self.places(mine))
+        return Problem(rows, sign, cost, offset, self.lam, self.total, carried, self.loss.cap, self.loss.ridge)
+
+    def part_of_block(self, piece: Piece, block: int, k: int) -> Problem:
+        """Problem k of what is here of a block, alone."""
+        mine, local = self.span(block), self.within_block(piece, block)
+        rows = piece.rows
+        if self.n_sides > 1:
+            rows = rows.view(np.tile(np.arange(rows.n_rows), self.n_sides))
+        return self.part(rows, mine if local is None else local + mine.start, k)
+
+    def within_block(self, piece: Piece, block: int) -> Numbers | None:
+        """Which of the problem's rows of a block are here, counted from its first; None: all."""
+        if piece.numbers is None:
+            return None
+        begin, end = self.window.source.starts[block : block + 2]
+        return np.concatenate([piece.numbers + side * int(end - begin) for side in range(self.n_sides)])
+
+    def gathered(self, numbers: Numbers, k: int) -> Problem:
+        """Problem k of the rows with these numbers, which stay in memory until the window recalls all."""
+        if self.n_sides == 1:
+            return self.part(self.window.gathered(numbers), numbers, k)
+        needed, place = np.unique(np.asarray(self.places(numbers)[0]), return_inverse=True)
+        return self.part(self.window.gathered(needed).view(place), numbers, k)
 
     def within_bounds(self, alpha: Floats) -> Floats:
         """The dual point, clipped in place, block by block: there may be no room for another.
 
         Costs that are not numbers of alpha's type need one in double: rounded to single, a bound may exceed itself.
         """
-        factors = np.ones(1) if self.factors is None else self.factors
-        is_exact = bool((self.loss.bound_of(factors).astype(alpha.dtype) <= self.loss.bound_of(factors)).all())
-        kept = alpha if is_exact else np.empty(alpha.shape)
+        bounds = self.loss.bound_of(self.columns.cost_levels)
+        kept = alpha if bool((bounds.astype(alpha.dtype) <= bounds).all()) else np.empty(alpha.shape)
         for block in range(self.n_blocks):
             mine = self.span(block)
-            cost = np.ones(1) if self.factors is None else self.factors[self.codes[mine]]
-            np.clip(alpha[:, mine], 0.0, self.loss.bound_of(cost), out=kept[:, mine], casting="same_kind")
+            bound = self.loss.bound_of(self._cost(mine))
+            np.clip(alpha[:, mine], 0.0, bound, out=kept[:, mine], casting="same_kind")
         return kept
 
-    def gain_of(self, alpha: Floats, block: int) -> float:
-        """What the dual variables of a block add to the dual of their problem without |w|^2, times total."""
-        gain = float(alpha.sum(dtype=np.float64))
-        if self.loss.ridge == 0.0:
-            return gain
-        cost = self.cost[self.span(block)]
+    def gain_of(self, alpha: Floats, block: int, k: int) -> float:
+        """What the dual variables of a block add to the dual of problem k without |w|^2, times total."""
         counts = alpha > 0.0
+        if not counts.any():
+            return 0.0
+        sign, cost, offset, _ = self.columns.of(k, *self.places(self.span(block)))
         a = alpha[counts].astype(np.float64)
-        return gain - 0.5 * self.loss.ridge * inner(a, a / cost[counts])
+        gain = inner(a, 1.0 - sign[counts] * offset[counts])
+        return gain if self.loss.ridge == 0.0 else gain - 0.5 * self.loss.ridge * inner(a, a / cost[counts])
+
+    def _cost(self, mine: slice) -> npt.NDArray[np.float64]:
+        return self.columns.cost(*self.places(mine))
 
     def sums(self, weights: npt.NDArray[np.float64], alpha: Floats) -> list[Sums]:
         """One pass over all rows: what these weights cost, and what this dual point proves."""
-        parts: list[list[Losses]] = [[] for _ in self.positive]
+        parts: list[list[Losses]] = [[] for _ in range(self.n_problems)]
         own, gains = np.zeros(self.weights_shape), [Gain()] * self.n_problems
         everything = range(self.n_blocks)
         self.window.plan(None, everything, whole=everything)
         for block in everything:
             piece = self.window.piece(block, whole=True)
             for k in range(self.n_problems):
-                part = self.part(piece.rows, self.span(block), k)
+                part = self.part_of_block(piece, block, k)
                 parts[k].append(part.losses(weights[k]))
-                share, gain = piece.rows.terms(part, alpha[k, self.span(block)])
+                share, gain = cast(Rows, part.rows).terms(part, alpha[k, self.span(block)])
                 own[k] += share
                 gains[k] = (gains[k] + gain).with_sum_of(length_of(own[k]))
         mu = self.lam * self.total

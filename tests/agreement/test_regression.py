@@ -7,7 +7,8 @@ from sklearn.linear_model import HuberRegressor, QuantileRegressor
 from sklearn.metrics import mean_pinball_loss
 from sklearn.svm import SVR, LinearSVR, NuSVR
 
-from pegasos import KernelPegasosRegressor, PegasosRegressor
+from pegasos import KernelPegasosRegressor, PegasosRegressor, lam_path
+from pegasos.data import ArraySource
 from pegasos.losses import REGRESSION_LOSSES
 from tests.agreement.regression_optimum import Regression, optimum_of
 
@@ -37,7 +38,7 @@ def test_linear_optima_are_those_of_an_exact_solver(loss, extra):
     assert model.certify(X, Y, weights).gap == pytest.approx(model.certificate_.gap, rel=1e-6, abs=1e-12)
 
 
-@pytest.mark.parametrize("extra", ["nothing", "weights", "free intercept"])
+@pytest.mark.parametrize("extra", ["nothing", "weights", "prior", "free intercept", "weights, prior, free intercept"])
 @pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 def test_kernel_optima_are_those_of_an_exact_solver(loss, extra):
     weights = WEIGHTS if "weights" in extra else None
@@ -45,11 +46,28 @@ def test_kernel_optima_are_those_of_an_exact_solver(loss, extra):
     K = np.exp(-0.2 * np.sum((X[:, None] - X) ** 2, axis=2)) + (0.0 if is_free else 1.0)
     values, vectors = np.linalg.eigh(K)
     features = vectors * np.sqrt(np.maximum(values, 0.0))
-    w, b, best = optimum_of(Regression(features, Y, 0.02, loss, **SHAPES, weights=weights, is_free=is_free))
-    model = KernelPegasosRegressor(gamma=0.2, lam=0.02, loss=loss, **SHAPES, regularize_intercept=not is_free, tol=1e-9)
+    prior = (PRIOR, [0.7]) if "prior" in extra else None
+    known = (
+        np.zeros(60) if prior is None else X @ PRIOR[0] + 0.7
+    )  # predictions to which those that are learnt are added
+    w, b, best = optimum_of(Regression(features, Y - known, 0.02, loss, **SHAPES, weights=weights, is_free=is_free))
+    settings = {**SHAPES, "prior": prior, "regularize_intercept": not is_free}
+    model = KernelPegasosRegressor(gamma=0.2, lam=0.02, loss=loss, **settings, tol=1e-9)
     model.fit(X, Y, weights)
     assert model.certificate_.primal == pytest.approx(best, rel=1e-7)
-    assert model.predict(X) == pytest.approx(features @ w + b, abs=2e-3)
+    assert model.predict(X) == pytest.approx(features @ w + b + known, abs=2e-3)
+
+
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
+def test_optima_of_blocks_and_of_paths_are_those_of_an_exact_solver(loss):
+    matrix = np.column_stack([X, np.ones(60)])
+    w, _, best = optimum_of(Regression(matrix, Y, 0.02, loss, **SHAPES))
+    blocks = PegasosRegressor(0.02, loss=loss, **SHAPES, tol=1e-7).fit_source(ArraySource(X, Y, 13))
+    path = lam_path(X, Y, lams=[0.1, 0.02], loss=loss, **SHAPES, tol=1e-7, random_state=0)
+    assert blocks.certificate_.primal == pytest.approx(best, rel=1e-6)
+    assert path.certificates[1].primal == pytest.approx(best, rel=1e-6)
+    assert blocks.predict(X) == pytest.approx(matrix @ w, abs=1e-2)
+    assert X @ path.coefs[1, 0] + path.intercepts[1, 0] == pytest.approx(matrix @ w, abs=1e-2)
 
 
 @pytest.mark.parametrize(("loss", "C"), [("epsilon_insensitive", 0.5), ("squared_epsilon_insensitive", 0.5)])

@@ -11,6 +11,7 @@ from pegasos import (
     PegasosClassifierCV,
     PegasosOneClass,
     PegasosRegressor,
+    PegasosRegressorCV,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::pegasos.GapWarning", "ignore::UserWarning", "ignore::FutureWarning")
@@ -35,7 +36,7 @@ def expected_failures(estimator):
         return CHOICE
     if getattr(estimator, "probability", False):
         return FOLDS
-    by_rows = estimator.solver == "pegasos" and getattr(estimator, "batch_size", None) == 1
+    by_rows = getattr(estimator, "solver", "auto") == "pegasos" and getattr(estimator, "batch_size", None) == 1
     return RANDOM_ORDER if by_rows else {}
 
 
@@ -51,6 +52,7 @@ def expected_failures(estimator):
         # Fewer epochs than by default: near the rounding of the machine the rest of them only take time.
         KernelPegasosClassifier(tol=1e-12, max_iter=100),
         PegasosRegressor(tol=1e-12),
+        PegasosRegressorCV(3, epsilons=2, cv=3, tol=1e-10),
         KernelPegasosRegressor(tol=1e-12, max_iter=100),
         PegasosOneClass(tol=1e-12),
         KernelPegasosOneClass(tol=1e-12, max_iter=100),

@@ -66,6 +66,12 @@ inline void class_scores(const R& rows, Index i, const W* weights, Index width, 
   }
 }
 
+// Of a kernel matrix: what stands in the place of weights are the scores themselves.
+template <class T, class W>
+inline void class_scores(const GramRows<T>&, Index i, const W* weights, Index width, W* scores) {
+  std::memcpy(scores, weights + i * width, std::size_t(width) * sizeof(W));
+}
+
 // Whether the factors of a stretch of class_lanes classes have no bit set.
 template <class W>
 inline bool all_zero(const W* factors) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "exponential.h"
@@ -56,38 +58,100 @@ inline void apply_kernel(const KernelFunction& f, const Block& block, const doub
   });
 }
 
-// Kernel values of dense rows of few features: products summed feature by feature, in tiles that stay in registers, and
-// the kernel's function while a strip of them is in the cache.
+// Kernel values of dense rows: products summed feature by feature, in tiles that stay in registers, and the kernel's
+// function of a tile while it is there. Every product is the same chain of additions, whatever tile it is part of.
 template <class T>
 struct DenseKernel {
   static constexpr int lanes = simd::vector_bytes / int(sizeof(T));
-  static constexpr Index wide = 2 * lanes, strip = 32 * lanes;
+  static constexpr Index wide = 2 * lanes;
+  static constexpr Index tall = simd::vector_bytes == 64 ? 12 : 6;  // two sums per row: most of the registers
+  static constexpr Index block_bytes = 1 << 18;                     // of rows that meet one panel after the other
   using V = simd::Vector<T, lanes>;
 
-  // out[r, j] = <x_r, z_j> for Rows rows and j < n; column j of `z` is z_j.
-  template <int Rows>
-  static void products(const T* x, Index x_stride, Index d, const T* z, Index z_stride, T* out, Index stride, Index n) {
-    Index j = 0;
-    for (; j + wide <= n; j += wide) {
-      V sums[Rows][2] = {};
-      for (Index f = 0; f < d; ++f) {
-        const V z0 = simd::load<T, lanes>(z + f * z_stride + j),
-                z1 = simd::load<T, lanes>(z + f * z_stride + j + lanes);
-        for (int r = 0; r < Rows; ++r) {
-          const T value = x[r * x_stride + f];
-          sums[r][0] += value * z0;
-          sums[r][1] += value * z1;
+  // The rows of z in panels of `wide`, each feature by feature; the last panel is filled up with zeros.
+  static void pack(const Block& z, T* packed) {
+    constexpr Index strip = 64;  // features: so much of a panel stays in the nearest cache
+    const Index d = z.n_columns;
+    for (Index begin = 0; begin < z.n_rows; begin += wide) {
+      const Index n = std::min(wide, z.n_rows - begin);
+      T* panel = packed + begin * d;
+      for (Index first = 0; first < d; first += strip) {
+        const Index last = std::min(d, first + strip);
+        for (Index c = 0; c < n; ++c) {
+          const T* row = static_cast<const T*>(z.data) + (begin + c) * z.stride;
+          for (Index k = first; k < last; ++k) panel[k * wide + c] = row[k];
+        }
+        for (Index k = first; k < last; ++k)
+          for (Index c = n; c < wide; ++c) panel[k * wide + c] = T(0);
+      }
+    }
+  }
+
+  // A panel's columns and their squared norms.
+  struct Panel {
+    const T* values;
+    V right[2];
+    Index n;  // at most `wide`
+
+    Panel(const T* packed, Index d, const T* norms, Index begin, Index n_columns)
+        : values(packed + begin * d), n(std::min(wide, n_columns - begin)) {
+      T filled[wide] = {};
+      std::memcpy(filled, norms + begin, std::size_t(n) * sizeof(T));
+      for (int p = 0; p < 2; ++p) right[p] = simd::load<T, lanes>(filled + p * lanes);
+    }
+  };
+
+  // The kernel of Rows rows with the columns of a panel.
+  template <Index Rows>
+  static void tile(const KernelFunction& f, const T* x, Index x_stride, Index d, const double* left, const Panel& panel,
+                   T* out, Index stride) {
+    V sums[Rows][2] = {};
+    for (Index k = 0; k < d; ++k) {
+      const V z0 = simd::load<T, lanes>(panel.values + k * wide),
+              z1 = simd::load<T, lanes>(panel.values + k * wide + lanes);
+      for (Index r = 0; r < Rows; ++r) {
+        const T value = x[r * x_stride + k];
+        sums[r][0] += value * z0;
+        sums[r][1] += value * z1;
+      }
+    }
+    for (Index r = 0; r < Rows; ++r) {
+      T line[wide];
+      for (int p = 0; p < 2; ++p)
+        simd::store<T, lanes>(line + p * lanes, KernelRow<T>::value(f, sums[r][p], T(left[r]), panel.right[p]));
+      std::memcpy(out + r * stride, line, std::size_t(panel.n) * sizeof(T));
+    }
+  }
+
+  // The kernel of the rows of x with columns that were packed.
+  static void fill(const KernelFunction& f, const Block& x, const T* packed, const double* left, const T* right,
+                   const Block& out) {
+    const Index d = x.n_columns, rows_at_once = std::max(tall, block_bytes / Index(sizeof(T)) / (d + 1) / tall * tall);
+    for (Index first = 0; first < x.n_rows; first += rows_at_once) {
+      const Index last = std::min(x.n_rows, first + rows_at_once);
+      for (Index begin = 0; begin < out.n_columns; begin += wide) {
+        const Panel panel(packed, d, right, begin, out.n_columns);
+        for (Index i = first; i < last;) {
+          const Index n = last - i >= tall ? tall : (last - i >= 4 ? 4 : 1);
+          const auto step = n == tall ? tile<tall> : (n == 4 ? tile<4> : tile<1>);
+          step(f, static_cast<const T*>(x.data) + i * x.stride, x.stride, d, left + i, panel,
+               static_cast<T*>(out.data) + i * out.stride + begin, out.stride);
+          i += n;
         }
       }
-      for (int r = 0; r < Rows; ++r)
-        for (int p = 0; p < 2; ++p) simd::store<T, lanes>(out + r * stride + j + p * lanes, sums[r][p]);
     }
-    for (; j < n; ++j)
-      for (int r = 0; r < Rows; ++r) {
-        T sum = 0;
-        for (Index f = 0; f < d; ++f) sum += x[r * x_stride + f] * z[f * z_stride + j];
-        out[r * stride + j] = sum;
-      }
+  }
+
+  // The kernel of the rows of x with those of z where x has few rows: packing z would take longer than the products.
+  static void fill_few(const KernelFunction& f, const Block& x, const Block& z, const double* left, const T* right,
+                       const Block& out) {
+    T* values = static_cast<T*>(out.data);
+    for (Index j = 0; j < z.n_rows; ++j) {
+      const T* column = static_cast<const T*>(z.data) + j * z.stride;
+      for (Index i = 0; i < x.n_rows; ++i)
+        values[i * out.stride + j] = simd::dot(static_cast<const T*>(x.data) + i * x.stride, column, x.n_columns, T(0));
+    }
+    for (Index i = 0; i < x.n_rows; ++i) KernelRow<T>::apply(f, values + i * out.stride, z.n_rows, left[i], right);
   }
 
   // The kernel of row i of `x` with each column of `z`: one row at a time needs more sums side by side.
@@ -105,34 +169,43 @@ struct DenseKernel {
         simd::store<T, lanes>(out + j + p * lanes,
                               KernelRow<T>::value(f, sums[p], T(left), simd::load<T, lanes>(right + j + p * lanes)));
     }
-    if (j == n) return;
-    products<1>(row, x.stride, d, columns + j, z.stride, out + j, n, n - j);
-    KernelRow<T>::apply(f, out + j, n - j, left, right + j);
-  }
-
-  static void fill(const KernelFunction& f, const Block& x, const Block& z, const double* left, const T* right,
-                   const Block& out) {
-    const T* rows = static_cast<const T*>(x.data);
-    for (Index begin = 0; begin < z.n_columns; begin += strip) {
-      const Index width = begin + strip < z.n_columns ? strip : z.n_columns - begin;
-      const T* columns = static_cast<const T*>(z.data) + begin;
-      for (Index i = 0; i < x.n_rows;) {
-        const Index n = i + 4 <= x.n_rows ? 4 : 1;
-        T* values = static_cast<T*>(out.data) + i * out.stride + begin;
-        const auto multiply = n == 4 ? products<4> : products<1>;
-        multiply(rows + i * x.stride, x.stride, x.n_columns, columns, z.stride, values, out.stride, width);
-        for (Index r = 0; r < n; ++r)
-          KernelRow<T>::apply(f, values + r * out.stride, width, left[i + r], right + begin);
-        i += n;
-      }
+    const Index rest = j;
+    for (; j + lanes <= n; j += lanes) {
+      V sums{};
+      for (Index k = 0; k < d; ++k) sums += row[k] * simd::load<T, lanes>(columns + k * z.stride + j);
+      simd::store<T, lanes>(out + j, sums);
     }
+    for (; j < n; ++j) {
+      T sum = 0;
+      for (Index k = 0; k < d; ++k) sum += row[k] * columns[k * z.stride + j];
+      out[j] = sum;
+    }
+    KernelRow<T>::apply(f, out + rest, n - rest, left, right + rest);
   }
 };
 
-// The kernel of each row of `x` with each column of `z`, all of one type.
-inline void dense_kernel(const KernelFunction& f, const Block& x, const Block& z, const double* left, const void* right,
-                         const Block& out) {
-  visit(out, [&]<class T>(T*) { DenseKernel<T>::fill(f, x, z, left, static_cast<const T*>(right), out); });
+// The kernel of each of few rows of `x` with each row of `z`, all of one type.
+inline void few_rows_kernel(const KernelFunction& f, const Block& x, const Block& z, const double* left,
+                            const void* right, const Block& out) {
+  visit(out, [&]<class T>(T*) { DenseKernel<T>::fill_few(f, x, z, left, static_cast<const T*>(right), out); });
+}
+
+// Entries that so many rows take when they are packed.
+inline Index packed_length(Scalar scalar, Index n_rows, Index n_features) {
+  const Index wide = scalar == Scalar::float32 ? DenseKernel<float>::wide : DenseKernel<double>::wide;
+  return (n_rows + wide - 1) / wide * wide * n_features;
+}
+
+inline void pack_rows(const Block& z, void* packed) {
+  visit(z, [&]<class T>(T*) { DenseKernel<T>::pack(z, static_cast<T*>(packed)); });
+}
+
+// The kernel of each row of `x` with rows that were packed, all of one type.
+inline void dense_kernel(const KernelFunction& f, const Block& x, const void* packed, const double* left,
+                         const void* right, const Block& out) {
+  visit(out, [&]<class T>(T*) {
+    DenseKernel<T>::fill(f, x, static_cast<const T*>(packed), left, static_cast<const T*>(right), out);
+  });
 }
 
 // out[a, j] = <z_a, x_j> for begin <= j < end: rows x_j of any layout, and `lanes` columns of the matrix whose rows
@@ -260,6 +333,38 @@ inline void mirror(const Block& table, Index old, Index begin, Index end) {
   });
 }
 
+// high + low += a x, see add_columns_exactly.
+template <class T>
+struct TwiceTheDigits {
+  template <int Lanes>
+  static simd::Vector<double, Lanes> upper_half(simd::Vector<double, Lanes> x) {
+    using Bits = simd::Vector<std::int64_t, Lanes>;
+    return (simd::Vector<double, Lanes>)((Bits)x & ~((std::int64_t(1) << 27) - 1));
+  }
+  template <int Lanes>
+  static void step(double a, const T* x, double* high, double* low) {
+    using V = simd::Vector<double, Lanes>;
+    const V factor = V{} + a, a1 = upper_half<Lanes>(factor), a2 = factor - a1;
+    const V value = simd::load<double, Lanes>(x), v1 = upper_half<Lanes>(value), v2 = value - v1;
+    const V before = simd::load<double, Lanes>(high), product = a1 * v1, sum = before + product;
+    const V added = sum - before, lost = (before - (sum - added)) + (product - added);
+    simd::store<double, Lanes>(high, sum);
+    simd::store<double, Lanes>(low, simd::load<double, Lanes>(low) + (lost + (a1 * v2 + a2 * value)));
+  }
+  static void add(double a, const T* x, double* high, double* low, Index n) {
+    constexpr int lanes = simd::vector_bytes / int(sizeof(double));
+    Index j = 0;
+    for (; j + lanes <= n; j += lanes) step<lanes>(a, x + j, high + j, low + j);
+    for (; j + 2 <= n; j += 2) step<2>(a, x + j, high + j, low + j);
+    if (j == n) return;
+    T last[2] = {x[j], T(0)};
+    double above[2] = {high[j], 0.0}, below[2] = {low[j], 0.0};
+    step<2>(a, last, above, below);
+    high[j] = above[0];
+    low[j] = below[0];
+  }
+};
+
 // scores[j] += sum_a factors[a] table[slots[a], j] for begin <= j < end, in double; in strips that stay in the cache.
 inline void add_columns(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,
                         double* scores) {
@@ -268,6 +373,22 @@ inline void add_columns(const Block& table, const Index* slots, const double* fa
     for (Index j = begin; j < end; j += strip) {
       const Index width = j + strip < end ? strip : end - j;
       for (Index a = 0; a < n; ++a) simd::add(factors[a], values + slots[a] * table.stride + j, scores + j, width);
+    }
+  });
+}
+
+// The same to about twice the digits: sum_a factors[a] table[slots[a], j] is high[j] + low[j]. Both factors of a
+// product are cut in two, so that the product of the upper halves is exact, and the error of each addition to `high` is
+// computed (Knuth: The Art of Computer Programming 2, section 4.2.2, theorem B). Since that product is exact, a
+// compiler may merge it with the addition.
+inline void add_columns_exactly(const Block& table, const Index* slots, const double* factors, Index n, Index begin,
+                                Index end, double* high, double* low) {
+  constexpr Index strip = 1024;
+  visit(table, [&]<class T>(const T* values) {
+    for (Index j = begin; j < end; j += strip) {
+      const Index width = j + strip < end ? strip : end - j;
+      for (Index a = 0; a < n; ++a)
+        TwiceTheDigits<T>::add(factors[a], values + slots[a] * table.stride + j, high + j, low + j, width);
     }
   });
 }

@@ -61,7 +61,11 @@ struct Loops {
   void (*weighted_degrees)(const BitPlanes& a, Index i, const BitPlanes& b, Index begin, Index end,
                            const DegreeSettings&, std::uint64_t* room, double* out);
   void (*apply_kernel)(const KernelFunction&, const Block&, const double* left, const void* right);
-  void (*dense_kernel)(const KernelFunction&, const Block& x, const Block& z, const double* left, const void* right,
+  void (*few_rows_kernel)(const KernelFunction&, const Block& x, const Block& z, const double* left, const void* right,
+                          const Block& out);
+  Index (*packed_length)(Scalar, Index n_rows, Index n_features);
+  void (*pack_rows)(const Block& z, void* packed);
+  void (*dense_kernel)(const KernelFunction&, const Block& x, const void* packed, const double* left, const void* right,
                        const Block& out);
   Index (*products_width)(Scalar);
   void (*csr_products)(const Rows&, Index begin, Index end, const void* transposed, const Block& out);
@@ -70,6 +74,8 @@ struct Loops {
   void (*mirror)(const Block& table, Index old, Index begin, Index end);
   void (*add_columns)(const Block& table, const Index* slots, const double* factors, Index n, Index begin, Index end,
                       double* scores);
+  void (*add_columns_exactly)(const Block& table, const Index* slots, const double* factors, Index n, Index begin,
+                              Index end, double* high, double* low);
   Ascent (*climb)(KernelColumns&, DualPoint&, const Goal&);
   Index (*small_room)(Index n, Index n_features);
   Index (*small_solve)(const KernelColumns& larger, const SmallProblem&, double* room);

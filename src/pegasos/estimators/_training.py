@@ -30,7 +30,7 @@ class TrainedModel(CertifiedModel):
 
     @with_callbacks
     @keeps_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None) -> Self:
         """Train until the gap is proved, or a budget ends.
 
         Parameters
@@ -41,9 +41,14 @@ class TrainedModel(CertifiedModel):
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
             A weight of 2 is equivalent to repeating the row, a weight of 0 to leaving it out.
+        X_val : as X, optional
+            Rows without targets, of which `certified_share` is counted, instead of those of the fit.
         """
         self._check_parameters()
         _checks.check_aim(self, self._origin)
+        share = getattr(self, "certified_share", None)
+        if X_val is not None and share is None:
+            raise PegasosError("X_val are the rows that certified_share counts; give that too, 0.99 for example.")
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
@@ -51,8 +56,8 @@ class TrainedModel(CertifiedModel):
         if not self.fitted_.doubt:
             self._evidence = Evidence(X, y, sample_weight)
         is_met = self.fitted_.is_satisfied
-        if getattr(self, "certified_share", None) is not None and hasattr(self, "_evidence"):
-            is_met &= until_certified(self, data.begun)
+        if share is not None and hasattr(self, "_evidence"):
+            is_met &= until_certified(self, data.begun, X_val)
         if not is_met:
             warn_caller(self.status_, GapWarning)
         return self
@@ -89,7 +94,7 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
 
     def _task_for(self, y: Any) -> Any:
         if y.ndim == 1:
-            return self._task()
+            return self._task_of(y)
         if self.probability:
             raise PegasosError("probability=True does not support an indicator matrix; give probability=False.")
         return ManyLabels(self.class_weight)
@@ -98,6 +103,9 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
     @keeps_on_failure
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
         """One pass of Pegasos over a block of rows; the step count goes on.
+
+        Unless ``solver="pegasos"``, it begins at what zero weights are worth, so that the first steps are not of length
+        1 / lam. ``average="tail"`` or "uniform" suits a single pass better than the last iterate.
 
         The certificate is about the last block alone: the rows before it are gone. With a kernel, support vectors of
         earlier blocks stay, within ``max_support``. A block whose weights are all 0 is skipped; so is, with

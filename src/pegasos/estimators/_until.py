@@ -20,23 +20,28 @@ _LEAST_GAP = 1e-11  # relative: beyond it the arithmetic of the machine decides
 _SAMPLE = 4000  # rows that say whether it is worth looking at all of them
 
 
-def until_certified(model: Any, begun: float) -> bool:
-    """Go on with a fitted model until the share of its training rows that it asks for is certified; says whether it is.
+def until_certified(model: Any, begun: float, validation: Any = None) -> bool:
+    """Go on with a fitted model until the share of rows that it asks for is certified; says whether it is.
 
-    The relative gap falls below ``tol`` as far as that takes; ``max_iter`` and ``time_budget`` count all stages.
+    The rows are those of the fit, or ``validation``. The relative gap falls below ``tol`` as far as that takes;
+    ``max_iter`` and ``time_budget`` count all stages.
     """
     wanted = float(model.certified_share)
-    sample = _sample(model._evidence.X, model._evidence.sample_weight)
+    sample = _sample(model._evidence.X, model._evidence.sample_weight) if validation is None else None
+
+    def share() -> float:
+        return float(model.certified_share_ if validation is None else np.mean(model.certified(validation)))
+
     tol = float(model.tol)
-    while not _is_reached(model, wanted, sample):
+    while (sample is not None and _is_out_of_reach(model, wanted, sample)) or share() < wanted:
         if model.certificate_.relative_gap > tol or tol <= _LEAST_GAP:
             break  # a budget or rounding has ended the last stage
         tol = max(_LEAST_GAP, _SMALLER * min(tol, model.certificate_.relative_gap or tol))
         if not _advance(model, tol, begun):
             break
-    reached = model.certified_share_
+    reached, which = share(), "training" if validation is None else "validation"
     asked = "as asked for" if reached >= wanted else f"not the {wanted:.4g} asked for: give more time or epochs"
-    model.status_ += f" {100.0 * reached:.4g} % of the training rows have a certified prediction, {asked}."
+    model.status_ += f" {100.0 * reached:.4g} % of the {which} rows have a certified prediction, {asked}."
     return bool(reached >= wanted)
 
 
@@ -50,13 +55,11 @@ def _sample(X: Any, sample_weight: Any) -> tuple[Any, Any] | None:
     return _safe_indexing(X, chosen), weights if np.any(weights) else None
 
 
-def _is_reached(model: Any, wanted: float, sample: tuple[Any, Any] | None) -> bool:
-    if sample is not None:
-        sure = model.certified(sample[0])
-        room = 3.0 * np.sqrt(wanted * (1.0 - wanted) / len(sure))
-        if float(np.average(sure, weights=sample[1])) < wanted - room:
-            return False
-    return bool(model.certified_share_ >= wanted)
+def _is_out_of_reach(model: Any, wanted: float, sample: tuple[Any, Any]) -> bool:
+    """Whether the rows of the sample say that it is not worth looking at all of them."""
+    sure = model.certified(sample[0])
+    room = 3.0 * np.sqrt(wanted * (1.0 - wanted) / len(sure))
+    return bool(float(np.average(sure, weights=sample[1])) < wanted - room)
 
 
 def _advance(model: Any, tol: float, begun: float) -> bool:

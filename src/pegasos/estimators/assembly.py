@@ -38,6 +38,6 @@ def data_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Data:
 
 
 def labelled_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
-    """The rows of a linear classifier, for a path over lam."""
+    """The rows of a linear estimator, for a path over lam."""
     _, task, settings = plan_of(estimator)
     return LabelledRows.read(task, settings, data_of(estimator, X, y, sample_weight))

@@ -24,6 +24,7 @@ __all__ = [
     "is_indicator",
     "is_plain",
     "is_plain_target",
+    "is_ready",
     "keeps_on_failure",
     "kept_on_failure",
     "note_features",
@@ -41,10 +42,10 @@ _AS_THEY_ARE = (np.dtype(np.float32), np.dtype(np.float64))
 def read_values(estimator: Any, X: Any) -> Matrix:
     """X for a fitted estimator, its values unchecked."""
     # For a few rows, the checks of scikit-learn would take longer than the scores.
-    return X if _is_ready(estimator, X) else validate_data(estimator, X, reset=False, **how_to_read(X))
+    return X if is_ready(estimator, X) else validate_data(estimator, X, reset=False, **how_to_read(X))
 
 
-def _is_ready(estimator: Any, X: Any) -> bool:
+def is_ready(estimator: Any, X: Any) -> bool:
     """Whether X is a matrix as the loops read it, with nothing to convert or to refuse."""
     is_csr = type(X) in (sp.csr_matrix, sp.csr_array) and X.ndim == 2 and X.dtype in _AS_THEY_ARE and X.shape[0] > 0
     has_names = hasattr(estimator, "feature_names_in_")

@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import _num_samples, validate_data
 
 from pegasos.errors import PegasosError
-from pegasos.estimators.inputs import how_to_read
+from pegasos.estimators.inputs import how_to_read, is_plain, is_plain_target, is_ready, note_features
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.machines.kernel_choice import is_matrix
 from pegasos.problem import check_structure
@@ -27,6 +27,12 @@ def as_collection(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any
                 "Spectrum(3) of pegasos.kernels."
             )
         sparse = not isinstance(kernel, Precomputed)
+        if sparse and is_plain(X) and (reset or is_ready(estimator, X)):
+            if reset:
+                note_features(
+                    estimator, X
+                )  # where there is nothing to convert, the checks take longer than a small fit
+            return X
         return validate_data(estimator, X, reset=reset, **how_to_read(X, sparse=sparse))
     if reset:
         for name in ("n_features_in_", "feature_names_in_"):
@@ -42,6 +48,8 @@ def check_target(X: Any, y: Any) -> npt.NDArray[Any]:
     """The labels as an array, one for each item."""
     if y is None:
         raise PegasosError("y is missing: a classifier requires y to be passed, but the target y is None.")
+    if is_plain_target(y, _num_samples(X)):
+        return np.asarray(y)
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")

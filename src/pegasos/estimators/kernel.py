@@ -47,10 +47,10 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         ascent on explicit features where the kernel has them.
     batch_size, sampling, projection, average, fit_intercept, regularize_intercept, intercept_scaling, class_weight
         As in `PegasosClassifier`.
-    multi_class : {"ovr", "ovo"}, default="ovr"
+    multi_class : {"auto", "ovr", "ovo"}, default="ovr"
         More than two classes: one problem per class, against the rest, which share the kernel matrix; or one for each
         pair of classes, over the rows of those two, each with a table of its own. ``lam`` means what it means for two
-        classes alone, ``C`` what it means in LIBSVM. Streams and ``max_support`` need "ovr".
+        classes alone, ``C`` what it means in LIBSVM. Streams and ``max_support`` need "ovr". "auto" is "ovr".
     prior : fitted classifier, (coef, intercept) or None, default=None
         A model learnt from other data: any fitted model with ``decision_function`` and ``classes_``. Its scores are
         added to those that are learnt here, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is regularized,
@@ -176,6 +176,9 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     def _why_not_a_stream(self) -> str | None:
         if self.approximation is not None:
             return "partial_fit does not support approximation, whose features are those of one fit."
-        if self.multi_class == "ovo":
-            return "partial_fit of a kernel machine does not support multi_class='ovo'; use 'ovr'."
+        if self.multi_class == "ovo" and self.average is not None:
+            return (
+                f"partial_fit of a kernel machine with multi_class='ovo' does not support average={self.average!r}, "
+                "since pairs take different numbers of steps; give average=None, or use 'ovr'."
+            )
         return super()._why_not_a_stream()

@@ -354,7 +354,7 @@ def record_of(model: Any) -> dict[str, Any]:
 
 def restore(model: Any, found: Mapping[str, Any]) -> None:
     """Give an estimator what a file holds."""
-    others = {name: value for name, value in found.items() if name in (_features, "feature_names_in_", *_OF_SEARCH)}
+    others = {name: value for name, value in found.items() if name in (_features, "feature_names_in_", *SEARCH)}
     model.__dict__.update(others)
     model._write(_fit_of(found, model))
     model.status_ = found["status_"]  # in the words of the version that wrote the file
@@ -362,7 +362,13 @@ def restore(model: Any, found: Mapping[str, Any]) -> None:
         model.__dict__.pop("support_", None)
 
 
-_OF_SEARCH = ("lam_", "lams_", "scores_", "cv_results_")
+# What a choice of lam leaves besides the fit.
+SEARCH: dict[str, Spec] = {
+    "lam_": Number(0.0),
+    "lams_": Array("float64", "n_lams"),
+    "scores_": Array("float64", None, "n_lams", is_finite=False),
+    "cv_results_": Columns(),
+}
 
 
 def _fit_of(found: Mapping[str, Any], model: Any) -> Fit:
@@ -428,6 +434,18 @@ def _stream_of(stored: Any) -> Any:
     return kind(**{name: value for name, value in vars(stored).items() if name not in ("totals", "counts")})
 
 
+def lean_linear(has: Mapping[str, Any]) -> dict[str, Any]:
+    """A linear model without what is as long as the training rows; a stream goes on from its weights."""
+    kept = {name: value for name, value in has.items() if name not in ("alpha_", "support_")}
+    stream = kept.get("_stream")
+    return kept if stream is None else kept | {"_stream": replace(stream, states=[None] * len(stream.states))}
+
+
+def lean_kernel(has: Mapping[str, Any]) -> dict[str, Any]:
+    """A kernel model without its dual point; the coefficients of the support vectors stay."""
+    return {name: value for name, value in has.items() if name != "alpha_"}
+
+
 linear = Fitted(
     _head,
     _linear,
@@ -436,28 +454,24 @@ linear = Fitted(
     _linear_lengths,
     record=record_of,
     restore=restore,
+    lean=lean_linear,
     foreign=_foreign({"coef_": _coef}),
 )
 
 
 def _linear_cv(record: Any) -> dict[str, Spec]:
-    return {
-        **_linear(record),
-        "lam_": Number(0.0),
-        "lams_": Array("float64", "n_lams"),
-        "scores_": Array("float64", None, "n_lams", is_finite=False),
-        "cv_results_": Columns(),
-    }
+    return {**_linear(record), **SEARCH}
 
 
 linear_cv = Fitted(
     _head,
     _linear_cv,
-    (*linear.needed, *_OF_SEARCH),
+    (*linear.needed, *SEARCH),
     _together,
     _linear_lengths,
     record=record_of,
     restore=restore,
+    lean=lean_linear,
 )
 
 _items: dict[str, Spec] = {
@@ -552,6 +566,7 @@ kernel = Fitted(
     _check_kernel,
     record_of,
     restore,
+    lean_kernel,
     replace(_foreign({**_items, "dual_coef_": Array("float64", "n_scores", "n_support")}), check=check_support),
 )
 
@@ -598,20 +613,27 @@ def _check_auto(model: Any) -> None:
     machine = pipeline.steps[-1][1]
     require(isinstance(getattr(machine, "_saved", None), Fitted), "best_estimator_", "a pipeline with a machine")
     require(np.array_equal(machine.classes_, model.classes_), "classes_", "those of the winner")
+    check_winner(model, pipeline)
+
+
+def check_winner(model: Any, pipeline: Any) -> None:
+    """Whether all steps are about the same features, and the search left a table."""
     n_features = {getattr(each, _features, None) for each in (model, *(step for _, step in pipeline.steps))}
     require(len(n_features) == 1, _features, "that of the winner")
     require(isinstance(model.leaderboard_, list) and isinstance(model.best_params_, dict), "leaderboard_", "a table")
 
 
-def _auto(model: Any) -> dict[str, Spec]:
+def search_of_settings(model: Any) -> dict[str, Spec]:
+    """What a search for settings leaves."""
     texts_and_tables: dict[str, Spec] = {"best_params_": anything, "leaderboard_": anything, "account_": Text()}
+    texts_and_tables["scoring_"] = Text()
     counts: dict[str, Spec] = {"best_score_": _loose, "n_rows_fitted_": Count(1)}
     return {**NAMES, "best_estimator_": Shared(), **counts, **texts_and_tables}
 
 
 auto = Fitted(
     _online_head,
-    _auto,
+    search_of_settings,
     ("classes_", "best_estimator_", "best_score_", "n_rows_fitted_", "best_params_", "leaderboard_", "account_"),
     check=_check_auto,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.pipeline import Pipeline
 
 from pegasos.estimators import layout
 from pegasos.fitting.result import Fit, Proof
@@ -203,6 +204,7 @@ def restore(model: Any, found: Mapping[str, Any]) -> None:
         _model_of(found), found["_task"].task, terms, proof, found["_stream"], doubt=found.get("_doubt", False)
     )
     model._write(fitted)
+    model.__dict__.update({name: found[name] for name in layout.SEARCH if name in found})
     model.status_ = found["status_"]  # in the words of the version that wrote the file
 
 
@@ -215,12 +217,12 @@ def _model_of(found: Mapping[str, Any]) -> Any:
 
 
 def _proof_of(found: Mapping[str, Any]) -> Proof:
-    alphas = found["alpha_"]
+    alphas = found.get("alpha_")
     return Proof(
         status=Status[found["_status"]],
         certificate=found["certificate_"],
         trace=found["trace_"],
-        alpha=alphas[0] if len(alphas) == 1 else alphas,
+        alpha=None if alphas is None else alphas[0] if len(alphas) == 1 else alphas,
         n_epochs=found["n_iter_"],
         n_steps=found["n_steps_"],
         intercepts=found["_free_intercepts"],
@@ -249,6 +251,15 @@ linear = Fitted(
     _together,
     record=record_of,
     restore=restore,
+    lean=layout.lean_linear,
+)
+linear_cv = Fitted(
+    _head,
+    lambda record: {**_linear(record), **layout.SEARCH},
+    (*linear.needed, *layout.SEARCH),
+    _together,
+    record=record_of,
+    restore=restore,
 )
 kernel = Fitted(
     _head,
@@ -258,4 +269,21 @@ kernel = Fitted(
     check=_check_kernel,
     record=record_of,
     restore=restore,
+    lean=layout.lean_kernel,
+)
+
+
+def _check_auto(model: Any) -> None:
+    pipeline = model.best_estimator_
+    require(isinstance(pipeline, Pipeline) and len(pipeline.steps) <= 2, "best_estimator_", "a pipeline")
+    task = getattr(getattr(pipeline.steps[-1][1], "fitted_", None), "task", None)
+    require(isinstance(task, Regression), "best_estimator_", "a pipeline with a regressor")
+    layout.check_winner(model, pipeline)
+
+
+auto = Fitted(
+    {},
+    layout.search_of_settings,
+    ("best_estimator_", "best_score_", "n_rows_fitted_", "best_params_", "leaderboard_", "account_"),
+    check=_check_auto,
 )

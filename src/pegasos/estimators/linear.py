@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
 
-from pegasos.estimators import _checks, layout
+from pegasos.estimators import layout
 from pegasos.estimators._training import TrainedClassifier
-from pegasos.estimators.assembly import with_fit
-from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.parameters import DEFAULT_LAM, ClassificationParameters
 from pegasos.estimators.reading import ReadsRows
-from pegasos.fitting.source import SourcePlan, fit_source
+from pegasos.estimators.sources import TrainsOnSources
 
 
 @dataclass(eq=False, repr=False)
-class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
+class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, ClassificationParameters):
     """Linear support vector machine that proves how good its solution is.
 
     Minimizes ``lam/2 |w|^2 + (1/N) sum_i cost_i loss(1 - y_i (<w, x_i> + b))`` and stops when the result is
@@ -55,7 +52,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     projection : bool, default=False
         Keep the Pegasos iterates within the ball that is known to hold the optimum.
     average : {None, "uniform", "tail"}, default=None
-        Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two.
+        Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two. In a
+        stream, the tail begins anew after blocks 1, 2, 4, ...; what it was counts for an eighth of its steps.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     regularize_intercept : bool, default=True
@@ -64,12 +62,13 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         True for the solver "pegasos" and in a stream.
     intercept_scaling : float, default=1.0
         A larger value regularizes the intercept less.
-    multi_class : {"ovr", "ovo", "crammer_singer"}, default="ovr"
+    multi_class : {"auto", "ovr", "ovo", "crammer_singer"}, default="ovr"
         How more than two classes are told apart. "ovr": one problem per class, against the rest, in parallel threads.
         "ovo": one for each pair of classes, over the rows of those two; ``lam`` means what it means for two classes
         alone, ``C`` what it means in LIBSVM. "crammer_singer": one problem of all classes,
         ``lam/2 |W|^2 + (1/N) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i>)``; for two classes it is solved for
-        w_1 - w_0, as an ordinary problem with half the lam.
+        w_1 - w_0, as an ordinary problem with half the lam. "auto": "ovo" for 3 to 30 classes, otherwise, in streams
+        and for sources of blocks "ovr".
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
     prior : fitted linear classifier, (coef, intercept) or None, default=None
@@ -100,7 +99,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
         ``solver="pegasos"``) from its weights and step count.
     n_jobs : int, optional
         Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
-        of a single problem, whose sums are rounded differently for another number.
+        of a single problem, whose sums are rounded differently for another number. By default several problems share
+        all processors, except in a worker of joblib, and a single one has one thread.
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited.
     verbose : int, default=0
@@ -131,7 +131,7 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     n_iter_ : int
         Epochs, of the problem that took the most.
     n_steps_ : int
-        Steps, of all problems.
+        Steps, of all problems; in a stream the t of the step 1/(lam t), which need not begin at 1 (`partial_fit`).
     fitted_ : Fit
         Everything above in one frozen record, with the status as an enum.
     n_features_in_ : int
@@ -165,52 +165,8 @@ class PegasosClassifier(ReadsRows, TrainedClassifier, ClassificationParameters):
     """
 
     _saved = layout.linear
+    _most_paired = 30
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
-
-    @keeps_on_failure
-    def fit_source(
-        self, source: Any, *, memory: int | str = "2G", checkpoint: Any = None, checkpoint_seconds: float = 60.0
-    ) -> Self:
-        """Train on rows that need not fit into memory: the same problem, the same certificate.
-
-        A thread reads blocks while those in memory are trained on; rows that no longer matter are not read again. Each
-        class is trained against the rest, all of them while a block is in memory. The parameters of the model mean what
-        they mean for `fit`; those that need all rows at once are refused. The result does not depend on the memory.
-        With ``solver="pegasos"`` no rows need to stay in memory.
-
-        Parameters
-        ----------
-        source : path, or source of blocks
-            A file that `pegasos.data.open_source` opens, or what it returns. Sample weights are not part of a source.
-            Where it names its columns, the model knows them by name.
-        memory : int or str, default="2G"
-            Bytes for blocks, dual variables and weights, as a number or with a unit, "500M". The interpreter and its
-            libraries take 0.3 to 0.4 GB besides.
-        checkpoint : path, optional
-            A file that the state of the run is written to. A fit that finds one there goes on from it, and ends where
-            it would have ended without the interruption. It stays when the fit is over.
-        checkpoint_seconds : float, default=60
-            How often it is written.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from pegasos import PegasosClassifier
-        >>> from pegasos.data import ArraySource
-        >>> X = np.random.default_rng(0).normal(size=(1000, 5))
-        >>> source = ArraySource(X, X[:, 0] > 0.3, block_rows=200)
-        >>> model = PegasosClassifier(lam=1e-3, random_state=0).fit_source(source, memory="1M")
-        >>> model.certificate_.relative_gap <= 1e-3
-        True
-        """
-        self._check_parameters()
-        _checks.check_for_source(self)
-        _checks.check_aim(self, self._origin)
-        plan = SourcePlan.of(memory, checkpoint, checkpoint_seconds)
-        fitted, source = fit_source(self._task(), self._settings(), source, plan, verbose=self.verbose)
-        with_fit(self, fitted, int(source.n_features), getattr(source, "feature_names", None))
-        self._warn_of_gap()
-        return self
 
     def _check_parameters(self) -> None:
         self._check_classification(("auto", "pegasos", "dual", "cutting_plane", "interior_point"))

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
@@ -17,7 +19,7 @@ from pegasos.estimators import _checks
 from pegasos.losses import loss_of
 from pegasos.machines.prior import check_prior
 from pegasos.machines.settings import Settings
-from pegasos.tasks import CLASSIFICATIONS, OneVsRest
+from pegasos.tasks import CLASSIFICATIONS, STORED_CLASSIFICATIONS, OneVsOne, OneVsRest
 
 DEFAULT_LAM = 1e-4
 Estimator = TypeVar("Estimator", bound=type)
@@ -142,6 +144,7 @@ class ClassificationParameters(SolverParameters):
     loss: str = "hinge"
     smoothing: float = 0.5
     multi_class: str = "ovr"
+    _most_paired: ClassVar[int] = 0  # classes that "auto" tells apart pair by pair
     class_weight: Any = None
     certified_share: float | None = None
     probability: bool | str = False
@@ -157,14 +160,24 @@ class ClassificationParameters(SolverParameters):
         return self.probability if isinstance(self.probability, str) else "sigmoid" if self.probability else False
 
     def _task(self, multi_class: str | None = None) -> OneVsRest:
-        return CLASSIFICATIONS[multi_class or self.multi_class](self.class_weight)
+        """The task of this name, or of the parameter; "auto" without labels is that of the fit, or "ovr"."""
+        name = multi_class or self.multi_class
+        if name == "auto":
+            name = self.fitted_.task.name if hasattr(self, "fitted_") else OneVsRest.name
+        return {**STORED_CLASSIFICATIONS, **CLASSIFICATIONS}[name](self.class_weight)
+
+    def _task_of(self, labels: Any) -> OneVsRest:
+        """The task for these labels; see docs/multiclass.md for what "auto" rests on."""
+        if self.multi_class != "auto":
+            return self._task()
+        return self._task(OneVsOne.name if 2 < len(np.unique(labels)) <= self._most_paired else OneVsRest.name)
 
     def _settings(self) -> Settings:
         """What the parameters ask of a fit."""
         return replace(super()._settings(), probability=self._curve, loss=loss_of(self.loss, self.smoothing))
 
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
-        check.check_word("multi_class", self.multi_class, tuple(CLASSIFICATIONS))
+        check.check_word("multi_class", self.multi_class, ("auto", *CLASSIFICATIONS))
         _checks.check_probability(self.probability)
         check.check_class_weight(self.class_weight)
         _checks.check_loss(self.loss, self.smoothing, self.C)

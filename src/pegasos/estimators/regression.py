@@ -16,11 +16,13 @@ from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import layout_of_numbers
 from pegasos.estimators._training import TrainedModel, can_stream
+from pegasos.estimators.certified import CertifiedModel
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.items import check_numbers
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM, SolverParameters, documented_by
 from pegasos.estimators.reading import ReadsItems, ReadsRows
+from pegasos.estimators.sources import TrainsOnSources
 from pegasos.losses import REGRESSION_LOSSES, loss_of
 from pegasos.machines.settings import Settings
 from pegasos.machines.solving import threads_of
@@ -62,7 +64,7 @@ class RegressionParameters(SolverParameters):
         self._check_solver(solvers)
 
 
-class TrainedRegressor(RegressorMixin, TrainedModel):
+class CertifiedRegressor(RegressorMixin, CertifiedModel):
     """A certified estimator that predicts numbers."""
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
@@ -90,19 +92,6 @@ class TrainedRegressor(RegressorMixin, TrainedModel):
         found, task = self._intervals(X), self.fitted_.task
         return task.decisions(found.lower), task.decisions(found.upper)
 
-    @available_if(can_stream)
-    @keeps_on_failure
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """One pass of Pegasos over a block of rows; the step count goes on.
-
-        The certificate is about the last block alone: the rows before it are gone.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in `fit`
-        """
-        return self._pass_over(X, y, sample_weight, y)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -117,9 +106,26 @@ class TrainedRegressor(RegressorMixin, TrainedModel):
         return check_numbers(items, y)
 
 
+class TrainedRegressor(TrainedModel, CertifiedRegressor):
+    """A regressor that also learns from a stream."""
+
+    @available_if(can_stream)
+    @keeps_on_failure
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """One pass of Pegasos over a block of rows; the step count goes on.
+
+        The certificate is about the last block alone: the rows before it are gone.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        """
+        return self._pass_over(X, y, sample_weight, y)
+
+
 @documented_by(PegasosClassifier)
 @dataclass(eq=False, repr=False)
-class PegasosRegressor(ReadsRows, TrainedRegressor, RegressionParameters):
+class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionParameters):
     """Linear support vector regression that proves how good its solution is.
 
     Minimizes ``lam/2 |w|^2 + (1/N) sum_i loss(y_i - <w, x_i> - b)`` and stops when the result is *provably* within a

@@ -17,14 +17,16 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators.certified import CertifiedClassifier
+from pegasos.estimators.one_class import TrainedOneClass
 from pegasos.estimators.online.base import OnlineClassifier
+from pegasos.estimators.regression import CertifiedRegressor
 from pegasos.fitting.probability import Calibration, Isotonic
 from pegasos.kernels import Kernel, Linear, Precomputed
 from pegasos.machines.prior import LinearFormula, ScoredPrior
@@ -114,10 +116,7 @@ def formula_of(model: Any) -> Formula:
     """Read a fitted model of this library."""
     if not isinstance(model, CertifiedClassifier | OnlineClassifier):
         raise PegasosError(_not_ours(model))
-    try:
-        check_is_fitted(model, ("coef_", "dual_coef_"), all_or_any=any)
-    except NotFittedError as error:
-        raise PegasosError(f"this {type(model).__name__} is not fitted; fit it before it is exported.") from error
+    _check_fitted(model)
     classes, fitted = np.asarray(model.classes_), getattr(model, "fitted_", None)
     if fitted is not None and fitted.task.name == "many_labels":
         raise PegasosError("the model predicts many labels per row; export one fit per label instead.")
@@ -131,8 +130,40 @@ def formula_of(model: Any) -> Formula:
         aim=_aim(model, classes),
         certificate=getattr(model, "certificate_", None),
     )
+    return _with_vectors(formula, model)
+
+
+def predicts_numbers(model: Any) -> bool:
+    """Whether the scores of a model are its answers: a regressor, or a machine of one class."""
+    return isinstance(model, CertifiedRegressor | TrainedOneClass)
+
+
+def formula_of_numbers(model: Any) -> Formula:
+    """Read a fitted regressor, whose scores are the predictions, or a machine of one class."""
+    _check_fitted(model)
+    formula = Formula(
+        classes=np.empty(0),
+        multi_class=model.fitted_.task.name,
+        n_features=int(getattr(model, "n_features_in_", 0)),
+        intercept=np.asarray(model.intercept_, np.float64).ravel(),
+        feature_names=getattr(model, "feature_names_in_", None),
+        certificate=model.certificate_,
+    )
+    return _with_vectors(formula, model)
+
+
+def _check_fitted(model: Any) -> None:
+    try:
+        check_is_fitted(model, ("coef_", "dual_coef_"), all_or_any=any)
+    except NotFittedError as error:
+        raise PegasosError(f"this {type(model).__name__} is not fitted; fit it before it is exported.") from error
+
+
+def _with_vectors(formula: Formula, model: Any) -> Formula:
+    """The formula with the weights of the model, or with its support vectors and those of a prior."""
     if hasattr(model, "coef_"):
         return replace(formula, coef=np.asarray(model.coef_, np.float64))
+    fitted = getattr(model, "fitted_", None)
     is_known = not isinstance(model.kernel_, Precomputed)
     support = model.support_vectors_ if is_known else model.support_
     own = (KernelTerm(model.kernel_, support, np.asarray(model.dual_coef_, np.float64)),)
@@ -195,10 +226,10 @@ def _prior_formula(prior: Any) -> Formula:
     coef: Any
     if isinstance(prior, LinearFormula):
         coef, intercept = prior.coef, prior.intercept
-    elif isinstance(prior, LinearClassifierMixin) and hasattr(prior, "coef_"):
+    elif isinstance(prior, LinearClassifierMixin | LinearModel) and hasattr(prior, "coef_"):
         coef, intercept = prior.coef_, prior.intercept_
     elif isinstance(prior, BaseEstimator) and type(prior).__module__.startswith("pegasos."):
-        return formula_of(prior)
+        return formula_of_numbers(prior) if predicts_numbers(prior) else formula_of(prior)
     else:
         raise PegasosError(
             f"the prior, a {type(prior).__name__}, is known by its scores alone, which no file can hold; use a linear "

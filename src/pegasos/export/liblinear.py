@@ -14,7 +14,8 @@ import numpy as np
 
 from pegasos.errors import PegasosError
 from pegasos.estimators.linear import PegasosClassifier
-from pegasos.export.formula import Aim, Formula, Numbers, formula_of
+from pegasos.estimators.regression import CertifiedRegressor
+from pegasos.export.formula import Aim, Formula, Numbers, formula_of, formula_of_numbers
 from pegasos.export.importing import check_aim, estimator_of
 from pegasos.export.text import Header, ModelText, Path, exactly, in_order, whole_labels, write_bytes
 
@@ -39,7 +40,7 @@ def to_liblinear(model: Any, path: Path) -> None:
 
     Parameters
     ----------
-    model : fitted linear classifier of pegasos
+    model : fitted linear classifier, or regressor of one target
         Or one with a linear kernel. Labels must be whole numbers. Pairs of classes ("ovo") have no place in the
         format, nor have probabilities, which are left out.
     path : path
@@ -57,10 +58,11 @@ def to_liblinear(model: Any, path: Path) -> None:
     >>> same.predict([[0.0, 1.0], [1.0, 0.0]])
     array([3, 7])
     """
+    if isinstance(model, CertifiedRegressor):
+        write_bytes(path, _text_of_regression(model).encode())
+        return
     formula = formula_of(model)
-    coef = formula.linear_coef()
-    if coef is None:
-        raise PegasosError(f"LIBLINEAR has linear models only, and this one has {formula.terms[0]}; use to_libsvm.")
+    coef = _linear_coef(formula)
     if formula.multi_class == "ovo" and formula.n_classes > 2:
         raise PegasosError(
             "LIBLINEAR has no pairs of classes: fit with multi_class='ovr' or 'crammer_singer', or use to_libsvm."
@@ -76,11 +78,39 @@ def to_liblinear(model: Any, path: Path) -> None:
         "nr_feature": formula.n_features,
         "bias": exactly(bias),
     }
+    write_bytes(path, _text_of(header, weights).encode())
+
+
+def _text_of(header: dict[str, Any], weights: Numbers) -> str:
     text = io.StringIO()
     text.writelines(f"{key} {value}\n" for key, value in header.items())
     text.write("w\n")
     text.writelines(" ".join(map(exactly, row)) + " \n" for row in weights.T.tolist())
-    write_bytes(path, text.getvalue().encode())
+    return text.getvalue()
+
+
+def _linear_coef(formula: Formula) -> Numbers:
+    coef = formula.linear_coef()
+    if coef is None:
+        raise PegasosError(f"LIBLINEAR has linear models only, and this one has {formula.terms[0]}; use to_libsvm.")
+    return coef
+
+
+def _text_of_regression(model: CertifiedRegressor) -> str:
+    """A file whose score is the prediction; the solver is named after the loss, which LIBLINEAR predicts without."""
+    formula = formula_of_numbers(model)
+    coef, n_targets = _linear_coef(formula), len(formula.intercept)
+    if n_targets > 1:
+        raise PegasosError(f"LIBLINEAR predicts one number, and this model {n_targets}; export one fit each.")
+    is_squared = model.fitted_.task.loss == "squared_epsilon_insensitive"
+    has_intercept = bool(formula.intercept.any())
+    header = {
+        "solver_type": "L2R_L2LOSS_SVR_DUAL" if is_squared else "L2R_L1LOSS_SVR_DUAL",
+        "nr_class": 2,  # as LIBLINEAR writes it
+        "nr_feature": formula.n_features,
+        "bias": exactly(1.0 if has_intercept else -1.0),
+    }
+    return _text_of(header, np.column_stack([coef, formula.intercept]) if has_intercept else coef)
 
 
 def _with_bias(coef: Numbers, formula: Formula) -> tuple[float, Numbers]:

@@ -1,7 +1,8 @@
 """Models as ONNX graphs, of operators that every runtime has (ai.onnx, opset 17).
 
 Input ``X`` (rows, features). Outputs ``label``; ``scores``, the decision values; and, where the model has them,
-``probabilities``. How good the model is proved to be is in the metadata of the file.
+``probabilities``. A regressor has the output ``prediction``. How good the model is proved to be is in the
+metadata of the file.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.pipeline import Pipeline
 
 from pegasos.errors import PegasosError
-from pegasos.export.formula import Formula, formula_of
-from pegasos.export.onnx_graph import Graph, kernel_values, onnx_helper
+from pegasos.export.formula import Formula, formula_of, formula_of_numbers, predicts_numbers
+from pegasos.export.onnx_graph import Graph, Output, kernel_values, onnx_helper
+from pegasos.export.onnx_pipeline import with_steps
 from pegasos.export.text import Path, write_bytes
 from pegasos.tasks import pairs_of
 
@@ -22,49 +25,93 @@ _largest_file = 2**31 - 1  # bytes of a protocol buffer
 _least_probability = 1e-7  # of a pair
 
 
-def to_onnx(model: Any, path: Path | None = None, *, dtype: Any = np.float32) -> Any:
+def to_onnx(
+    model: Any, path: Path | None = None, *, dtype: Any = np.float32, example: Any = None, locale: str = "C.UTF-8"
+) -> Any:
     """Write a model as an ONNX file, which predicts without Python.
 
     Parameters
     ----------
-    model : fitted classifier of pegasos
+    model : fitted classifier, regressor or one-class machine of pegasos, or a pipeline or search that ends in one
         Linear, or with a kernel of rows of numbers, sums and products of such kernels too; online learners; any way of
-        dealing with several classes; probabilities; a prior that is linear or one of pegasos.
+        dealing with several classes; probabilities; a prior that is linear or one of pegasos. The other steps of a
+        pipeline (scalers, encoders, imputers, ColumnTransformer, TfidfVectorizer, ...) need skl2onnx.
     path : path, optional
         The file, written whole or not at all.
     dtype : float32 or float64, default=float32
         The type of ``X``, of the arithmetic and of the scores. In single precision scores differ from ours in their
         last digits, and a row on the boundary may change sides.
+    example : frame, array or list of texts, optional
+        A few rows as a pipeline reads them, where its input is not a matrix of numbers. Each column of a frame becomes
+        an input of its own, of shape (rows, 1), with the column's name; texts are an input ``X`` of shape (rows,).
+    locale : str, default="C.UTF-8"
+        In which a pipeline makes text lower case. The machine that predicts must have it.
 
     Returns
     -------
     onnx.ModelProto
     """
-    helper = onnx_helper()
+    onnx_helper()
     narrow = np.dtype(dtype)
     if narrow not in (np.float32, np.float64):
         raise PegasosError(f"dtype must be float32 or float64, got {dtype!r}.")
-    formula = formula_of(model)
-    graph = Graph(narrow)
+    model = getattr(model, "best_estimator_", model)
+    pipeline = model if isinstance(model, Pipeline) else None
+    proto = _graph_of(model if pipeline is None else pipeline.steps[-1][1], narrow)
+    if pipeline is not None and len(pipeline.steps) > 1:
+        proto = with_steps(proto, pipeline, example, narrow, locale)
+    if proto.ByteSize() > _largest_file:
+        raise PegasosError(f"an ONNX file holds 2 GB, and the model has {proto.ByteSize() / 2**30:.1f}; use to_json.")
+    if path is not None:
+        write_bytes(path, proto.SerializeToString())
+    return proto
+
+
+def _graph_of(model: Any, dtype: np.dtype[Any]) -> Any:
+    """The graph of a machine, from rows of numbers on."""
+    helper = onnx_helper()
+    graph = Graph(dtype)
+    if predicts_numbers(model):
+        formula = formula_of_numbers(model)
+        outputs, types = _numbers(graph, formula, is_matrix=getattr(model.fitted_.task, "is_matrix", False))
+    else:
+        formula = formula_of(model)
+        outputs, types = _classes(graph, formula)
+    proto = graph.model([("X", [None, formula.n_features])], outputs, types)
+    helper.set_model_props(proto, _facts(formula))
+    return proto
+
+
+def _numbers(graph: Graph, formula: Formula, *, is_matrix: bool) -> tuple[list[Output], dict[str, int]]:
+    """The predictions of a regressor; the scores of one class, and on which side of its edge they are."""
+    scores = _scores(graph, formula)
+    if is_matrix:
+        return [(graph.named("prediction", "Identity", scores), [None, len(formula.intercept)])], {}
+    alone = graph.add("Squeeze", scores, graph.constant(np.array([1])))
+    if formula.multi_class != "one_class":
+        return [(graph.named("prediction", "Identity", alone), [None])], {}
+    is_inside = graph.cast(graph.add("Less", alone, graph.number(0.0)), np.int64)
+    sides = graph.constant(np.array([1, -1]))
+    outputs: list[Output] = [
+        (graph.named("label", "Gather", sides, is_inside), [None]),
+        (graph.named("scores", "Identity", alone), [None]),
+    ]
+    return outputs, {"label": onnx_helper().np_dtype_to_tensor_dtype(np.dtype(np.int64))}
+
+
+def _classes(graph: Graph, formula: Formula) -> tuple[list[Output], dict[str, int]]:
+    """The label, the decision values and, where the model has them, the probabilities."""
     problems = _scores(graph, formula)
     decisions, winners = _decide(graph, problems, formula)
     rows = None
-    outputs = [
+    outputs: list[Output] = [
         (graph.named("label", "Gather", graph.constant(_labels(formula.classes)), winners), [rows]),
         (graph.named("scores", "Identity", decisions), [rows] if formula.n_classes == 2 else [rows, formula.n_classes]),
     ]
     if formula.sigmoids is not None:
         found = _probabilities(graph, problems, formula)
         outputs.append((graph.named("probabilities", "Identity", found), [rows, formula.n_classes]))
-    proto = graph.model(
-        [("X", [rows, formula.n_features])], outputs, {"label": helper.np_dtype_to_tensor_dtype(_label_type(formula))}
-    )
-    helper.set_model_props(proto, _facts(formula))
-    if proto.ByteSize() > _largest_file:
-        raise PegasosError(f"an ONNX file holds 2 GB, and the model has {proto.ByteSize() / 2**30:.1f}; use to_json.")
-    if path is not None:
-        write_bytes(path, proto.SerializeToString())
-    return proto
+    return outputs, {"label": onnx_helper().np_dtype_to_tensor_dtype(_label_type(formula))}
 
 
 def _labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:

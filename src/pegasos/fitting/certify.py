@@ -45,7 +45,10 @@ def points_again(machine: Any, fitted: Fit, data: Data) -> Iterator[tuple[Any, f
     task.check_seen(target, data.weights)
     members, alphas = task.members(target), fitted.alphas
     if not alphas:
-        raise PegasosError("the model has no dual point, which stayed on the cluster of its fit; see certificate_.")
+        raise PegasosError(
+            "the model has no dual point: it stayed on the cluster of its fit, or was left out of the file "
+            "(dual=False); see certificate_."
+        )
     if [len(alpha) for alpha in alphas] != sizes(members, rows.n_rows):
         raise PegasosError(
             f"alpha_ belongs to the {_n_fitted(alphas, members, rows.n_rows)} rows of the last fit, got {rows.n_rows} "

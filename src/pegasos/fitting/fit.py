@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from pegasos.fitting.nu import met, solve_nu
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
-from pegasos.fitting.units import from_units, heard_in_units, in_units
 from pegasos.fitting.watching import told
 from pegasos.machines.base import Data, Plan, known_of
 from pegasos.machines.settings import Settings
@@ -17,8 +16,9 @@ from pegasos.machines.solving import merge_traces
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
 from pegasos.solvers.pegasos import steps_worth
+from pegasos.solvers.units import from_units, heard_in_units, in_units
 from pegasos.tasks.base import sizes
-from pegasos.tasks.one_vs_one import losses_of_zero
+from pegasos.tasks.one_vs_one import lams_and_norms, losses_of_zero
 from pegasos.tasks.terms import Terms
 
 
@@ -118,7 +118,8 @@ def fit(
         solutions = [task.completed(problem, met(solution, asked.tol), settings.nu) for problem, solution in each]
     steps = [solution.n_steps for solution in solutions]
     if settings.solver != "pegasos":
-        steps = [steps_worth(problem, solution) for problem, solution in zip(problems, solutions, strict=True)]
+        each = zip(lams_and_norms(problems), solutions, strict=True)
+        steps = [steps_worth(lam, norm, solution) for (lam, norm), solution in each]
     zero = [loss * unit for loss, unit in zip(losses_of_zero(problems), units, strict=True)]
     solutions = [from_units(solution, unit) for solution, unit in zip(solutions, units, strict=True)]
     calibration = None

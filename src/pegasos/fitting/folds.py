@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from pegasos import _core
@@ -29,8 +29,7 @@ from pegasos.machines.linear import Linear
 from pegasos.problem import Floats
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
-from pegasos.solvers.path import follow
-from pegasos.tasks import OneVsRest, Scores
+from pegasos.tasks import Scores
 
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]  # the rows to train on, and those held out
 Scorer = Callable[..., Any]
@@ -49,7 +48,7 @@ class Shares:
         self._lock = Lock()
 
     def count(self, members: npt.NDArray[np.intp]) -> None:
-        """These rows take part in a fold."""
+        """These rows of a problem take part in a fold."""
         with self._lock:
             self._counts[members] += 1
 
@@ -81,6 +80,7 @@ class Judged(NamedTuple):
 class LamSearch:
     """The scores of every lam on all folds."""
 
+    task: Any  # before it knew the targets
     lams: Lams
     scores: npt.NDArray[np.float64]  # (n_folds, n_lams)
     gaps: npt.NDArray[np.float64]  # (n_lams,), the largest of the folds
@@ -89,6 +89,7 @@ class LamSearch:
     def joined(self, other: LamSearch) -> LamSearch:
         """The same with the search of smaller lams on the same folds."""
         return LamSearch(
+            self.task,
             np.concatenate([self.lams, other.lams]),
             np.concatenate([self.scores, other.scores], axis=1),
             np.concatenate([self.gaps, other.gaps]),
@@ -142,20 +143,20 @@ def search(
     ``estimator_of`` makes the estimator that a callable ``scoring`` gets.
     """
     n_jobs = data.settings.n_jobs
-    shares = Shares((len(lams), data.task.n_problems, data.rows.n_rows), len(splits), data.settings.loss.cap)
+    n_rows = data.task.rows_per_problem(data.rows.n_rows)
+    shares = Shares((len(lams), data.task.n_problems, n_rows), len(splits), data.settings.loss.cap)
     of_rows = partial(_score_of_rows, scoring, estimator_of)
-    judge = of_rows if callable(scoring) else partial(_score_of_decisions, _named(scoring))
+    judge = of_rows if callable(scoring) else partial(_score_of_decisions, _named(scoring or data.task.metric))
     plan: dict[str, Any] = {"data": data, "lams": lams, "judge": judge, "shares": shares, "seed": seed}
     tasks = [partial(_fold, split=split, number=k, **plan) for k, split in enumerate(splits)]
     judged = in_threads(tasks, n_jobs)
-    return LamSearch(
-        lams, np.array([fold.scores for fold in judged]), np.max([fold.gaps for fold in judged], 0), shares
-    )
+    scores, gaps = np.array([fold.scores for fold in judged]), np.max([fold.gaps for fold in judged], 0)
+    return LamSearch(data.task, lams, scores, gaps, shares)
 
 
-def _named(scoring: str | None) -> Scorer:
+def _named(scoring: str) -> Scorer:
     try:
-        scorer: Scorer = get_scorer(scoring or "accuracy")
+        scorer: Scorer = get_scorer(scoring)
     except ValueError as error:
         near = get_close_matches(str(scoring), get_scorer_names(), 1)
         hint = f"did you mean {near[0]!r}?" if near else "sklearn.metrics.get_scorer_names() lists them."
@@ -176,17 +177,20 @@ def _fold(
 ) -> Judged:
     members, held_out = split
     train, test = data.part(members), data.part(_that_count(data, held_out))
-    _check_fold(train, test, number)
-    shares.count(members)
-    problems, solver, stop = train.problems(), train.solver(), train.settings.stop()
-    weights = np.empty((len(lams), len(problems), data.rows.n_features + 1))
+    train.task.check_fold(number)
+    if test.rows.n_rows == 0:
+        raise PegasosError(f"fold {number} holds out no row that counts; give fewer folds, or another cv.")
+    n_sides = data.task.rows_per_problem(1)
+    of_problem = np.concatenate([members + side * data.rows.n_rows for side in range(n_sides)])
+    shares.count(of_problem)
+    lanes, solver, stop = train.lanes(), train.solver(), train.settings.stop()
+    weights = np.empty((len(lams), len(lanes), data.rows.n_features + 1))
     gaps = np.zeros(len(lams))
-    for k, problem in enumerate(problems):
-        path = follow(problem, solver, lams.tolist(), stop, seed=seed, watcher=watcher)
-        for j, solution in enumerate(path):
+    for k, lane in enumerate(lanes):
+        for j, solution in enumerate(lane.follow(solver, lams, stop, seed=seed, watcher=watcher)):
             weights[j, k] = solution.weights
             gaps[j] = max(gaps[j], solution.certificate.relative_gap)
-            shares.add((j, k), members, solution.alpha, problem.cost)
+            shares.add((j, k), of_problem, solution.alpha, lane.problem.cost)
     return Judged(np.array([judge(test, of_lam) for of_lam in weights]), gaps)
 
 
@@ -194,39 +198,40 @@ def _that_count(data: LabelledRows, members: npt.NDArray[np.intp]) -> npt.NDArra
     return members if data.weights is None else members[data.weights[members] > 0.0]
 
 
-def _check_fold(train: LabelledRows, test: LabelledRows, number: int) -> None:
-    missing = np.flatnonzero(train.task.totals == 0.0)
-    if len(missing):
-        raise PegasosError(
-            f"no row of class {train.task.classes.tolist()[missing[0]]!r} is left to train on in fold {number}: give "
-            "more rows of it, fewer folds, or a cv that keeps the classes together."
-        )
-    if test.rows.n_rows == 0:
-        raise PegasosError(f"fold {number} holds out no row that counts; give fewer folds, or another cv.")
-
-
-class _Decided(ClassifierMixin, BaseEstimator):
+class _Decided(BaseEstimator):
     """Takes the place of a model in front of a scorer: its decisions are known, so that no rows are needed."""
 
-    def __init__(self, task: OneVsRest, decisions: Scores):
-        self.classes_ = task.classes
+    def __init__(self, task: Any, decisions: Scores):
         self._task, self._decisions = task, decisions
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        found: npt.NDArray[Any] = self._task.answer(self._decisions)
+        return found
+
+
+class _DecidedNumbers(RegressorMixin, _Decided):
+    pass
+
+
+class _DecidedClasses(ClassifierMixin, _Decided):
+    def __init__(self, task: Any, decisions: Scores):
+        super().__init__(task, decisions)
+        self.classes_ = task.classes
+
     def decision_function(self, X: Any) -> Scores:
         return self._decisions
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        return self._task.answer(self._decisions)
 
 
 def _score_of_decisions(scorer: Scorer, test: LabelledRows, weights: npt.NDArray[np.float64]) -> float:
     """From the scores of the rows in place."""
     scores = np.empty((test.rows.n_rows, len(weights)))
     _core.scores(test.rows.native, weights, scores)
-    decided = _Decided(test.task, test.task.decisions(scores))
+    decided = (_DecidedClasses if hasattr(test.task, "classes") else _DecidedNumbers)(
+        test.task, test.task.decisions(scores)
+    )
     weighted = {} if test.weights is None else {"sample_weight": test.weights}
     try:
         # Instead of X, something of the same length.

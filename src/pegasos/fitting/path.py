@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,28 +20,48 @@ from pegasos.machines.linear import Linear
 from pegasos.machines.settings import Settings
 from pegasos.machines.solving import threads_of, wait_for
 from pegasos.problem import Problem, Rows
+from pegasos.solution import Solution
 from pegasos.solvers.auto import Auto
-from pegasos.solvers.driver import Watcher
-from pegasos.solvers.path import NearbyAscent, largest_lam
-from pegasos.tasks import OneVsRest, Target, Weights
+from pegasos.solvers.driver import Stop, Watcher
+from pegasos.solvers.path import NearbyAscent, follow, largest_lam
+from pegasos.solvers.units import from_units, in_units
+from pegasos.tasks import Target, Weights
 
 Lams = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
+class Lane:
+    """A problem in units in which a usual residual is about 1; lam and solutions are in those of the data."""
+
+    problem: Problem
+    unit: float
+
+    @property
+    def largest_lam(self) -> float:
+        """From which on little but the length of the weights changes."""
+        return largest_lam(self.problem) / self.unit
+
+    def follow(self, solver: Auto, lams: Lams, stop: Stop, *, seed: int, watcher: Watcher | None) -> Iterator[Solution]:
+        """The solution for each lam; see `solvers.path.follow`."""
+        found = follow(self.problem, solver, (self.unit * lams).tolist(), stop, seed=seed, watcher=watcher)
+        return (from_units(solution, self.unit) for solution in found)
+
+
+@dataclass(frozen=True)
 class LabelledRows:
-    """Rows with their classes and weights, and the settings that turn them into problems."""
+    """Rows with their targets and weights, and the settings that turn them into problems."""
 
     settings: Settings
-    task: OneVsRest
+    task: Any
     rows: Rows
     y: npt.NDArray[Any]
     target: Target
     weights: Weights | None
 
     @classmethod
-    def read(cls, task: OneVsRest, settings: Settings, data: Data) -> LabelledRows:
+    def read(cls, task: Any, settings: Settings, data: Data) -> LabelledRows:
         """Read everything once."""
         known = task.learn(data.y, data.weights)
         _, rows = Linear().read(data, settings, known)
@@ -53,13 +73,20 @@ class LabelledRows:
         task = self.task.recounted(target, weights)
         return LabelledRows(self.settings, task, self.rows.view(members), self.y[members], target, weights)
 
-    def problems(self) -> list[Problem]:
-        """One for each class against the rest, for two classes one; lam is that of the settings."""
-        return list(self.task.problems(self.rows, self.target, self.weights, self._terms))
+    def with_task(self, task: Any) -> LabelledRows:
+        """The same rows with another task for the same targets."""
+        return replace(self, task=task.learn(self.y, self.weights))
+
+    def lanes(self) -> list[Lane]:
+        """One for each problem of the task; lam is that of the settings."""
+        problems = self.task.problems(self.rows, self.target, self.weights, self._terms)
+        units = self.task.units(self.target, self.weights)
+        return [Lane(in_units(problem, unit), unit) for problem, unit in zip(problems, units, strict=True)]
 
     def solver(self) -> Auto:
         """The solver of a fit, with an ascent that knows that it starts near its end."""
-        own = Linear().solver_for(self.rows, self.rows.n_rows, self.settings, self.task, self._terms)
+        n_rows = self.task.rows_per_problem(self.rows.n_rows)
+        own = Linear().solver_for(self.rows, n_rows, self.settings, self.task, self._terms)
         assert isinstance(own, Auto)
         return replace(own, ascent=NearbyAscent(**vars(own.ascent)))
 
@@ -68,12 +95,12 @@ class LabelledRows:
         return terms_of(self.rows, self.task, self.settings, Data(None, weights=self.weights))
 
 
-def grid(problems: Sequence[Problem], n_lams: int, eps: float) -> Lams:
+def grid(lanes: Sequence[Lane], n_lams: int, eps: float) -> Lams:
     """Lams in equal ratios, from the largest at which more than the length of the weights changes, down to eps of it.
 
     The loss is a mean over the rows, so the same lams suit all rows and a fold of them.
     """
-    tops = [largest_lam(problem) for problem in problems]
+    tops = [lane.largest_lam for lane in lanes]
     if not np.isfinite(tops).all():
         raise PegasosError("the numbers leave the range of the machine; scale the features to about 1.")
     top = max(tops)

@@ -1,4 +1,4 @@
-"""From a source of blocks to a `Fit` of a linear machine: one problem per class, all of them block by block."""
+"""From a source of blocks to a `Fit` of a linear machine: all problems of its task, block by block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from pegasos.data.source import digest
 from pegasos.errors import PegasosError
 from pegasos.fitting.checkpoint import Begun, Checkpoint, check_path, stored_seed
 from pegasos.fitting.result import Fit, Proof
-from pegasos.fitting.source_labels import SourceLabels, read_labels
+from pegasos.fitting.source_targets import SourceTargets, read_targets
 from pegasos.fitting.watching import ReadingProgress, told
+from pegasos.losses import Loss
 from pegasos.machines.base import Data
 from pegasos.machines.linear import Linear
 from pegasos.machines.settings import Settings
@@ -26,6 +27,7 @@ from pegasos.solvers.block_auto import BlockAuto
 from pegasos.solvers.block_checkpoint import BlockSolver
 from pegasos.solvers.block_pegasos import BlockPegasos
 from pegasos.solvers.driver import Stop, Watcher, run
+from pegasos.solvers.units import from_units, heard_in_units
 from pegasos.solvers.walk import review_of
 from pegasos.source_problem import SourceProblem
 from pegasos.tasks import Terms
@@ -55,42 +57,47 @@ def fit_source(
 ) -> tuple[Fit, BlockSource]:
     """The fit of all blocks of a source, and the source, opened."""
     source = _opened(source)
-    labels = read_labels(source)
-    task = task.counted(labels.classes, labels.counts, labels.counts)
+    # The states of Pegasos go on with another block, in the units of the data.
+    targets = read_targets(source, task, has_units=settings.solver != "pegasos")
+    task, columns, unit = targets.task, targets.columns, targets.unit
     common: dict[str, Any] = {"bias": settings.bias, "is_free": False, "total": float(source.n_rows)}
     terms = Terms.of(settings.lam, settings.C, **common, least_cost=task.factors_range[0], loss=settings.loss)
-    positive = (1,) if task.n_classes == 2 else tuple(range(task.n_classes))
     solver = _solver(settings, source, single=terms.suits_single(task.factors_range[1]))
     seed = _seed(settings, plan)
-    room = _room(plan.memory, source, labels, solver, len(positive))
-    fits, sizes = labels.n_bytes <= room, labels.block_bytes
+    room = _room(plan.memory, source, targets, solver)
+    fits, sizes = targets.n_bytes <= room, targets.block_bytes
     with Window(source, terms.bias, room, fits=fits, block_bytes=sizes) as window:
-        problem = SourceProblem(window, labels.codes, positive, task.factors, terms.lam, terms.total, terms.loss)
-        checkpoint = _checkpoint(settings, problem, plan, classes=labels.classes, seed=seed)
+        loss = Loss(terms.cap, terms.ridge / unit)
+        problem = SourceProblem(window, columns, terms.lam * unit, terms.total, loss)
+        checkpoint = _checkpoint(settings, problem, plan, terms=terms, seed=seed)
         progress = ReadingProgress(verbose, window)
-        solution = _solve(settings, problem, solver, seed=seed, checkpoint=checkpoint, progress=progress)
-        solutions = _parts(problem, solution)
-    machine, members = Linear(), [slice(None)] * len(solutions)
+        solution = _solve(settings, problem, solver, _Run(seed, unit, checkpoint, progress))
+        solutions = [from_units(part, unit) for part in _parts(problem, solution)]
+        members = [problem.members] * len(solutions)
+    machine = Linear()
     model = machine.model_of(solutions, [*members], Data(None), prior=None, bias=settings.bias)
     steps = [part.n_steps for part in solutions]
     state = machine.state_after(solutions, model, int(source.n_rows), seed, steps)
-    return Fit(model, task, terms, Proof.of(solutions, solution.trace, [*members]), state), source
+    return Fit(model, task, terms, Proof.of(solutions, solutions[0].trace, [*members]), state), source
 
 
-def _solve(
-    settings: Settings,
-    problem: SourceProblem,
-    solver: BlockSolver,
-    *,
-    seed: int,
-    checkpoint: Checkpoint | None,
-    progress: ReadingProgress,
-) -> Solution:
+class _Run(NamedTuple):
+    """What a run has besides the problem and its solver."""
+
+    seed: int
+    unit: float  # of the problem's residuals
+    checkpoint: Checkpoint | None
+    progress: ReadingProgress
+
+
+def _solve(settings: Settings, problem: SourceProblem, solver: BlockSolver, of_run: _Run) -> Solution:
     """Run the driver, from the beginning or from the checkpoint, and save the state at intervals."""
+    checkpoint, progress = of_run.checkpoint, of_run.progress
+    on_told = heard_in_units(Watcher(on_review=told(0, 1, progress.on_review)), of_run.unit).on_review
     begun = (checkpoint and checkpoint.resume(problem, solver)) or Begun(None, [], 0.0)
 
     def on_review(row: Any) -> None:
-        progress.on_review(row)
+        on_told(row)
         if checkpoint is not None:
             checkpoint.rows.append(row)
 
@@ -104,9 +111,9 @@ def _solve(
         problem,
         solver,
         Stop(settings.tol, max(0, settings.max_iter - n_done), settings.time_budget),
-        seed=seed,
+        seed=of_run.seed,
         state=begun.state,
-        watcher=Watcher(on_review=told(0, 1, on_review), on_chunk=on_chunk),
+        watcher=Watcher(on_review=on_review, on_chunk=on_chunk),
         begun=perf_counter() - begun.seconds,
     )
     progress.end()
@@ -114,7 +121,7 @@ def _solve(
 
 
 def _checkpoint(
-    settings: Settings, problem: SourceProblem, plan: SourcePlan, *, classes: Any, seed: int
+    settings: Settings, problem: SourceProblem, plan: SourcePlan, *, terms: Terms, seed: int
 ) -> Checkpoint | None:
     """The file, and what the numbers of a run depend on."""
     if plan.checkpoint is None:
@@ -125,16 +132,15 @@ def _checkpoint(
         "its size": [int(source.n_rows), int(source.n_features), int(source.n_blocks)],
         # Where the blocks begin: the same rows in other blocks are visited in another order.
         "the digest of the starts of its blocks": digest(np.asarray(source.starts, np.int64)),
-        "classes": [str(label) for label in classes.tolist()],
-        "lam": problem.lam,
+        **problem.columns.identity,
+        "lam": terms.lam,
         "intercept_scaling": problem.window.bias,
-        "class_weight": None if problem.factors is None else problem.factors.tolist(),
         "solver": settings.solver,
         "average": settings.average,
         "random_state": seed,
     }
-    if not problem.loss.is_hinge:  # which files of earlier versions do not name
-        identity["loss"] = [problem.loss.cap, problem.loss.ridge]
+    if not terms.loss.is_hinge:  # which files of earlier versions do not name
+        identity["loss"] = [terms.cap, terms.ridge]
     return Checkpoint(plan.checkpoint, plan.checkpoint_seconds, identity)
 
 
@@ -142,12 +148,13 @@ def _parts(problem: SourceProblem, solution: Solution) -> list[Solution]:
     """The solution of each problem: they advance together, and share steps and trace."""
     n = problem.n_problems
     # The zero vector, handed over where the numbers left the range of the machine, has no parts yet.
+    alpha = problem.in_order(solution.alpha)
     parts = solution.certificate.parts or review_of(problem, solution.weights, solution.alpha)[0].certificate.parts
     return [
         replace(
             solution,
             weights=solution.weights[k],
-            alpha=solution.alpha[k],
+            alpha=alpha[k],
             certificate=parts[k],
             n_steps=solution.n_steps // n + (k < solution.n_steps % n),
             state=None,
@@ -165,21 +172,22 @@ def _solver(settings: Settings, source: BlockSource, *, single: bool) -> BlockSo
     return BlockAscent(dtype) if settings.solver == "dual" else BlockAuto.of_type(dtype, settings.tol)
 
 
-def _room(memory: int, source: BlockSource, labels: SourceLabels, solver: BlockSolver, n_problems: int) -> int:
+def _room(memory: int, source: BlockSource, targets: SourceTargets, solver: BlockSolver) -> int:
     """What the dual variables, the weights and the blocks on the way leave of the memory for blocks that stay."""
-    n_rows, width = n_problems * source.n_rows, n_problems * (source.n_features + 1)
+    columns = targets.columns
+    n_rows, width = columns.n_problems * columns.n_sides * source.n_rows, columns.n_problems * (source.n_features + 1)
     if isinstance(solver, BlockPegasos):
         a_row, n_blocks = 8 if solver.average is None else 24, 1 + Window.ahead
     else:
         ascent = solver if isinstance(solver, BlockAscent) else solver.ascent
         a_row, n_blocks = np.dtype(ascent.dtype).itemsize + 4, 2 + Window.ahead
-    fixed = a_row * n_rows + labels.codes.nbytes + 32 * width
-    needed = fixed + n_blocks * labels.largest_block
+    fixed = a_row * n_rows + columns.n_bytes + 32 * width
+    needed = fixed + n_blocks * targets.largest_block
     if needed > memory:
         raise PegasosError(
             f"memory={memory} bytes is too little: the dual variables and the weights take {fixed} bytes, and "
-            f"{n_blocks} blocks of up to {labels.largest_block} bytes must fit beside them; give at least {needed}, or "
-            "smaller blocks."
+            f"{n_blocks} blocks of up to {targets.largest_block} bytes must fit beside them; give at least {needed}, "
+            "or smaller blocks."
         )
     return memory - needed
 

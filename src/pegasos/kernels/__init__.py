@@ -8,10 +8,12 @@ from pegasos.kernels.mercer import MercerReport, check_mercer
 from pegasos.kernels.precomputed import Precomputed
 from pegasos.kernels.series import DynamicTimeWarping, Fourier, GlobalAlignment, IndefiniteKernelWarning
 from pegasos.kernels.strings import Mismatch, Spectrum, Subsequence, WeightedDegree
+from pegasos.kernels.tables import Category, Standardized, Words, for_frame
 from pegasos.kernels.vector import RBF, ChiSquared, Intersection, Laplacian, Linear, Polynomial
 
 __all__ = [
     "RBF",
+    "Category",
     "ChiSquared",
     "DynamicTimeWarping",
     "Exp",
@@ -35,12 +37,15 @@ __all__ = [
     "Scaled",
     "ShortestPath",
     "Spectrum",
+    "Standardized",
     "Subsequence",
     "Sum",
     "TokenKernel",
     "WeightedDegree",
     "WeisfeilerLehman",
+    "Words",
     "as_kernel",
     "check_mercer",
+    "for_frame",
     "on",
 ]

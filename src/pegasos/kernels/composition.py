@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, Parts, check_count, check_positive, unit_of
+from pegasos.kernels.callables import as_kernel
 from pegasos.kernels.records import as_vectors, column_of, rows_of
 from pegasos.kernels.vector import in_double
 from pegasos.problem import Floats, Matrix
@@ -399,7 +400,7 @@ class On(Kernel):
         return self.kernel.map(*collections)
 
 
-def on(field: Any, kernel: Kernel) -> On:
+def on(field: Any, kernel: Any) -> On:
     """A kernel on one field of mixed records.
 
     Records are the rows of a pandas or polars frame, of a structured array or of a matrix, or a list of dicts or of
@@ -411,7 +412,8 @@ def on(field: Any, kernel: Kernel) -> On:
         Names for frames, dicts and structured arrays; positions for tuples and matrices. A kernel on vectors sees a
         matrix with a column for each field (or the field itself, if that holds a vector in each record); any other
         kernel sees the values of the one field, or tuples of the values of several.
-    kernel : Kernel
+    kernel : Kernel or callable
+        A function of two values of the field, or of two collections of them: see `as_kernel`.
 
     Returns
     -------
@@ -419,16 +421,15 @@ def on(field: Any, kernel: Kernel) -> On:
 
     Examples
     --------
-    >>> from pegasos.kernels.callables import as_kernel
     >>> from pegasos.kernels.composition import on
     >>> records = [{"name": "ada", "age": 36}, {"name": "alan", "age": 41}]
-    >>> letters = as_kernel(lambda s, t: len(set(s) & set(t)))
-    >>> years = as_kernel(lambda a, b: a * b / 1000)
+    >>> letters = lambda s, t: len(set(s) & set(t))
+    >>> years = lambda a, b: a * b / 1000
     >>> (on("name", letters) + on("age", years)).block(records, records)
     array([[3.296, 2.476],
            [2.476, 4.681]])
     """
-    return On(field, kernel)
+    return On(field, as_kernel(kernel))
 
 
 def _check_kernel(owner: Kernel, kernel: Any) -> None:

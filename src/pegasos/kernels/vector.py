@@ -1,7 +1,8 @@
 """Kernels on rows of numbers, dense or CSR.
 
-Linear, polynomial and Gaussian kernels are functions of inner products: a block is one matrix product (BLAS, or a
-threaded loop for sparse rows) and one pass of the function over it. The kernels of histograms add up a term a feature.
+Linear, polynomial and Gaussian kernels are functions of inner products: the core computes a block of dense rows tile by
+tile, each with the function applied; of sparse rows, all products come first. The kernels of histograms add up one term
+per feature.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the b
 _largest_norm = 1e30  # squares of more are not for single precision
 _rows_at_once = 2048
 _MOST_MONOMIALS = 10_000  # columns of an explicit map
-_few_features = 32  # up to this many, a block does without BLAS
 
 
 def in_double(items: Items) -> Items:
@@ -156,31 +156,32 @@ class ProductKernel(VectorKernel, ABC):
         return vectors
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
-        """One product of matrices, and the function in one pass over it."""
+        """Products of rows, and the function of them."""
         x, z = _vectors(a), _vectors(b)
         left, right = x.squared_norms, z.squared_norms.astype(out.dtype)
-        if is_light(z):
-            rows, columns = x.dense(0, len(x), out.dtype), np.ascontiguousarray(z.values.T, out.dtype)
-            _core.dense_kernel(*self.function(), plus, rows, columns, left, right, out, n_threads())
+        if not x.is_sparse and not z.is_sparse and z.rows.n_features > 0:
+            rows, others = x.dense(0, len(x), out.dtype), z.dense(0, len(z), out.dtype)
+            _core.dense_kernel(*self.function(), plus, rows, others, left, right, out, n_threads())
             return
         _fill_products(x, z, out)
         _core.apply_kernel(*self.function(), plus, out, left, right, n_threads())
 
 
-def is_light(vectors: Vectors) -> bool:
-    """Whether a loop of our own is as fast as BLAS, which starts threads, and reads and writes the block once more."""
-    return not vectors.is_sparse and 0 < vectors.rows.n_features <= _few_features
+def products(x: Floats, z: Floats) -> Floats:
+    """<x_i, z_j> of the rows of two dense arrays of one type, without threads of BLAS that wait for each other."""
+    out = np.empty((len(x), len(z)), x.dtype)
+    norms = np.zeros(len(x)), np.zeros(len(z), x.dtype)  # which a product does not need
+    _core.dense_kernel("polynomial", 1.0, 0.0, 1, 0.0, x, z, *norms, out, n_threads())
+    return out
 
 
 def _fill_products(x: Vectors, z: Vectors, out: Floats) -> None:
     if z.is_sparse:
         _fill_sparse_products(x, z.rows.of_type(out.dtype), out)
-    elif x.is_sparse:
-        for begin in range(0, len(x), _rows_at_once):
-            end = min(begin + _rows_at_once, len(x))
-            np.matmul(x.dense(begin, end, out.dtype), z.values.T, out=out[begin:end])
-    else:
-        np.matmul(x.values, z.values.T, out=out, dtype=out.dtype)
+        return
+    for begin in range(0, len(x), _rows_at_once):
+        end = min(begin + _rows_at_once, len(x))
+        np.matmul(x.dense(begin, end, out.dtype), z.values.T, out=out[begin:end])
 
 
 def _fill_sparse_products(x: Vectors, z: Rows, out: Floats) -> None:

@@ -14,11 +14,11 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError, warn_caller
-from pegasos.gram import KernelRows, is_computed
+from pegasos.gram import KernelRows, is_computed, is_quick
 from pegasos.kernels import Kernel as KernelFunction
 from pegasos.kernels.base import Items
 from pegasos.kernels.series import IndefiniteKernelWarning
-from pegasos.kernels.vector import VectorKernel, Vectors, is_light
+from pegasos.kernels.vector import VectorKernel, Vectors
 from pegasos.machines.base import Data, Plan
 from pegasos.machines.kernel_choice import KernelChoice, doubt, kernel_of
 from pegasos.machines.kernel_model import KernelModel
@@ -46,6 +46,7 @@ from pegasos.tasks.terms import Terms
 
 _MAPPED_FROM = 200  # rows: below, the kernel matrix costs nothing
 _SINGLE_FROM = 2000  # rows from which a table of single precision pays
+_VAST = 1.0  # squared rows per byte of cache_size from which working sets are taken
 _WEAK = 100.0  # the largest coefficient with which it is accurate enough
 
 
@@ -100,8 +101,10 @@ class Kernel:
         is_large = settings.tol is not None and n >= _SINGLE_FROM and _strength(data, settings, task) <= _WEAK
         fits = is_computed(self.kernel, items) and 8.0 * task.rows_per_problem(n) ** 2 <= room
         is_cheap = isinstance(self.kernel, VectorKernel) and (fits or n < _SINGLE_FROM)
-        single = is_large and isinstance(self.kernel, VectorKernel) and not is_cheap
-        double = settings.is_exact or is_cheap
+        # Of so many rows no columns are kept, and a second proof in double would take as long as the first.
+        is_vast = is_quick(items) and task.rows_per_problem(n) ** 2 > _VAST * room
+        single = is_large and isinstance(self.kernel, VectorKernel) and not is_cheap and not is_vast
+        double = settings.is_exact or is_cheap or is_vast
         return KernelRows.of(self.kernel, items, settings.bias, cache_bytes=room, double=double, single=single)
 
     @property
@@ -160,11 +163,14 @@ class Kernel:
         return finish_kernel(problems, solutions, plan, cache_bytes=self._cache_bytes, max_support=self.max_support)
 
     def threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
-        """The products of a pair are small: threads of BLAS would wait for each other longer than they work."""
+        """The products of a pair are small: threads of BLAS would wait for each other longer than they work.
+
+        Blocks of dense rows do not need BLAS.
+        """
         if not isinstance(problems, Pairs) or not isinstance(problems.rows, KernelRows):
             return nullcontext()
         items = problems.rows.items
-        return nullcontext() if isinstance(items, Vectors) and is_light(items) else one_thread_of_blas()
+        return nullcontext() if isinstance(items, Vectors) and not items.is_sparse else one_thread_of_blas()
 
     def model_of(
         self,

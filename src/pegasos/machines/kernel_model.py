@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from pegasos.errors import PegasosError
 from pegasos.gram import KernelRows, with_fast_products
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items, unit_of
+from pegasos.kernels.vector import products
 from pegasos.machines.base import BoundedScores, Data, Settled
 from pegasos.machines.kernel_choice import is_matrix, joined
 from pegasos.machines.prior import ScoredPrior
@@ -46,7 +48,9 @@ class KernelModel:
         """From coefficients of all training rows, one row per problem."""
         support = np.flatnonzero(np.any(coefficients, axis=0))
         is_known = not isinstance(kernel, Precomputed)
-        vectors = _safe_indexing(collection, support) if is_known else np.empty((0, 0))
+        is_array = isinstance(collection, np.ndarray)  # for which scikit-learn's function takes longer
+        rows = collection[support] if is_array else _safe_indexing(collection, support) if is_known else None
+        vectors = rows if is_known else np.empty((0, 0))
         intercept = bias**2 * coefficients.sum(axis=1)
         return cls(kernel, support, vectors, coefficients[:, support], intercept, coefficients.shape[1], prior)
 
@@ -81,13 +85,22 @@ class KernelModel:
         """The scores of items that the kernel has read, without the prior's."""
         if not len(self.support):
             return np.tile(np.asarray(self.intercept, np.float64), (len(items), 1))
-        support = with_fast_products(self.kernel.read(self.support_vectors))
+        support = self._support_items
         if self.kernel.has_features:
             mine, theirs = self.kernel.map(items, support)
             return np.asarray(mine @ (theirs.T @ self.dual_coef.T) + self.intercept)
         if self.kernel.result_type(items, support) == np.float64:
             return np.asarray(self._sums_of(items, support, np.dtype(np.float64)) + self.intercept)
         return self._scores_from_single(items, support, settled)
+
+    @cached_property
+    def _support_items(self) -> Items:
+        """The support vectors as the kernel reads them."""
+        return with_fast_products(self.kernel.read(self.support_vectors))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone."""
+        return {name: value for name, value in vars(self).items() if name != "_support_items"}
 
     def _scores_from_single(self, items: Items, support: Items, settled: Settled) -> Scores:
         """Scores from kernel values in single precision; in double where those leave the answer open."""
@@ -109,16 +122,17 @@ class KernelModel:
     def _sums_of(self, items: Items, support: Items, dtype: np.dtype[Any]) -> Scores:
         """The sums over the support vectors, from kernel values of this type; few are added up in single precision."""
         scores = np.zeros((len(items), len(self.dual_coef)))
-        coefficients = self.dual_coef.T.astype(dtype)
-        stretch = _AT_ONCE if dtype == np.float32 else len(coefficients)
+        coefficients = np.ascontiguousarray(self.dual_coef, dtype)
+        stretch = _AT_ONCE if dtype == np.float32 else len(support)
         n_at_once = max(1, min(len(items), _BLOCK_BYTES // (coefficients.itemsize * len(support))))
         block = np.empty((n_at_once, len(support)), coefficients.dtype)
         for begin in range(0, len(items), n_at_once):
-            part = items.take(np.arange(begin, min(begin + n_at_once, len(items))))
+            is_whole = n_at_once == len(items)
+            part = items if is_whole else items.take(np.arange(begin, min(begin + n_at_once, len(items))))
             self.kernel.fill(part, support, block[: len(part)], 0.0)
             for first in range(0, len(support), stretch):
                 mine = slice(first, first + stretch)
-                scores[begin : begin + len(part)] += block[: len(part), mine] @ coefficients[mine]
+                scores[begin : begin + len(part)] += products(block[: len(part), mine], coefficients[:, mine])
         return scores
 
     def measured(self, data: Data, bias: float, settled: Settled) -> BoundedScores:

@@ -14,6 +14,7 @@ from pegasos.kernels import Precomputed
 from pegasos.kernels.vector import VectorKernel
 from pegasos.machines.base import Plan
 from pegasos.machines.budget import reduced
+from pegasos.machines.landmarks import states_from_landmarks
 from pegasos.machines.linear import with_reach
 from pegasos.machines.precision import certified_again, proved_in_double, with_double_rows
 from pegasos.machines.settings import Settings
@@ -21,7 +22,7 @@ from pegasos.machines.small_problems import Reached, SmallProblems, most_rows, m
 from pegasos.machines.solving import solve_all
 from pegasos.problem import Problem
 from pegasos.solution import Solution
-from pegasos.solvers.decomposition import Decomposition
+from pegasos.solvers.decomposition import Decomposition, takes_sets
 from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.solvers.kernel_pegasos import KernelPegasosState
 from pegasos.tasks.one_vs_one import Pairs
@@ -44,8 +45,13 @@ def solve_kernel(
 
     run: dict[str, Any] = {"seed": plan.seed, "complete": complete}
     if not _are_small(problems, stop, plan, cache_bytes):
+        begun, states = perf_counter(), plan.states
+        if _are_vast(problems, stop, plan):
+            states = states_from_landmarks(problems, solvers, stop, plan)
+            if stop.time_budget is not None:
+                stop = replace(stop, time_budget=max(0.0, stop.time_budget - (perf_counter() - begun)))
         jobs = jobs_for(problems, plan.settings)
-        return solve_all(problems, solvers, stop, n_jobs=jobs, states=plan.states, watchers=plan.watchers, **run)
+        return solve_all(problems, solvers, stop, n_jobs=jobs, states=states, watchers=plan.watchers, **run)
     begun = perf_counter()
     small = SmallProblems.of(problems, plan.terms.is_free)
     found = _solved_together(small, stop, plan, certifies=isinstance(problems, Pairs))
@@ -92,9 +98,14 @@ def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies:
 
 
 def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float) -> bool:
-    """Whether these are problems of few rows in double, to be solved to a gap, unobserved and from the beginning."""
+    """Whether these are problems of few rows in double, to be solved to a gap, unobserved and from the beginning.
+
+    One problem of vectors is left to the driver: its climb keeps the columns that the certificate needs.
+    """
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
+    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel):
+        return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.source is None:
         is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # to load all columns
@@ -105,6 +116,14 @@ def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes:
     is_plain = is_plain and stop.max_iter >= _LEAST_EPOCHS
     is_new = not plan.is_seen and all(state is None for state in plan.states)
     return is_plain and is_small and rows.dtype == np.float64 and is_new and plan.settings.solver != "pegasos"
+
+
+def _are_vast(problems: Sequence[Problem], stop: Stop, plan: Plan) -> bool:
+    """Whether these are problems of so many rows that an approximation is a better start than 0."""
+    rows = None if isinstance(problems, Pairs) else problems[0].rows
+    is_new = all(state is None for state in plan.states)
+    is_plain = stop.tol is not None and not stop.is_hard and plan.settings.solver == "auto"
+    return isinstance(rows, KernelRows) and takes_sets(rows) and is_new and is_plain
 
 
 def jobs_for(problems: Sequence[Problem], settings: Settings) -> int | None:

@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
-from pegasos.certificate import certify, stretched
+from pegasos.certificate import Certificate, certify, stretched
 from pegasos.errors import PegasosError
-from pegasos.gram import KernelRows
+from pegasos.gram import KernelRows, Numbers
 from pegasos.machines.budget import keep_within
 from pegasos.machines.linear_stream import OUT_OF_RANGE, passed
 from pegasos.problem import Problem
-from pegasos.solution import Solution, Trace
+from pegasos.solution import Solution, Trace, TraceRow
 from pegasos.solvers.kernel_pegasos import KernelPegasos, KernelPegasosState
+from pegasos.solvers.pegasos import faded, steps_of_start
 
 
 @dataclass(frozen=True)
@@ -50,26 +51,43 @@ class KernelStream:
         return self.coefficients if self.sums is None or not self.averaged else self.sums / self.averaged
 
     def learn(
-        self, problems: list[Problem], solver: KernelPegasos, max_support: int | None, together: Any, begun: float
+        self,
+        problems: list[Problem],
+        solvers: list[KernelPegasos],
+        pools: list[tuple[Numbers, bool]],
+        max_support: int | None,
+        together: Any,
+        *,
+        begun: float,
+        head_start: bool,
     ) -> tuple[KernelStream, list[Solution]]:
-        """One pass over a block, for each problem; ``together`` is the support so far and the block behind it."""
-        rows, old = problems[0].rows, self.n_support
+        """One pass over a block, for each problem over its pool of rows, if any of them counts: its second entry.
+
+        ``together`` is the support so far and the block behind it. ``head_start``: a problem without steps begins at
+        the step count that its start is worth.
+        """
+        rows, old, average = problems[0].rows, self.n_support, solvers[0].pegasos.average
         assert isinstance(rows, KernelRows)
-        block = np.arange(old, rows.n_rows)
-        averages = solver.pegasos.average is not None
+        n_new, averages = rows.n_rows - old, average is not None
         n_blocks = len(self.traces[0])
-        # The tail average starts anew after blocks 1, 2, 4, 8, ...
-        restart = solver.pegasos.average == "tail" and (n_blocks & (n_blocks - 1)) == 0
+        # After blocks 1, 2, 4, 8, ... the tail average begins anew, and what it was fades.
+        fade = average == "tail" and (n_blocks & (n_blocks - 1)) == 0
+        kept = faded(self.averaged) if fade else self.averaged
         states = []
-        for k, problem in enumerate(problems):
+        for k, (problem, solver, (pool, counts)) in enumerate(zip(problems, solvers, pools, strict=True)):
             unit = problem.lam * problem.total
-            alpha = np.concatenate([self.coefficients[k] * unit, np.zeros(len(block))])
-            state = solver.enter(problem, alpha, block, step=self.steps[k], seed=self.seed + n_blocks)
+            alpha = np.concatenate([self.coefficients[k] * unit, np.zeros(n_new)])
+            step = self.steps[k]
+            if head_start and not step:
+                step = steps_of_start(problem, np.zeros(rows.n_rows), solver.pegasos.batch_size)
+            state = solver.enter(problem, alpha, pool, step=step, seed=self.seed + n_blocks)
             state.tail_at = np.inf
-            if averages and self.sums is not None and not restart:
-                state.alpha_sum = np.concatenate([self.sums[k] * unit, np.zeros(len(block))])
-                state.averaged = self.averaged
-            solver.advance_to(problem, state, len(block))
+            if averages and self.sums is not None and kept:
+                share = kept / self.averaged
+                state.alpha_sum = np.concatenate([share * unit * self.sums[k], np.zeros(n_new)])
+                state.averaged = kept
+            if counts:
+                solver.advance_to(problem, state, len(pool))
             states.append(state)
         coefficients = np.stack([rows.coefficients(p, s.alpha) for p, s in zip(problems, states, strict=True)])
         sums = None
@@ -85,14 +103,16 @@ class KernelStream:
             )
         points = coefficients if sums is None else sums / states[0].averaged
         solutions = [
-            _solution(problem, state, weights, trace, begun)
-            for problem, state, weights, trace in zip(problems, states, points, self.traces, strict=True)
+            (_solution if counts else _unchanged)(problem, state, weights, trace, begun)
+            for problem, state, weights, trace, (_, counts) in zip(
+                problems, states, points, self.traces, pools, strict=True
+            )
         ]
         everyone = np.any(coefficients, axis=0) | (np.any(sums, axis=0) if sums is not None else False)
         keep = np.flatnonzero(everyone)
         after = replace(
             self,
-            n_rows=self.n_rows + len(block),
+            n_rows=self.n_rows + n_new,
             steps=[state.step for state in states],
             support=_safe_indexing(together, keep),
             coefficients=coefficients[:, keep],
@@ -101,7 +121,7 @@ class KernelStream:
             traces=[solution.trace for solution in solutions],
             states=[],
         )
-        return after, [of_block(solution, old) for solution in solutions]
+        return after, [of_block(solution, old, pool) for solution, (pool, _) in zip(solutions, pools, strict=True)]
 
 
 def _solution(
@@ -114,6 +134,17 @@ def _solution(
     return passed(weights, alpha, certificate, trace, step=state.step, begun=begun)
 
 
-def of_block(solution: Solution, old: int) -> Solution:
-    """The part of a solution that concerns the rows of the block alone."""
-    return replace(solution, weights=solution.weights[old:], alpha=solution.alpha[old:])
+def _unchanged(
+    problem: Problem, state: KernelPegasosState, weights: npt.NDArray[np.float64], trace: Trace, begun: float
+) -> Solution:
+    """A problem that no row of the block counts for, with the last objectives that were proved for it."""
+    last = trace.rows[-1] if trace.rows else TraceRow(0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    relative = last.gap / last.primal if last.primal > 0.0 else 0.0
+    radius = float(np.sqrt(2.0 * max(last.gap, 0.0) / problem.lam))
+    certificate = Certificate(last.primal, last.dual, last.gap, relative, radius)
+    return passed(weights, state.alpha, certificate, trace, step=state.step, begun=begun, epochs=0.0)
+
+
+def of_block(solution: Solution, old: int, pool: Numbers) -> Solution:
+    """The part of a solution that concerns the rows of the block alone, of the dual point those of the problem."""
+    return replace(solution, weights=solution.weights[old:], alpha=solution.alpha[pool])

@@ -23,6 +23,7 @@ from pegasos.problem import Problem
 from pegasos.solution import Solution
 from pegasos.solvers.kernel_pegasos import KernelPegasos
 from pegasos.tasks.base import Task
+from pegasos.tasks.one_vs_one import Pairs
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,26 @@ class KernelStreaming:
     def learn(
         self, stream: KernelStream, rows: ExtendedRows, problems: Sequence[Problem], data: Data, plan: Plan
     ) -> tuple[KernelStream, list[Solution]]:
-        """One pass of kernel Pegasos over a block."""
-        mine: Any = problems[0].rows  # these rows, or a view of them
-        behind = [behind_support(problem, mine.rows, mine.n_support) for problem in problems]
-        solver = KernelPegasos(plan.settings.pegasos(mine.n_rows, np.float64, at_most_all=True))
-        after, solutions = stream.learn(behind, solver, self.max_support, mine.together, data.begun)
+        """One pass of kernel Pegasos over a block; of a pair of classes, over its rows in it."""
+        settings = plan.settings
+        if isinstance(problems, Pairs):
+            mine: Any = rows
+            behind = [
+                behind_support(problems.over_all_rows(k), rows.rows, rows.n_support) for k in range(len(problems))
+            ]
+            pools = [rows.n_support + members for members in problems.members]
+            present = problems.task.is_present(problems.codes, problems.weights)
+        else:
+            mine = problems[0].rows  # these rows, or a view of them
+            behind = [behind_support(problem, mine.rows, mine.n_support) for problem in problems]
+            pools = [np.arange(mine.n_support, mine.rows.n_rows)] * len(problems)
+            present = [True] * len(problems)
+        solvers = [KernelPegasos(settings.pegasos(max(1, len(pool)), np.float64, at_most_all=True)) for pool in pools]
+        drawn = list(zip(pools, present, strict=True))
+        head_start = settings.solver != "pegasos"
+        after, solutions = stream.learn(
+            behind, solvers, drawn, self.max_support, mine.together, begun=data.begun, head_start=head_start
+        )
         return replace(after, n_rows=stream.n_rows + rows.n_rows), solutions
 
     def model_of(self, stream: KernelStream, prior: ScoredPrior | None, bias: float) -> KernelModel:

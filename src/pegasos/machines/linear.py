@@ -17,7 +17,7 @@ from pegasos.machines.base import BoundedScores, Data, Plan, Settled
 from pegasos.machines.linear_stream import LinearStream
 from pegasos.machines.prior import LinearPrior
 from pegasos.machines.settings import Settings
-from pegasos.machines.solving import solve_all
+from pegasos.machines.solving import solve_all, threads_of_problems
 from pegasos.problem import Floats, Problem, Rows, scores_of
 from pegasos.solution import Solution
 from pegasos.solvers.auto import Auto
@@ -188,7 +188,8 @@ class Linear:
             solution = with_reach(problem, solution, plan.terms)
             return solution if isinstance(solution.state, PegasosState) else replace(solution, state=None)
 
-        return solve_all(problems, solvers, stop, n_jobs=plan.settings.n_jobs, complete=complete, **run)
+        n_jobs = threads_of_problems(plan.settings.n_jobs, problems)
+        return solve_all(problems, solvers, stop, n_jobs=n_jobs, complete=complete, **run)
 
     def finish(self, rows: Rows, problems: Sequence[Problem], solutions: list[Solution], plan: Plan) -> list[Solution]:
         """The solutions as they are, if the rows still are what they were."""
@@ -268,7 +269,10 @@ class LinearStreaming:
             for n in sizes(task.members(target), rows.n_rows)
         ]
         present = task.is_present(target, data.weights)
-        return stream.learn(problems, solvers, present, n_rows=rows.n_rows, threads=settings.threads)
+        head_start = settings.solver != "pegasos"  # which is the paper's algorithm: the first step is of length 1/lam
+        return stream.learn(
+            problems, solvers, present, n_rows=rows.n_rows, threads=settings.threads, head_start=head_start
+        )
 
     def model_of(self, stream: LinearStream, prior: LinearPrior | None, bias: float) -> LinearModel:
         """What predicts after a block."""

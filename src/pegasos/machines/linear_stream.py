@@ -14,7 +14,7 @@ from pegasos.certificate import Certificate, certify, stretched
 from pegasos.errors import PegasosError
 from pegasos.problem import Floats, Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
-from pegasos.solvers.pegasos import Pegasos, PegasosState
+from pegasos.solvers.pegasos import Pegasos, PegasosState, steps_of_start
 
 _CHUNK_STEPS = 20_000  # between which an interrupt is noticed
 OUT_OF_RANGE = "the numbers left the range of the machine in this block; scale the features to about 1."
@@ -68,11 +68,15 @@ class LinearStream:
         *,
         n_rows: int,
         threads: int,
+        head_start: bool,
     ) -> tuple[LinearStream, list[Solution]]:
-        """One pass over a block of so many rows, for each problem that they tell anything."""
+        """One pass over a block of so many rows, for each problem that they tell anything.
+
+        ``head_start``: a problem without steps begins at the step count that its start is worth.
+        """
         n_blocks = len(self.traces[0])
-        # The tail average starts anew after blocks 1, 2, 4, 8, ...
-        restart = solvers[0].average == "tail" and n_blocks > 0 and (n_blocks & (n_blocks - 1)) == 0
+        # After blocks 1, 2, 4, 8, ... the tail average begins anew, and what it was fades.
+        fade = solvers[0].average == "tail" and n_blocks > 0 and (n_blocks & (n_blocks - 1)) == 0
         begun = perf_counter()
 
         def pass_of(k: int) -> Solution:
@@ -80,9 +84,12 @@ class LinearStream:
             if not is_present[k]:
                 return self._unchanged(k, problem.rows.n_rows, begun)
             if solver.goes_on(state):
-                state = solver.move_to(problem, state, restart_average=restart)
+                state = solver.move_to(problem, state, fade_average=fade)
             else:
-                state = solver.enter(problem, self.weights[k], step=self.steps[k], seed=self.seed)
+                step = self.steps[k]
+                if head_start and not step:
+                    step = steps_of_start(problem, self.weights[k], solver.batch_size)
+                state = solver.enter(problem, self.weights[k], step=step, seed=self.seed)
             return _pass(problem, solver, state, self.traces[k], begun)
 
         n_threads = min(len(problems), threads)

@@ -30,6 +30,7 @@ most_rows = 4096  # of one problem
 most_table_rows = 2048  # of all problems together, where the kernel matrix is computed at once
 _aim = 0.9  # of the gap to reach, that a problem is solved to
 _steps_per_row, _work = 200, 1e9  # at most, of one problem: steps, and slopes updated
+_thread_work = 5e5  # squared rows of problems that are worth starting a thread for
 _batch_work = 2e8  # of the squared rows of problems that are solved in one call
 _rounding = 1e-12  # of the sum of the costs: slopes this small are 0
 
@@ -79,7 +80,7 @@ class SmallProblems:
         if pairs.offsets is not None:
             each = zip(pairs.offsets, pairs.members, strict=True)
             offset = np.concatenate([offset[mine] for offset, mine in each])
-        lam, total = np.array([pairs.lam_and_total(k) for k in range(len(pairs))]).T
+        lam, total = np.array(pairs.lams_and_totals).T
         return cls(rows, members, sizes, sign, cost, offset, lam, total, is_free)
 
     def part(self, first: int, end: int) -> SmallProblems:
@@ -117,6 +118,7 @@ class SmallProblems:
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
         b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
+        threads = min(threads, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _thread_work))
         settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, _work, steps, threads
         _core.small_solve(rows.table, rows.source, *point, *settings)
         return np.abs(b), scores, steps

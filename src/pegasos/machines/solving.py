@@ -9,21 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from itertools import groupby
 from threading import Event
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 
+from pegasos.kernels.base import n_threads as n_processors
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.driver import Solver, Stop, Watcher, run
+
+_WORTH_THREADS = 1 << 20  # values of the rows of all problems: fewer are trained faster than threads start
 
 
 def threads_of(n_jobs: int | None) -> int:
     """How many threads n_jobs means. A positive number holds wherever the fit runs, since bits may depend on it."""
     return n_jobs if n_jobs is not None and n_jobs > 0 else int(effective_n_jobs(n_jobs))
+
+
+def threads_of_problems(n_jobs: int | None, problems: Sequence[Problem]) -> int:
+    """How many threads solve whole linear problems, whose bits do not depend on it.
+
+    By default as many as there are processors, where the work is worth it; one within a worker of joblib, whose
+    siblings use the other processors.
+    """
+    if n_jobs is not None or len(problems) == 1 or get_active_backend()[0].nesting_level:
+        return threads_of(n_jobs)
+    rows: Any = problems[0].rows
+    n_values = len(problems) * rows.n_stored
+    return threads_of(None) if n_values < _WORTH_THREADS else max(threads_of(None), n_processors())
 
 
 def solve_all(
@@ -98,14 +116,19 @@ def worst_status(solutions: Sequence[Solution]) -> Status:
 
 
 def merge_traces(losses: Sequence[float], solutions: Sequence[Solution]) -> Trace:
-    """The problems' traces on one clock: sums of the latest rows; at first the losses, those of the zero vector."""
+    """The problems' traces on one clock: sums of the latest rows; at first the losses, those of the zero vector.
+
+    Problems that were certified at the same time make one row.
+    """
     if len(solutions) == 1:
         return solutions[0].trace
     events = [(row.seconds, k, row) for k, solution in enumerate(solutions) for row in solution.trace.rows]
     latest = np.array([TraceRow(0, 0.0, 0.0, loss, 0.0, loss) for loss in losses])
     merged = Trace(of_problems=tuple(solution.trace for solution in solutions))
-    for seconds, k, row in sorted(events, key=lambda event: event[:2]):
-        latest[k] = row
+    events.sort(key=lambda event: event[:2])
+    for seconds, together in groupby(events, key=lambda event: event[0]):
+        for _, k, row in together:
+            latest[k] = row
         step, epochs, _, *numbers = latest.sum(axis=0).tolist()
         merged.rows.append(TraceRow(int(step), epochs / len(latest), seconds, *numbers))
     return merged

@@ -29,6 +29,7 @@ _layout = 1  # of what is in the archive
 # The classes that a file may name, and where they are.
 _homes = {
     "AutoPegasos": "pegasos.tuning.auto",
+    "AutoPegasosRegressor": "pegasos.tuning.auto_regressor",
     "ConfidenceWeighted": "pegasos.online",
     "KernelPegasosClassifier": "pegasos.estimators.kernel",
     "KernelPegasosOneClass": "pegasos.estimators.one_class",
@@ -40,6 +41,7 @@ _homes = {
     "PegasosClassifierCV": "pegasos.estimators.linear_cv",
     "PegasosOneClass": "pegasos.estimators.one_class",
     "PegasosRegressor": "pegasos.estimators.regression",
+    "PegasosRegressorCV": "pegasos.estimators.regression_cv",
     "Perceptron": "pegasos.online",
     **dict.fromkeys(preprocessing.fitted, "sklearn.preprocessing"),
     "Pipeline": "sklearn.pipeline",
@@ -58,6 +60,10 @@ def _all_attributes(model: Any) -> Mapping[str, Any]:
     """Those that the estimator has."""
     found: Mapping[str, Any] = vars(model)
     return found
+
+
+def _as_it_is(has: Mapping[str, Any]) -> Mapping[str, Any]:
+    return has
 
 
 def _set_all(model: Any, found: Mapping[str, Any]) -> None:
@@ -89,6 +95,8 @@ class Fitted:
         From a fitted estimator to its attributes in the file.
     restore
         Gives an estimator the attributes of a record.
+    lean
+        The attributes without the dual point, and what else is as long as the training rows.
     foreign
         The attributes instead where there is an ``_origin``: the model was trained elsewhere.
     """
@@ -101,6 +109,7 @@ class Fitted:
     check: Callable[[Any], None] = field(default=_no_check)
     record: Callable[[Any], Mapping[str, Any]] = field(default=_all_attributes)
     restore: Callable[[Any, Mapping[str, Any]], None] = field(default=_set_all)
+    lean: Callable[[Mapping[str, Any]], Mapping[str, Any]] = field(default=_as_it_is)
     foreign: Fitted | None = None
 
     def of(self, names: Collection[str]) -> Fitted:
@@ -111,6 +120,8 @@ class Fitted:
         """The attributes that the model has."""
         has = self.record(model)
         mine = self.of(has)
+        if not out.dual:
+            has = mine.lean(has)
         missing = mine._missing_in(has)
         if missing is not None:
             raise PegasosError(
@@ -151,17 +162,36 @@ def _unpack(record: Any, specs: Mapping[str, Spec], stored: Mapping[str, Any], s
             setattr(record, name, spec.unpack(stored[name], name, source))
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, dual: bool = True) -> None:
     """Write a fitted estimator of pegasos, or a pipeline that ends in one, into a model file.
 
     Parameters
     ----------
-    model : fitted estimator
+    model : fitted estimator, or pipeline of scalers of scikit-learn and one of ours
     path : path of the file, usually with the suffix ``.pegasos``
         It appears whole or not at all; a file that was there before is replaced at the end.
+    dual : bool, default=True
+        Whether to keep the dual point, ``alpha_``: one number per training row and problem. Without it the model
+        predicts the same and has its certificate, but `certify` and a warm start have nothing to go on from, and a
+        linear model has no ``support_``. A stream goes on from its weights and step count.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pegasos
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), pegasos.PegasosClassifier(random_state=0)).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.pegasos")
+    ...     pegasos.save(pipeline, path, dual=False)
+    ...     bool((pegasos.load(path).predict(X) == pipeline.predict(X)).all())
+    True
     """
     _check_path(path)
-    out = Writer()
+    out = Writer(dual=dual)
     packed = _pack_model(model, type(model).__name__, out)
     archive.write(path, _kind, {"layout": _layout, "model": packed}, out.arrays)
 
@@ -228,15 +258,18 @@ class Saved:
 
     _saved: Fitted
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, dual: bool = True) -> None:
         """Write the fitted model into a file, which `pegasos.load` reads: JSON and arrays, never a pickle.
 
         Parameters
         ----------
         path : path of the file, usually with the suffix ``.pegasos``
             It appears whole or not at all; a file that was there before is replaced at the end.
+        dual : bool, default=True
+            False leaves out ``alpha_``, one number per training row and problem: the file is smaller, predictions and
+            the certificate stay, and `certify` and a warm start have nothing to go on from.
         """
-        save(self, path)
+        save(self, path, dual=dual)
 
 
 def _class_of(name: Any) -> Any:

@@ -28,7 +28,8 @@ Dimension = str | int | None  # a name, a name and "+1", a number; None: any len
 class Writer:
     """The arrays of a file in the making, each stored once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, dual: bool = True) -> None:
+        self.dual = dual  # whether dual points are stored
         self.arrays: dict[str, npt.NDArray[Any]] = {}
         self._names: dict[int, str] = {}
         self._numbers: dict[int, int] = {}

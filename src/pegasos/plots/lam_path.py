@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pegasos.errors import PegasosError
 from pegasos.estimators.linear_cv import PegasosClassifierCV
+from pegasos.estimators.regression_cv import PegasosRegressorCV
 from pegasos.plots import _style as style
 
 Numbers = npt.NDArray[np.float64]
@@ -69,7 +70,7 @@ class LamPathDisplay:
         ----------
         path : LamPath
         problem : int, default=0
-            Which class against the rest, where there are more than two.
+            Which class against the rest, where there are more than two; or which target.
         feature_names : list of str, optional
         """
         if getattr(getattr(path, "coefs", None), "ndim", 0) != 3:
@@ -80,21 +81,25 @@ class LamPathDisplay:
         names = [f"feature {j}" for j in range(n_features)] if feature_names is None else list(feature_names)
         if len(names) != n_features:
             raise PegasosError(f"feature_names must name the {n_features} features, got {len(names)} names.")
-        whose = f", class {path.classes[problem]} against the rest" if n_problems > 1 else ""
+        whose = f"target {problem}" if path.classes is None else f"class {path.classes[problem]} against the rest"
+        whose = f", {whose}" if n_problems > 1 else ""
         return cls(path.lams, path.coefs[:, problem].T, names, f"coefficient{whose}")
 
     @classmethod
-    def from_estimator(cls, estimator: PegasosClassifierCV) -> Self:
-        """The mean score of the folds, and one standard error to either side."""
+    def from_estimator(cls, estimator: PegasosClassifierCV | PegasosRegressorCV) -> Self:
+        """The mean score of the folds, and one standard error to either side; with the epsilon that was chosen."""
         check_is_fitted(estimator, "scores_")
-        scores = estimator.scores_
-        errors = estimator.cv_results_["standard_error"]
+        table = estimator.cv_results_
+        of_task = slice(None)
+        if "param_epsilon" in table:
+            of_task = table["param_epsilon"] == estimator.fitted_.task.epsilon
+        scores, errors = estimator.scores_[:, of_task], table["standard_error"][of_task]
         band = None if np.isnan(errors).any() else errors
         name = "mean of the folds, and one standard error" if band is not None else "held-out rows"
         measure = estimator.scoring if isinstance(estimator.scoring, str) else "score"
-        ylabel = "accuracy" if estimator.scoring is None else measure
+        ylabel = estimator.fitted_.task.metric if estimator.scoring is None else measure
         mean = scores.mean(axis=0)[None]
-        return cls(estimator.lams_, mean, [name], ylabel, band=band, chosen=estimator.lam_)
+        return cls(estimator.lams_[of_task], mean, [name], ylabel, band=band, chosen=estimator.lam_)
 
     def plot(self, ax: Any = None, *, n_named: int = 5, title: str | None = None) -> Self:
         """Draw the curves against lam, on a logarithmic axis, large lam on the left.

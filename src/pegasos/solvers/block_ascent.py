@@ -75,7 +75,7 @@ class BlockAscent(Walker[BlockDualState]):
         for k, of_problem in enumerate(counters):
             for block, mine in enumerate(of_problem):
                 mine.random = _seed_of(walk.seed, k, block)
-                mine.alpha_sum = problem.gain_of(alpha[k, problem.span(block)], block)
+                mine.alpha_sum = problem.gain_of(alpha[k, problem.span(block)], block, k)
         order = np.empty(problem.alpha_shape, np.uint32)
         return BlockDualState(walk, weights, alpha, order, counters, np.zeros((n_problems, n_blocks), bool))
 
@@ -132,13 +132,13 @@ class BlockAscent(Walker[BlockDualState]):
             return
         rows, n_bytes = np.diff(starts), problem.window.block_bytes
         # Most walks end here, on the counters alone: the numbers of all rows would take memory that nobody counts.
-        if any(self._n_left(state, k) > rows.max() for k in range(problem.n_problems)):
+        if any(self._n_left(state, k) > problem.n_sides * rows.max() for k in range(problem.n_problems)):
             return
-        left = [self._rows_left(problem, state, block) for block in blocks]
-        n_left = np.array([len(of_block) for of_block in left])
+        n_left = np.array([len(self._rows_left(problem, state, block)) for block in blocks])
         if n_left.sum() > rows.max() or n_left @ (n_bytes / np.maximum(rows, 1)) > n_bytes.max():
             return
-        numbers = np.concatenate([of_block + start for of_block, start in zip(left, starts[:-1], strict=True)])
+        left = [np.flatnonzero(self._is_left(problem, state, block)) + problem.span(block).start for block in blocks]
+        numbers = np.concatenate(left)
         counters = [_core.DualCounters() for _ in range(problem.n_problems)]
         for k, mine in enumerate(counters):
             mine.random = _seed_of(state.walk.seed, k, problem.n_blocks + state.walk.number)
@@ -175,7 +175,7 @@ class BlockAscent(Walker[BlockDualState]):
         if state.gathered is not None:
             # Of few rows several sweeps: a look at the numbers has a price too.
             left = state.gathered.counters[k].active or len(state.gathered.numbers)
-            return 0 if state.resting[k].all() else max(left, len(problem.codes) // 16)
+            return 0 if state.resting[k].all() else max(left, problem.n_rows // 16)
         if state.resting[k, block]:
             return 0
         return state.counters[k][block].active or rows_of(problem, block)
@@ -191,11 +191,15 @@ class BlockAscent(Walker[BlockDualState]):
         return sum(mine.active for mine, is_resting in pairs if not is_resting)
 
     def _rows_left(self, problem: SourceProblem, state: BlockDualState, block: int) -> Numbers:
+        return np.flatnonzero(self._is_left(problem, state, block).reshape(problem.n_sides, -1).any(axis=0))
+
+    def _is_left(self, problem: SourceProblem, state: BlockDualState, block: int) -> npt.NDArray[np.bool_]:
+        """For each of the problem's rows of a block: whether shrinking has left it to any of the problems."""
         is_left = np.zeros(rows_of(problem, block), bool)
         for k, of_problem in enumerate(state.counters):
             if not state.resting[k, block]:
                 is_left[state.order[k, problem.span(block)][: of_problem[block].active]] = True
-        return np.flatnonzero(is_left)
+        return is_left
 
     def _announce(self, problem: SourceProblem, state: BlockDualState, order: list[int]) -> None:
         if state.gathered is None:
@@ -209,23 +213,23 @@ class BlockAscent(Walker[BlockDualState]):
         k = state.walk.turn % problem.n_problems
         if state.gathered is not None:
             numbers = state.gathered.numbers
-            part = problem.part(problem.window.gathered(numbers), numbers, k)
+            part = problem.gathered(numbers, k)
             self._sweep(state, k, _Share(part, numbers, state.gathered.order[k], state.gathered.counters[k]), n_visits)
             return
         span, counters = problem.span(block), state.counters[k][block]
         order, left = state.order[k, span], counters.active
         piece = problem.window.piece(block, whole=self._needs_all(state, block))
-        if piece.numbers is None:
-            self._sweep(state, k, _Share(problem.part(piece.rows, span, k), span, order, counters), n_visits)
+        part, here = problem.part_of_block(piece, block, k), problem.within_block(piece, block)
+        if here is None:
+            self._sweep(state, k, _Share(part, span, order, counters), n_visits)
             return
         # Of the block only these rows are here: the loop knows them by their places among them.
         place = np.empty(len(order), np.uint32)
-        place[piece.numbers] = np.arange(len(piece.numbers), dtype=np.uint32)
-        places = np.zeros(len(piece.numbers), np.uint32)
+        place[here] = np.arange(len(here), dtype=np.uint32)
+        places = np.zeros(len(here), np.uint32)
         places[:left] = place[order[:left]]
-        numbers = piece.numbers + span.start
-        self._sweep(state, k, _Share(problem.part(piece.rows, numbers, k), numbers, places, counters), n_visits)
-        order[:left] = piece.numbers[places[:left]]
+        self._sweep(state, k, _Share(part, here + span.start, places, counters), n_visits)
+        order[:left] = here[places[:left]]
 
     def _sweep(self, state: BlockDualState, k: int, share: _Share, n_visits: int) -> None:
         """Visit rows; the dual variables of a slice are changed in place, those of numbers in a copy."""

@@ -112,7 +112,7 @@ def _dual_state(
 def _gathered(problem: SourceProblem, arrays: Arrays) -> Gathered:
     numbers, order = arrays["gathered_numbers"], arrays["gathered_order"]
     _check(numbers.ndim == 1 and numbers.dtype == np.intp and len(numbers) > 0, "gathered_numbers")
-    _check(bool((np.diff(numbers) > 0).all()) and numbers[0] >= 0 and numbers[-1] < len(problem.codes), "numbers")
+    _check(bool((np.diff(numbers) > 0).all()) and numbers[0] >= 0 and numbers[-1] < problem.n_rows, "numbers")
     _check(order.shape == (problem.n_problems, len(numbers)) and order.dtype == np.uint32, "gathered_order")
     counters = _counters(_core.DualCounters, problem.n_problems, arrays["gathered_counters"])
     for k, mine in enumerate(counters):

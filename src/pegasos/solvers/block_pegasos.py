@@ -50,7 +50,7 @@ class BlockPegasos(Walker[BlockPegasosState]):
         counters = [_core.PegasosCounters() for _ in range(problem.n_problems)]
         for k, mine in enumerate(counters):
             mine.random = int(np.random.SeedSequence([seed, k]).generate_state(1, np.uint64)[0])
-        order = np.empty(int(np.diff(problem.window.source.starts).max()), np.uint32)
+        order = np.empty(max(rows_of(problem, block) for block in range(problem.n_blocks)), np.uint32)
         return BlockPegasosState(Walk(seed), weights, alpha, counters, weight_sums, alpha_sums, order)
 
     def review_due(
@@ -116,13 +116,13 @@ class BlockPegasos(Walker[BlockPegasosState]):
         return True
 
     def _rows_left(self, problem: SourceProblem, state: BlockPegasosState, block: int) -> Numbers:
-        return np.arange(rows_of(problem, block))
+        return np.arange(rows_of(problem, block) // problem.n_sides)
 
     def _work(self, problem: SourceProblem, state: BlockPegasosState, block: int, n_visits: int) -> None:
         k, span = state.walk.turn, problem.span(block)
-        part = problem.part(problem.window.piece(block, whole=True).rows, span, k)
+        part = problem.part_of_block(problem.window.piece(block, whole=True), block, k)
         # The loop takes the rows of the block for all there are; a row stands for more when there are more.
-        share = len(problem.codes) / part.rows.n_rows
+        share = problem.n_rows / part.rows.n_rows
         own = PegasosState(
             state.counters[k],
             state.weights[k],

@@ -17,24 +17,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasos.certificate import balanced, certify_dual, certify_free
-from pegasos.gram import KernelRows, Numbers
+from pegasos.gram import KernelRows, Numbers, is_quick
 from pegasos.kernels.vector import Vectors
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, PivotedFactor
+from pegasos.solvers.working_set import Bounds, WorkingSet, chosen_rows, rows_within
 
+_fine = 1e-5  # a tol below which working sets are in double
+_few_columns = 4  # of so many columns the table must have room for one, or working sets are taken
 _whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items, all columns are loaded at the start
 _new_rows = 512  # rows whose columns a round loads at most
 _block_values = 1 << 25  # kernel values loaded per round at most
 _column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; values of other kernels
 _climb_work, _steps_per_row = 5e7, 4  # slopes updated per piece at most, and steps for each row
+_few_steps = 1 << 12  # up to so many, twice as many for each row: they take less time than what surrounds them
 _aim, _aim_single = 0.9, 0.5  # the share of the gap to reach at which an ascent ends, by the type of the columns
 _least_effort = 1e-9
 _worth = 1.0  # of the square of the rows of an interior point: the steps that take as long as that
@@ -76,6 +80,8 @@ class DecompositionState:
     factor: PivotedFactor | None = None  # of their kernel matrix, on the way to an interior point
     interior: InteriorPoint | None = None
     n_interiors: int = 0
+    working_set: WorkingSet | None = None  # of this round, where the table holds few of the columns
+    is_fine: bool = False  # whether single precision is not enough for its matrix
     is_exhausted: bool = False  # whether the gap that is left is room for rounding
 
 
@@ -120,7 +126,10 @@ class Decomposition:
             seed=seed,
         )
         if feasible.any():
-            state.slope = _slopes(problem, feasible, rows.scores_of(rows.coefficients(problem, feasible)))
+            scores = rows.scores_of(rows.coefficients(problem, feasible))
+            part = _best_part(problem, feasible, scores)
+            state.alpha = feasible = part * feasible
+            state.slope = _slopes(problem, feasible, part * scores)
         self._estimate(problem, state, _room(problem, feasible))
         state.least_gap = state.gap
         state.marks = ((0, state.gap), (0, state.gap))
@@ -147,8 +156,8 @@ class Decomposition:
         return self.visits(state) + 1
 
     def review_due(self, problem: Problem, state: DecompositionState, epoch: int | None, tol: float | None) -> bool:
-        """When the slopes say that the gap is small enough, and after 4, 8, 16 ... epochs."""
-        if epoch is not None and epoch >= 4 and (epoch & (epoch - 1)) == 0:
+        """When the slopes say that the gap is small enough, and after 4, 8, 16 ... epochs, where a round has ended."""
+        if epoch is not None and epoch >= 4 and (epoch & (epoch - 1)) == 0 and state.working_set is None:
             return True
         return tol is not None and state.gap <= min(tol, state.target) * state.primal
 
@@ -170,8 +179,8 @@ class Decomposition:
         rows = _rows(problem)
         slots = rows.slot_of[state.alpha > 0.0]
         per_column = state.column_seconds
-        if isinstance(rows.items, Vectors):  # of which native code may have computed all columns so far
-            per_column = max(per_column, 0.2 * _sum_seconds * rows.n_rows * (rows.items.rows.n_features + 8))
+        if per_column == 0.0 and isinstance(rows.items, Vectors):  # native code may have computed all columns so far
+            per_column = 0.2 * _sum_seconds * rows.n_rows * (rows.items.rows.n_features + 8)
         return _sum_seconds * rows.n_rows * len(slots) + per_column * int(np.sum(slots < 0))
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
@@ -219,11 +228,66 @@ class Decomposition:
             with one_thread_of_blas():
                 self._advance_interior(problem, state)
             state.rounds += 1
+        elif takes_sets(_rows(problem)):
+            self._advance_set(problem, state)
         elif not state.is_chosen:
             state.waiting = self._choose(problem, state)
             state.is_chosen = True
         elif not self._load(problem, state):
             (self._begin_interior if len(state.inside) else self._round)(problem, state)
+
+    def _advance_set(self, problem: Problem, state: DecompositionState) -> None:
+        """A piece of a round on a working set."""
+        rows, chosen = _rows(problem), state.working_set
+        unit = 1.0 / (problem.lam * problem.total)
+        if chosen is None:
+            state.working_set = self._choose_set(problem, state)
+        elif chosen.load(rows):
+            pass
+        elif not chosen.is_climbed:
+            before = chosen.steps
+            chosen.climb(unit, keeps_sum=self.is_free)
+            state.steps += chosen.steps - before
+        elif not chosen.is_over:
+            begun, part = perf_counter(), chosen.next_part(rows.n_rows)
+            members = chosen.members[part]
+            b = problem.sign[members] * state.alpha[members] + chosen.moved[part]
+            chosen.ahead = _moved(problem, *(chosen.ahead or (state.alpha, state.slope)), members, b)
+            seconds = (perf_counter() - begun) / len(members)
+            state.column_seconds += (seconds - state.column_seconds) * (0.2 if state.column_seconds else 1.0)
+        else:
+            self._end_set(problem, state, chosen)
+
+    def _end_set(self, problem: Problem, state: DecompositionState, chosen: WorkingSet) -> None:
+        """Take over what the set has reached; where that is no gain, its matrix was not precise enough."""
+        before, dual = (state.alpha, state.slope), state.primal - state.gap
+        state.working_set = None
+        state.rounds += 1
+        if chosen.ahead is not None:
+            state.alpha, state.slope = chosen.ahead
+            self._estimate(problem, state, _room(problem, state.alpha))
+        if chosen.steps > 0 and state.primal - state.gap >= dual and abs(state.gap) > _rounding * state.primal:
+            return
+        if state.primal - state.gap < dual:
+            state.alpha, state.slope = before
+            self._estimate(problem, state, _room(problem, state.alpha))
+        if chosen.is_double:
+            raise ExhaustedError
+        state.is_fine = True
+
+    def _choose_set(self, problem: Problem, state: DecompositionState) -> WorkingSet:
+        """The rows that ask most to rise, and those that ask most to fall."""
+        room, damping = _room(problem, state.alpha), problem.damping
+        above = state.slope - state.level
+        rising, falling = np.where(room.up > 0.0, above, -np.inf), np.where(room.down < 0.0, -above, -np.inf)
+        is_double = state.is_fine or self.tol is None or self.tol < _fine
+        members = chosen_rows(rising, falling, rows_within(_rows(problem).cache_bytes, is_double=is_double))
+        curvature = problem.rows.squared_norms / (problem.lam * problem.total) + damping
+        own_damping = damping[members] if problem.ridge > 0.0 else None
+        own = Room(room.down[members], room.up[members])
+        gap, _ = _gap(state.slope[members], own, damping[members], self.is_free)
+        bounds = Bounds(state.slope[members], *own, curvature[members], own_damping)
+        return WorkingSet.of(members, bounds, gap, is_double=is_double)
 
     def _load(self, problem: Problem, state: DecompositionState) -> bool:
         """Compute some of the columns that are waited for; False where none is missing."""
@@ -324,7 +388,7 @@ class Decomposition:
         if b is interior.best[1] and interior.refine():
             return
         before = state.alpha.copy(), state.slope.copy()
-        self._move_to(problem, state, state.inside, b)
+        state.alpha, state.slope = _moved(problem, state.alpha, state.slope, state.inside, b)
         state.interior, state.inside = None, state.inside[:0]
         self._estimate(problem, state, _room(problem, state.alpha))
         if not state.primal - state.gap >= dual:
@@ -375,14 +439,7 @@ class Decomposition:
             outside = outside * np.random.default_rng(state.seed).random(n)
         # Few at first, when they are chosen by a model that is far from the solution.
         n_new = min(max(_new_rows // 2, rows.n_kept // 4), _new_rows, len(rows.table) - len(rows.table) // 2)
-        at_most = max(1, min(n_new, _block_values // n) // 2)
-        chosen = []
-        for sign in (1, -1):
-            candidates = np.flatnonzero((problem.sign == sign) & (outside > 0.0))
-            if len(candidates) > at_most:
-                candidates = candidates[np.argpartition(-outside[candidates], at_most - 1)[:at_most]]
-            chosen.append(candidates)
-        return np.sort(np.concatenate(chosen))
+        return _largest_of_both(problem.sign, outside, min(n_new, _block_values // n))
 
     def _can_move(self, slope: Column, room: Room) -> npt.NDArray[np.bool_]:
         """The rows that gain by moving, alone or with another one."""
@@ -391,7 +448,8 @@ class Decomposition:
 
     def _steps_left(self, problem: Problem, state: DecompositionState) -> int:
         """How many steps a climb may take."""
-        most = _steps_per_row * problem.rows.n_rows
+        n = problem.rows.n_rows
+        most = max(_steps_per_row * n, min(2 * _steps_per_row * n, _few_steps))
         return most if self.max_steps is None else max(0, min(most, self.max_steps - state.steps))
 
     def _climb(self, problem: Problem, state: DecompositionState) -> int:
@@ -414,19 +472,6 @@ class Decomposition:
         self._estimate(problem, state, _room(problem, alpha))
         return taken
 
-    def _move_to(self, problem: Problem, state: DecompositionState, members: Numbers, b: Column) -> None:
-        """These rows to b, and what changed to the slopes of all rows."""
-        rows = _rows(problem)
-        after = np.clip(problem.sign[members] * b, 0.0, problem.bound[members])
-        change = after - state.alpha[members]
-        changed = members[change != 0.0]
-        factors = np.zeros(rows.n_rows)
-        factors[members] = -problem.sign[members] * change / (problem.lam * problem.total)
-        slope, alpha = state.slope.copy(), state.alpha.copy()
-        rows.add_columns(changed, factors, slope)
-        alpha[members] = after
-        state.alpha, state.slope = alpha, slope  # as above
-
     def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
         """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
         gap, state.level = _gap(state.slope, room, problem.damping, self.is_free)
@@ -435,9 +480,47 @@ class Decomposition:
         state.gap, state.primal = gap / problem.total, (gap + dual) / problem.total
 
 
+def takes_sets(rows: KernelRows) -> bool:
+    """Whether the table holds few of the columns, and kernel values are so cheap that none is worth keeping."""
+    return is_quick(rows.items) and _few_columns * len(rows.table) < rows.n_rows
+
+
+def _largest_of_both(sign: npt.NDArray[Any], violation: Column, n: int) -> Numbers:
+    """The n rows with the largest violations, at most half of each sign."""
+    at_most, chosen = max(1, n // 2), []
+    for side in (1, -1):
+        candidates = np.flatnonzero((sign == side) & (violation > 0.0))
+        if len(candidates) > at_most:
+            candidates = candidates[np.argpartition(-violation[candidates], at_most - 1)[:at_most]]
+        chosen.append(candidates)
+    return np.sort(np.concatenate(chosen))
+
+
 def _room(problem: Problem, alpha: Column) -> Room:
     left = problem.bound - alpha
     return Room(np.where(problem.sign > 0, -alpha, -left), np.where(problem.sign > 0, left, alpha))
+
+
+def _moved(problem: Problem, alpha: Column, slope: Column, members: Numbers, b: Column) -> tuple[Column, Column]:
+    """The dual point with these rows at b, and the slopes of all rows there."""
+    rows = _rows(problem)
+    after = np.clip(problem.sign[members] * b, 0.0, problem.bound[members])
+    change = after - alpha[members]
+    factors = np.zeros(rows.n_rows)
+    factors[members] = -problem.sign[members] * change / (problem.lam * problem.total)
+    slope, alpha = slope.copy(), alpha.copy()
+    rows.add_columns(members[change != 0.0], factors, slope)
+    if problem.ridge > 0.0:
+        slope[members] -= problem.damping[members] * problem.sign[members] * change
+    alpha[members] = after
+    return alpha, slope
+
+
+def _best_part(problem: Problem, alpha: Column, scores: Column) -> float:
+    """The share of a dual point with the best objective: a point of another kernel may be far too long."""
+    gain = inner(alpha, 1.0 - problem.sign * problem.offset)
+    square = inner(problem.sign * alpha, scores) + 2.0 * float(problem.ridge_terms(alpha))
+    return gain / square if 0.0 < gain < square < np.inf else 1.0
 
 
 def _slopes(problem: Problem, alpha: Column, scores: Column) -> Column:

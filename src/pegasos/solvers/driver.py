@@ -24,6 +24,7 @@ from pegasos.solution import Solution, Status, Trace, TraceRow
 
 _chunk_seconds = 0.05
 _LEAST_SECONDS = 0.01  # that a run has for its first chunk, whatever its budget
+_reserve = 1.2  # times the seconds that a proof is expected to take, which a budget keeps for it
 _silence = 0.5  # seconds after which those who look on hear of a run, whether or not an epoch has ended
 _final = (Status.OVERFLOW, Status.INSEPARABLE)  # whatever else was said before
 _share_of_reviews = 0.2  # of the time: what proofs may take that are made for those who look on
@@ -221,7 +222,7 @@ class _Run:
             now = perf_counter()
             done = self.solver.visits(self.state) - done
             self.chunk = max(1, int(done * _chunk_seconds / max(now - before, 1e-6)))
-            if self.is_over(self.needed_for_review()):
+            if self.is_over(_reserve * self.needed_for_review()):
                 return Status.TIME
             if self.watcher.interrupted():
                 return Status.INTERRUPTED

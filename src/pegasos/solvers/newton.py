@@ -122,7 +122,8 @@ class Newton:
         """The zero vector, and the smallest sample."""
         n, side = problem.rows.n_rows, problem.rows.n_features + 1
         stride = 1
-        while n // (stride * _coarser) >= max(_rows_a_feature * side, _fewest):
+        fewest = _fewest_smooth if problem.ridge >= SMOOTH_RIDGE else _fewest
+        while n // (stride * _coarser) >= max(_rows_a_feature * side, fewest):
             stride *= _coarser
         none = np.empty(0, self.dtype)
         softness = problem.ridge if np.isinf(problem.cap) else max(_first_softness, problem.ridge)

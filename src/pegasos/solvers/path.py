@@ -94,11 +94,12 @@ def largest_lam(problem: Problem) -> float:
     """From this lam on upwards every row violates, alpha_i = cost_i, and only the length of the weights changes.
 
     With v = (1/total) sum_i cost_i sign_i x_i that solution has the weights v / lam, and is one as long as
-    sign_i <v, x_i> / lam <= 1 for every row that costs anything. Of a problem without offsets. 0 where v is 0: then the
-    weights are 0 for every lam. Where the loss is curved, the slopes of the zero vector stand in for those of the
-    solution: a lam from which on little changes.
+    sign_i <v, x_i> / lam <= 1 for every row that costs anything. 0 where v is 0: then the weights are 0 for every lam.
+    Where the loss is curved, or rows have offsets (the targets of a regression), the slopes of the zero vector stand in
+    for those of the solution: a lam at which no score is larger than 1, and from which on little changes.
     """
-    weights, _ = problem.dual_weights(np.ascontiguousarray(problem.cost * problem.loss.slope(np.ones(1))))
+    residuals = 1.0 - problem.sign * problem.offset
+    weights, _ = problem.dual_weights(np.ascontiguousarray(problem.cost * problem.loss.slope(residuals)))
     with np.errstate(over="ignore", invalid="ignore"):
         margins = problem.lam * problem.sign * problem.rows.scores_of(weights)
     return float(np.max(margins, where=problem.cost > 0.0, initial=0.0))
@@ -113,7 +114,7 @@ def follow(
     """
     here, last = ScoredProblem.of(problem, lams[0]), None
     # Where lam is large, the solution is known: all rows at their costs.
-    is_known = problem.ridge == 0.0 and lams[0] >= largest_lam(problem)
+    is_known = problem.ridge == 0.0 and problem.largest_offset == 0.0 and lams[0] >= largest_lam(problem)
     state = solver.enter(here, problem.bound, seed) if is_known else None
     for lam in lams:
         if last is not None:

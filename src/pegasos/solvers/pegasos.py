@@ -92,7 +92,7 @@ class Pegasos:
         resumed.counters.squared_norm = inner(state.weights, state.weights)
         return resumed
 
-    def move_to(self, problem: Problem, state: PegasosState, *, restart_average: bool = False) -> PegasosState:
+    def move_to(self, problem: Problem, state: PegasosState, *, fade_average: bool = False) -> PegasosState:
         """A copy of weights and counters, before a block of rows never seen: their dual variables are 0."""
         dtype = state.weights.dtype
         averages = self.average is not None
@@ -108,8 +108,8 @@ class Pegasos:
         self._begin_round(problem, moved)
         # Kept up to date only while projecting.
         moved.counters.squared_norm = inner(state.weights, state.weights)
-        if restart_average:
-            self._restart_average(moved)
+        if fade_average:
+            self._fade_average(moved)
         return moved
 
     def steps(self, state: PegasosState) -> int:
@@ -196,6 +196,16 @@ class Pegasos:
             epoch *= 2
         return start
 
+    def _fade_average(self, state: PegasosState) -> None:
+        """Let the average so far count for an eighth of its steps: it is soon outweighed, and serves until then."""
+        assert state.weight_sums is not None
+        now = state.counters
+        kept = faded(now.averaged)
+        share = kept / now.averaged if now.averaged else 0.0
+        state.weight_sums *= state.weight_sums.dtype.type(share)
+        now.scale_sum *= share
+        now.averaged = kept
+
     def _restart_average(self, state: PegasosState) -> None:
         assert state.weight_sums is not None
         assert state.alpha_sums is not None
@@ -203,6 +213,11 @@ class Pegasos:
         state.alpha_sums[:] = 0
         state.counters.scale_sum = 0.0
         state.counters.averaged = 0
+
+
+def faded(n_steps: int) -> int:
+    """How many steps the average of so many counts for when the tail of a stream begins anew."""
+    return n_steps // 8
 
 
 def _epochs_that_grow(factor: float, last: int) -> frozenset[int]:
@@ -216,14 +231,29 @@ def _epochs_that_grow(factor: float, last: int) -> frozenset[int]:
 growing_epochs = _epochs_that_grow(1.25, 10**9)
 
 
-def steps_worth(problem: Problem, solution: Solution) -> int:
+def steps_worth(lam: float, mean_squared_norm: float, solution: Solution) -> int:
     """How many steps of Pegasos the solution of another solver is worth: where a stream goes on from it.
 
-    After t steps its error is about R^2 / (2 lam t), R^2 the mean of |x_i|^2 (Shalev-Shwartz et al., theorem 1, without
-    the logarithm). A solution with a smaller gap counts as one with a relative gap of 1 %, so that later rows still
-    move the weights.
+    A solution with a smaller gap counts as one with a relative gap of 1 %, so that later rows still move the weights.
     """
     gap = max(solution.certificate.gap, _LEAST_GAP * solution.certificate.primal)
-    norms = problem.rows.squared_norms
-    worth = float(np.mean(norms, dtype=np.float64)) / (2.0 * problem.lam * gap) if gap > 0.0 else math.inf
-    return int(np.clip(worth, solution.n_steps, _MOST_STEPS))
+    return int(np.clip(_steps_to(lam, mean_squared_norm, gap), solution.n_steps, _MOST_STEPS))
+
+
+def steps_of_start(problem: Problem, weights: npt.NDArray[np.float64], batch_size: int) -> int:
+    """How many steps the weights are worth that a stream begins with: their error is at most their objective.
+
+    With one row per step, a stream that begins there takes first steps of about 2 P(0) / R^2. Those of 1 / lam throw
+    the weights so far that one pass over the rows does not bring them back. A step over a batch counts as its rows.
+    """
+    primal = certify(problem, weights, np.zeros(problem.alpha_shape)).primal
+    squared = float(np.mean(problem.rows.squared_norms, dtype=np.float64))
+    return int(np.clip(_steps_to(problem.lam, squared, primal) / batch_size, 0, _MOST_STEPS))
+
+
+def _steps_to(lam: float, mean_squared_norm: float, gap: float) -> float:
+    """After t steps the error is about R^2 / (2 lam t), R^2 the mean of |x_i|^2.
+
+    Shalev-Shwartz et al., theorem 1, without the logarithm.
+    """
+    return mean_squared_norm / (2.0 * lam * gap) if gap > 0.0 else math.inf

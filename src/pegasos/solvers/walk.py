@@ -145,7 +145,7 @@ class Walker(ABC, Generic[State]):
 
     @abstractmethod
     def _rows_left(self, problem: SourceProblem, state: State, block: int) -> Numbers:
-        """Return the rows of the block that its next turns will need, ascending."""
+        """Return the rows of the source's block that its next turns will need, ascending."""
 
     @abstractmethod
     def _work(self, problem: SourceProblem, state: State, block: int, n_visits: int) -> None:
@@ -159,9 +159,9 @@ class Walker(ABC, Generic[State]):
 
 
 def rows_of(problem: SourceProblem, block: int) -> int:
-    """How many rows a block has."""
-    begin, end = problem.window.source.starts[block : block + 2]
-    return int(end - begin)
+    """How many of a problem's rows are those of a block."""
+    mine = problem.span(block)
+    return int(mine.stop - mine.start)
 
 
 def review_of(problem: SourceProblem, weights: npt.NDArray[np.float64], alpha: Floats) -> tuple[Review, list[Sums]]:

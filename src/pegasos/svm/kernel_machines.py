@@ -53,6 +53,7 @@ _NOT_FINITE = (
     "preprocessed."
 )
 _HOW: dict[str, Any] = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "accept_large_sparse": False}
+_NO_PROBABILITY = theirs.SVC().probability  # "deprecated" from version 1.9 on, False before
 _NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
 
 
@@ -273,7 +274,7 @@ class KernelSVM(CertifiedModel):
         if weights.shape != shape[:1]:
             raise ValueError(f"sample_weight and X have incompatible shapes: {weights.shape} vs {shape}.")
         if not weights.any():
-            raise ValueError(_NO_WEIGHT)
+            raise ValueError(_NO_WEIGHT + (" So nu is infeasible." if hasattr(self, "nu") else ""))
         return weights
 
     def _values_of(self, X: Any) -> npt.NDArray[np.float64]:
@@ -349,7 +350,7 @@ def _has_probabilities(model: Any) -> bool:
 class ClassifierSVM(KernelSVM, CertifiedClassifier):
     """What SVC and NuSVC share."""
 
-    probability: bool | str = "deprecated"
+    probability: bool | str = _NO_PROBABILITY
     class_weight: Any = None
     decision_function_shape: str = "ovr"
     break_ties: bool = False
@@ -357,7 +358,7 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
     @property
     def _wants_probabilities(self) -> bool:
-        return self.probability is not False and self.probability != "deprecated"
+        return self.probability not in (False, "deprecated")
 
     def _check_target(self, items: Any, y: Any) -> Any:
         labels = self._column(y)
@@ -373,7 +374,7 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
         return weights
 
     def _task_for(self, data: Data) -> Any:
-        if self.probability != "deprecated":
+        if self.probability != _NO_PROBABILITY == "deprecated":
             warnings.warn(
                 "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use "
                 f"`CalibratedClassifierCV({type(self).__name__}(), ensemble=False)` instead of "
@@ -441,7 +442,8 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
         return self._platt("probB_", "shifts", 1.0)
 
     def _platt(self, name: str, which: str, sign: float) -> npt.NDArray[np.float64]:
-        warnings.warn(f"Attribute `{name}` was deprecated in version 1.9.", FutureWarning, stacklevel=3)
+        if _NO_PROBABILITY == "deprecated":
+            warnings.warn(f"Attribute `{name}` was deprecated in version 1.9.", FutureWarning, stacklevel=3)
         calibration = self.fitted_.calibration
         return np.empty(0) if calibration is None else sign * getattr(calibration, which)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,32 @@ def _check_objects(labels: npt.NDArray[Any]) -> None:
     kinds = {"number" if isinstance(label, numbers.Number) else type(label).__name__ for label in labels}
     if len(kinds) > 1:
         raise PegasosError(f"y mixes labels of several types ({', '.join(sorted(kinds))}); make them all of one.")
+
+
+def number_classes(
+    blocks: Iterable[npt.NDArray[Any]], n_rows: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.integer[Any]]]:
+    """The classes of labels that come in blocks, and the number of each row's class, as narrow as they allow."""
+    codes, begin = np.empty(n_rows, np.int32), 0
+    number_of: dict[Any, int] = {}  # classes are numbered as they come, and then in order
+    for k, y in enumerate(blocks):
+        codes[begin : begin + len(y)] = _numbered(y, number_of, k)
+        begin += len(y)
+    labels = np.array(list(number_of))
+    classes = find_classes(labels, None)
+    in_order = np.searchsorted(classes, labels).astype(np.min_scalar_type(-len(classes)))
+    return classes, in_order[codes]
+
+
+def _numbered(y: npt.NDArray[Any], number_of: dict[Any, int], k: int) -> npt.NDArray[np.int32]:
+    try:
+        labels, places = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise PegasosError(f"block {k} of the source has labels of several kinds: {error}.") from error
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise PegasosError(f"block {k} of the source has a label that is NaN or infinite; drop its row first.")
+    numbers = [number_of.setdefault(label, len(number_of)) for label in labels.tolist()]
+    return np.array(numbers, np.int32)[places]
 
 
 def encode(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:

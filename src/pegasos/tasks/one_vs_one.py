@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Any
 
@@ -47,19 +47,42 @@ class Pairs(Sequence[Problem]):
         prior = nothing if self.known.carried is None else self.known.carried[k]
         return Problem(self.rows.view(self.members[k]), *self._columns(k), prior, self.terms.cap, self.terms.ridge)
 
+    def over_all_rows(self, k: int) -> Problem:
+        """The problem of pair k with the rows of the other classes, which cost nothing.
+
+        A pair without any weight has a total of 1, so that its coefficients have a unit.
+        """
+        sign, cost, offset, lam, total = self._columns(k)
+        mine, n = self.members[k], self.rows.n_rows
+        signs, costs, offsets = np.ones(n, np.int8), np.zeros(n), np.zeros(n)
+        signs[mine], costs[mine], offsets[mine] = sign, cost, offset
+        prior = nothing if self.known.carried is None else self.known.carried[k]
+        return Problem(self.rows, signs, costs, offsets, lam, total or 1.0, prior, self.terms.cap, self.terms.ridge)
+
     @property
     def offsets(self) -> Sequence[Scores] | None:
         """The scores that are already there, for each pair."""
         return self.known.offsets
 
-    def lam_and_total(self, k: int) -> tuple[float, float]:
-        """What these are for pair k: as if its two classes were the only ones."""
-        return self.task.lam_and_total(pairs_of(self.task.n_classes)[k], len(self.members[k]), self.terms)
+    @cached_property
+    def lams_and_totals(self) -> list[tuple[float, float]]:
+        """What these are for each pair: as if its two classes were the only ones."""
+        each = zip(pairs_of(self.task.n_classes), self.members, strict=True)
+        return [self.task.lam_and_total(pair, len(mine), self.terms) for pair, mine in each]
+
+    def mean_squared_norms(self) -> list[float]:
+        """The mean of |x|^2 over the rows of each pair, without making its problem."""
+        # Labels outside the classes, numbered -1, are counted in front and left out.
+        sums = np.bincount(self.codes + 1, self.rows.squared_norms, self.task.n_classes + 1)[1:]
+        first, second = np.array(pairs_of(self.task.n_classes)).T
+        lengths = np.array([max(len(mine), 1) for mine in self.members])
+        means: list[float] = ((sums[first] + sums[second]) / lengths).tolist()
+        return means
 
     def loss_of_zero(self, k: int) -> float:
         """The objective of the zero vector."""
         if self.offsets is None and self.weights is None and self.task.factors is None:
-            return len(self.members[k]) / self.lam_and_total(k)[1] * self.terms.loss.at_one
+            return len(self.members[k]) / self.lams_and_totals[k][1] * self.terms.loss.at_one
         sign, cost, offset, _, total = self._columns(k)
         return float(np.sum(cost * self.terms.loss.value(1.0 - sign * offset))) / total
 
@@ -70,7 +93,7 @@ class Pairs(Sequence[Problem]):
         cost = costs_of(codes, None if self.weights is None else self.weights[mine], self.task.factors)
         offset = constant(0.0, len(mine)) if self.offsets is None else self.offsets[k][mine]
         sign = np.where(codes == pair[1], np.int8(1), np.int8(-1))
-        return sign, cost, offset, *self.lam_and_total(k)
+        return sign, cost, offset, *self.lams_and_totals[k]
 
 
 def losses_of_zero(problems: Sequence[Problem]) -> list[float]:
@@ -78,6 +101,14 @@ def losses_of_zero(problems: Sequence[Problem]) -> list[float]:
     if isinstance(problems, Pairs):
         return [problems.loss_of_zero(k) for k in range(len(problems))]
     return [problem.lam * problem.radius**2 for problem in problems]
+
+
+def lams_and_norms(problems: Sequence[Problem]) -> list[tuple[float, float]]:
+    """The lam of each problem, and the mean of |x|^2 over its rows."""
+    if isinstance(problems, Pairs):
+        lams = [lam for lam, _ in problems.lams_and_totals]
+        return list(zip(lams, problems.mean_squared_norms(), strict=True))
+    return [(problem.lam, float(np.mean(problem.rows.squared_norms, dtype=np.float64))) for problem in problems]
 
 
 class OneVsOne(OneVsRest):
@@ -101,10 +132,10 @@ class OneVsOne(OneVsRest):
 
     def lam_and_total(self, pair: Sequence[int], n_rows: int, terms: Terms) -> tuple[float, float]:
         """The lam and the total of so many rows of a pair of classes, as if these were the only ones."""
-        chosen = list(pair)
-        total = float(n_rows * self.totals[chosen].sum() / max(self.counts[chosen].sum(), 1.0))
+        i, j = pair
+        total = float(n_rows * (self.totals[i] + self.totals[j]) / max(self.counts[i] + self.counts[j], 1.0))
         if self.lams_found is not None:
-            return self.lams_found[pairs_of(self.n_classes).index((chosen[0], chosen[1]))], total
+            return self.lams_found[pairs_of(self.n_classes).index((i, j))], total
         return terms.lam_for(total), total
 
     def lams(self, terms: Terms) -> npt.NDArray[np.float64]:
@@ -223,8 +254,16 @@ def _coupled(of_second: Scores, n_classes: int) -> Scores:
 
 def _sums(of_first: npt.NDArray[Any], of_second: npt.NDArray[Any], n_classes: int) -> Scores:
     """For each class the sum over its pairs: of one column where it is the first, of the other where the second."""
-    sums = np.zeros((len(of_first), n_classes))
-    for k, (i, j) in enumerate(pairs_of(n_classes)):
-        sums[:, i] += of_first[:, k]
-        sums[:, j] += of_second[:, k]
-    return sums
+    first, second = _places(n_classes)
+    # Sums in the same order for any number of rows, which BLAS does not promise.
+    found: Scores = np.einsum("np,pk->nk", of_first.astype(np.float64), first)
+    found += np.einsum("np,pk->nk", of_second.astype(np.float64), second)
+    return found
+
+
+@cache
+def _places(n_classes: int) -> tuple[Scores, Scores]:
+    """For each pair and class 1 where it is the first of the pair, and where it is the second."""
+    first, second = np.array(pairs_of(n_classes)).T
+    classes = np.arange(n_classes)
+    return (first[:, None] == classes).astype(np.float64), (second[:, None] == classes).astype(np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pegasos.errors import PegasosError
 from pegasos.problem import Problem, RowsLike, constant
 from pegasos.rounding import nothing
+from pegasos.source_columns import ClassColumns
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
 from pegasos.tasks.labels import (
     check_classes,
@@ -21,6 +22,7 @@ from pegasos.tasks.labels import (
     encode,
     encode_known,
     find_classes,
+    number_classes,
 )
 from pegasos.tasks.terms import Terms
 
@@ -51,6 +53,7 @@ class Classification:
     name: ClassVar[str]
     noun: ClassVar[str]
     words: ClassVar[str]
+    metric: ClassVar[str] = "accuracy"  # by which models are compared, unless the user says so
 
     @classmethod
     def of(cls, classes: Any) -> Self:
@@ -97,6 +100,15 @@ class Classification:
         """The task of these classes, which have these weights and so many rows."""
         factors = class_factors(self.class_weight, classes, totals)
         return replace(self, classes=classes, totals=totals, counts=counts, factors=factors, lams_found=None)
+
+    def check_fold(self, number: int) -> None:
+        """Raise an error where the rows that a fold trains on lack a class."""
+        missing = np.flatnonzero(self.totals == 0.0)
+        if len(missing):
+            raise PegasosError(
+                f"no row of class {self.classes.tolist()[missing[0]]!r} is left to train on in fold {number}: give "
+                "more rows of it, fewer folds, or a cv that keeps the classes together."
+            )
 
     def with_found(self, lams: tuple[float, ...]) -> Self:
         """The task with the lam of each problem."""
@@ -185,6 +197,17 @@ class OneVsRest(Classification):
     def n_vectors(self) -> int:
         """One per problem."""
         return 1
+
+    def of_blocks(
+        self, blocks: Iterable[npt.NDArray[Any]], n_rows: int, *, has_units: bool
+    ) -> tuple[Self, ClassColumns, float]:
+        """The task of labels that come in blocks, what its problems need of them, and the unit, which is 1."""
+        classes, codes = number_classes(blocks, n_rows)
+        counts = np.bincount(codes, minlength=len(classes)).astype(np.float64)
+        learnt = self.counted(classes, counts, counts)
+        positive = (1,) if len(classes) == 2 else tuple(range(len(classes)))
+        labels = tuple(str(label) for label in classes.tolist())
+        return learnt, ClassColumns(codes, positive, learnt.factors, labels), 1.0
 
     def rows_per_problem(self, n_rows: int) -> int:
         """All of them."""

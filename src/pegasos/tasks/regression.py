@@ -9,7 +9,7 @@ a view, never a copy. Several columns of y are several problems over the same ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pegasos.errors import PegasosError
 from pegasos.problem import Problem, RowsLike, constant
 from pegasos.rounding import Carried, nothing
+from pegasos.source_columns import TargetColumns
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
 from pegasos.tasks.terms import Terms
 
@@ -44,6 +45,7 @@ class Regression:
     name = "regression"
     noun = "target"
     words = "numbers"
+    metric = "r2"  # by which models are compared, unless the user says so
     n_vectors = 1
 
     @property
@@ -90,6 +92,13 @@ class Regression:
         shape = {"n_targets": 1 if y.ndim == 1 else y.shape[1], "is_matrix": y.ndim == 2}
         return replace(self, **shape, total=total, n_rows=len(y))
 
+    def recounted(self, target: Target, weights: Weights | None) -> Self:
+        """The task of the same targets and of these rows alone."""
+        return replace(self, total=float(len(target) if weights is None else weights.sum()), n_rows=len(target))
+
+    def check_fold(self, number: int) -> None:
+        """Any number will do."""
+
     def with_parameters_of(self, other: Self) -> Self:
         """The targets of a stream so far with the parameters of now."""
         return replace(self, loss=other.loss, epsilon=other.epsilon, quantile=other.quantile)
@@ -107,6 +116,19 @@ class Regression:
         """The task after another block."""
         total = float(len(y) if weights is None else weights.sum())
         return replace(self, total=self.total + total, n_rows=self.n_rows + len(y))
+
+    def of_blocks(
+        self, blocks: Iterable[npt.NDArray[Any]], n_rows: int, *, has_units: bool
+    ) -> tuple[Self, TargetColumns, float]:
+        """The task of targets that come in blocks, one number per row, what its problem needs of them, and the unit."""
+        target, begin = np.empty(n_rows), 0
+        for k, y in enumerate(blocks):
+            target[begin : begin + len(y)] = _numbers(y, k, begin)
+            begin += len(y)
+        learnt = self.learn(target, None)
+        unit = learnt.units(target[:, None], None)[0] if has_units else 1.0
+        target /= unit
+        return learnt, TargetColumns(target, learnt.width(0) / unit, self.sides, unit), unit
 
     def target(self, y: Any, weights: Weights | None) -> Target:
         """One column per problem."""
@@ -202,6 +224,19 @@ class Regression:
 def twice(n: int) -> npt.NDArray[np.intp]:
     """The numbers of n rows, two times."""
     return np.concatenate([np.arange(n), np.arange(n)])
+
+
+def _numbers(y: npt.NDArray[Any], k: int, begin: int) -> npt.NDArray[np.float64]:
+    try:
+        found = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise PegasosError(f"block {k} of the source has targets that are not numbers: {error}.") from error
+    if not np.isfinite(found).all():
+        row = int(np.isfinite(found).argmin())
+        raise PegasosError(
+            f"block {k} of the source has the target {found[row]} in row {begin + row}; impute it or drop the row."
+        )
+    return found
 
 
 def _known(known: Known, k: int) -> tuple[Scores | None, Carried]:

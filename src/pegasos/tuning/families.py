@@ -86,6 +86,7 @@ class Family:
     kernel: Callable[[Units, Mapping[str, Any]], Kernel] | None
     first: tuple[dict[str, Any], ...]
     mean_square: Callable[[Units, Mapping[str, Any]], float] = lambda units, chosen: 1.0
+    is_of_items: bool = True  # whether the kernel reads items as they are, unscaled, and its units are those of a probe
 
     @property
     def numbers(self) -> dict[str, Choice]:
@@ -127,6 +128,7 @@ def families_of_rows(is_sparse: bool) -> Families:
             None,
             ({"C": 10.0}, {"C": 1.0}, {"C": 100.0}, {"C": 0.1}),
             lambda units, chosen: units.mean_square,
+            is_of_items=False,
         ),
         "poly": Family(
             "polynomial kernel",
@@ -134,12 +136,14 @@ def families_of_rows(is_sparse: bool) -> Families:
             lambda units, chosen: Polynomial(chosen["degree"], 1.0 / units.mean_square, 1.0),
             ({"C": 100.0, "degree": 2},),
             lambda units, chosen: 2.0 ** chosen["degree"],
+            is_of_items=False,
         ),
         "rbf": Family(
             "RBF kernel",
             {"width": _width},
             lambda units, chosen: RBF(chosen["width"] / units.median_square),
             ({"C": 10.0, "width": 1.0}, {"C": 10.0, "width": 4.0}, {"C": 1.0, "width": 0.5}),
+            is_of_items=False,
         ),
     }
     laplacian = Family(
@@ -147,6 +151,7 @@ def families_of_rows(is_sparse: bool) -> Families:
         {"width": _width},
         lambda units, chosen: Laplacian(chosen["width"] / units.median_sum),
         ({"C": 10.0, "width": 1.0},),
+        is_of_items=False,
     )
     return families if is_sparse else families | {"laplacian": laplacian}
 

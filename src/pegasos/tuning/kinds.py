@@ -12,6 +12,9 @@ from pegasos.kernels.series import series_of
 from pegasos.kernels.strings import strings_of
 
 kinds = ("rows", "strings", "graphs", "series")
+_SHORTEST_SERIES = 20  # values
+_ROWS_LOOKED_AT = 500
+_LEAST_CORRELATION = 0.6  # of a value with the next one, within its row
 
 
 def kind_of(X: Any) -> str:
@@ -32,6 +35,16 @@ def kind_of(X: Any) -> str:
             f"series: {error}"
         ) from error
     return "series"
+
+
+def are_like_series(X: Any) -> bool:
+    """Whether rows of numbers look like time series: long, and each number near the one before it."""
+    if sp.issparse(X) or X.shape[1] < _SHORTEST_SERIES:
+        return False
+    rows = np.asarray(X[:_ROWS_LOOKED_AT], np.float64)
+    apart = rows - rows.mean(axis=1, keepdims=True)
+    squares = np.square(apart).sum()
+    return bool(squares > 0.0 and np.sum(apart[:, 1:] * apart[:, :-1]) > _LEAST_CORRELATION * squares)
 
 
 def _are_rows(X: Any) -> bool:

@@ -12,16 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.certificate import Certificate, combine
-from pegasos.checks import check_count
-from pegasos.errors import warn_caller
+from pegasos.checks import check_count, check_word
+from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators.assembly import labelled_rows, plan_of
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.regression import PegasosRegressor
 from pegasos.estimators.warnings import GapWarning
-from pegasos.fitting.path import LabelledRows, Lams, check_grid, falling, grid, in_threads
+from pegasos.fitting.path import LabelledRows, Lams, Lane, check_grid, falling, grid, in_threads
+from pegasos.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
 from pegasos.plots.lam_path import LamPathDisplay
-from pegasos.problem import Floats, Problem
+from pegasos.problem import Floats
 from pegasos.solvers.driver import Watcher
-from pegasos.solvers.path import follow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,16 +33,16 @@ class LamPath:
     ----------
     lams : array of shape (n_lams,), the largest first
     coefs : array of shape (n_lams, n_problems, n_features)
-        One problem for two classes, otherwise one a class, against the rest.
+        One problem for two classes, otherwise one per class, against the rest; for a regression one per target.
     intercepts : array of shape (n_lams, n_problems)
     certificates : tuple of Certificate, one a lam
-    alphas : array of shape (n_lams, n_problems, n_rows)
-        The dual points that prove the certificates: 0 <= alpha_i <= cost_i.
+    alphas : array of shape (n_lams, n_problems, n_rows); for a regression (n_lams, n_targets, 2 n_rows)
+        The dual points that prove the certificates: 0 <= alpha_i <= cost_i for the losses without a square.
     n_iter : int array of shape (n_lams,)
         Epochs, of the problem that took the most.
     seconds : array of shape (n_lams,)
         Of all problems together.
-    classes : array of shape (n_classes,)
+    classes : array of shape (n_classes,); None for a regression
     """
 
     lams: Lams
@@ -51,7 +52,7 @@ class LamPath:
     alphas: Floats
     n_iter: npt.NDArray[np.int64]
     seconds: npt.NDArray[np.float64]
-    classes: npt.NDArray[Any]
+    classes: npt.NDArray[Any] | None
 
     def plot(self, ax: Any = None, **settings: Any) -> LamPathDisplay:
         """Draw the coefficients against lam; the settings are those of `LamPathDisplay.plot`."""
@@ -77,6 +78,9 @@ def lam_path(
     class_weight: Any = None,
     loss: str = "hinge",
     smoothing: float = 0.5,
+    epsilon: float = 0.1,
+    quantile: float = 0.5,
+    delta: float = 1.35,
     fit_intercept: bool = True,
     intercept_scaling: float = 1.0,
     tol: float = 1e-3,
@@ -87,23 +91,27 @@ def lam_path(
     """The linear support vector machine for many lam, from large to small, each certified.
 
     Each fit begins at the dual point of the last one, which makes the path several times faster than its fits one by
-    one. Several classes are told apart one against the rest.
+    one. Several classes are told apart one against the rest. The loss of a regressor makes it a path of regressions.
 
     Parameters
     ----------
     X : array or CSR of shape (n_rows, n_features)
-    y : array of shape (n_rows,)
+    y : array of shape (n_rows,); for a regression also (n_rows, n_targets)
     lams : array of shape (n_lams,), optional
         Sorted either way. By default ``n_lams`` in equal ratios: from the largest at which anything but the length of
-        the weights changes, max_i y_i <v, x_i> with v = (1/N) sum_i cost_i y_i x_i, down to ``eps`` of it.
+        the weights changes, max_i y_i <v, x_i> with v = (1/N) sum_i cost_i y_i x_i, down to ``eps`` of it. For a
+        regression, from the largest at which predictions are about as large as the residuals of the zero vector.
     n_lams : int, default=50
     eps : float, default=1e-4
     sample_weight : array of shape (n_rows,), optional
     class_weight : dict, "balanced" or None, default=None
-    loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
-        See `PegasosClassifier`.
+    loss : str, default="hinge"
+        One of `PegasosClassifier`: "hinge", "squared_hinge", "huber_hinge". Or one of `PegasosRegressor`:
+        "epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber".
     smoothing : float, default=0.5
         Of "huber_hinge".
+    epsilon, quantile, delta : float
+        Of the losses of `PegasosRegressor`.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight, regularised like the others, carries the intercept.
@@ -131,27 +139,33 @@ def lam_path(
     >>> max(certificate.relative_gap for certificate in path.certificates) <= 1e-3
     True
     """
-    model = PegasosClassifier(
-        class_weight=class_weight,
-        loss=loss,
-        smoothing=smoothing,
-        fit_intercept=fit_intercept,
-        intercept_scaling=intercept_scaling,
-        tol=tol,
-        max_iter=max_iter,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    check_word("loss", loss, (*CLASSIFICATION_LOSSES, *REGRESSION_LOSSES))
+    common: dict[str, Any] = {
+        "loss": loss,
+        "fit_intercept": fit_intercept,
+        "intercept_scaling": intercept_scaling,
+        "tol": tol,
+        "max_iter": max_iter,
+        "n_jobs": n_jobs,
+        "random_state": random_state,
+    }
+    model: PegasosClassifier | PegasosRegressor
+    if loss in CLASSIFICATION_LOSSES:
+        model = PegasosClassifier(class_weight=class_weight, smoothing=smoothing, **common)
+    else:
+        if class_weight is not None:
+            raise PegasosError(f"loss={loss!r} is one of regression, which has no class_weight; give sample_weight.")
+        model = PegasosRegressor(epsilon=epsilon, quantile=quantile, delta=delta, **common)
     plan_of(model)  # a wrong parameter is an error before any work
     check_count("n_lams", n_lams)
     check_grid(eps, tol)
     chosen = None if lams is None else falling(lams)
     data = labelled_rows(model, X, y, sample_weight)
-    problems = data.problems()
-    chosen = grid(problems, n_lams, eps) if chosen is None else chosen
+    lanes = data.lanes()
+    chosen = grid(lanes, n_lams, eps) if chosen is None else chosen
     seed = data.settings.draw_seed()
     tasks: list[Callable[[Watcher], list[_Point]]] = [
-        partial(_points, data=data, problem=problem, lams=chosen, seed=seed) for problem in problems
+        partial(_points, data=data, lane=lane, lams=chosen, seed=seed) for lane in lanes
     ]
     path = _path(chosen, in_threads(tasks, n_jobs), data)
     missed = sum(certificate.relative_gap > tol for certificate in path.certificates)
@@ -174,9 +188,9 @@ class _Point(NamedTuple):
     seconds: float
 
 
-def _points(watcher: Watcher, data: LabelledRows, problem: Problem, lams: Lams, seed: int) -> list[_Point]:
+def _points(watcher: Watcher, data: LabelledRows, lane: Lane, lams: Lams, seed: int) -> list[_Point]:
     solver, points, before = data.solver(), [], perf_counter()
-    for solution in follow(problem, solver, lams.tolist(), data.settings.stop(), seed=seed, watcher=watcher):
+    for solution in lane.follow(solver, lams, data.settings.stop(), seed=seed, watcher=watcher):
         now = perf_counter()
         alpha = solution.alpha.astype(solver.ascent.dtype)  # the type it was found in
         points.append(_Point(solution.weights, alpha, solution.certificate, solution.n_epochs, now - before))
@@ -195,5 +209,5 @@ def _path(lams: Lams, of_problems: list[list[_Point]], data: LabelledRows) -> La
         alphas=np.array([[point.alpha for point in here] for here in points]),
         n_iter=np.array([max(point.n_epochs for point in here) for here in points]),
         seconds=np.array([sum(point.seconds for point in here) for here in points]),
-        classes=data.task.classes,
+        classes=getattr(data.task, "classes", None),
     )

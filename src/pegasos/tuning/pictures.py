@@ -64,7 +64,7 @@ def _label(axes: Any, panels: list[str], rows: list[dict[str, Any]], auto: Any) 
     finished = sorted((row for row in rows if row["finished"]), key=lambda row: row["ended_at"])
     seconds, best = [row["ended_at"] for row in finished], list(accumulate((row["score"] for row in finished), max))
     axes[0].step(seconds, best, where="post", color=faint, linewidth=1.2, label="best so far")
-    axes[0].set_ylabel("accuracy" if auto.scoring is None else str(auto.scoring))
+    axes[0].set_ylabel(getattr(auto, "scoring_", None) or str(auto.scoring or "accuracy"))
     # Settings far below would squeeze those that matter into a corner.
     scores = sorted(row["score"] for row in rows)
     low, high = scores[len(scores) // 4], scores[-1]

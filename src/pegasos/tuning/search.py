@@ -125,8 +125,8 @@ class Search:
     def _is_quick(self, start: dict[str, Any]) -> bool:
         """Whether the kernel matrix of a setting is at hand soon; without a clock all are."""
         space, budget = self.examiner.space, self.clock.budget
-        kernel = space.kernel(space.suggest(load_optuna().trial.FixedTrial(start)))
-        return budget is None or space.seconds(kernel) <= _share_of_fit * budget
+        setting = space.suggest(load_optuna().trial.FixedTrial(start))
+        return budget is None or space.seconds(setting) <= _share_of_fit * budget
 
     def _enqueue(self, study: Any, starts: Sequence[dict[str, Any]]) -> None:
         """Settings to be asked for next, each once: Optuna's own check for that writes to the user's log."""

@@ -15,8 +15,10 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 from pegasos.errors import PegasosError
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
 from pegasos.kernels import Kernel
 from pegasos.tuning.families import (
+    Choice,
     Families,
     Family,
     Units,
@@ -26,9 +28,12 @@ from pegasos.tuning.families import (
     families_of_strings,
     measure,
 )
+from pegasos.tuning.kinds import are_like_series
 from pegasos.tuning.probe import Probe
 
 _most_paired = 30  # classes
+_EPSILON = Choice(1e-3, 1.0)  # in units of the spread of the targets
+_FIRST_EPSILON = 0.1
 _most_scaled = 5000  # rows that the units are measured on
 _scalers: dict[str, Any] = {
     "standard": StandardScaler(),
@@ -48,6 +53,7 @@ class Setting:
     C: float  # 1 / (lam N), in units of one over the mean squared length of rows, or over the spread of other items
     chosen: Mapping[str, Any] = field(default_factory=dict)  # of the parameters of the family
     class_weight: str | None = None
+    epsilon: float | None = None  # half the width of the tube, in units of the spread of the targets
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,10 @@ class Space:
     n_rows : int
         Of the whole collection, which ``lam`` is for.
     multi_class : how several classes are dealt with
-    probe : Probe, or None for rows
+    probe : Probe, or None where no family is one of items
         Looks at kernels of strings, graphs and series, whose units are known when they have been seen.
+    spread : float or None
+        Of the targets of a regression; None for classes.
     """
 
     families: Families
@@ -72,12 +80,20 @@ class Space:
     n_rows: int
     multi_class: str = "ovr"
     probe: Probe | None = None
+    spread: float | None = None
 
     @classmethod
     def of(
-        cls, X: Any, kind: str, n_classes: int, *, class_weights: tuple[str | None, ...], rng: np.random.Generator
+        cls,
+        X: Any,
+        kind: str,
+        n_classes: int,
+        *,
+        class_weights: tuple[str | None, ...],
+        rng: np.random.Generator,
+        spread: float | None = None,
     ) -> Space:
-        """The settings that suit a collection of this kind."""
+        """The settings that suit a collection of this kind; ``n_classes`` is 0 for a regression."""
         # Pairs of classes are small problems, quick and easy to fit well; but their number grows as a square.
         multi_class = "ovo" if 2 < n_classes <= _most_paired else "ovr"
         if kind == "rows":
@@ -85,27 +101,34 @@ class Space:
             scalings = _sparse if sp.issparse(X) else _dense
             sample = X[np.sort(rng.permutation(X.shape[0])[:_most_scaled])]
             units = {scaling: measure(_scaled(sample, scaling), rng) for scaling in scalings}
-            return cls(families_of_rows(sp.issparse(X)), units, class_weights, X.shape[0], multi_class)
+            families, probe = families_of_rows(sp.issparse(X)), None
+            if are_like_series(X):
+                families, probe = families | families_of_series(X, rng), Probe.of(X)
+            return cls(families, units, class_weights, X.shape[0], multi_class, probe, spread)
         if kind == "series":
             families = families_of_series(X, rng)
         else:
             families = families_of_strings(X) if kind == "strings" else families_of_graphs(X)
-        return cls(families, {"none": Units()}, class_weights, len(X), multi_class, Probe.of(X))
+        return cls(families, {"none": Units()}, class_weights, len(X), multi_class, Probe.of(X), spread)
 
     def suggest(self, trial: Any) -> Setting:
         """The setting that a trial of Optuna asks for."""
         name = trial.suggest_categorical("kernel", list(self.families))
         family = self.families[name]
-        scaling = trial.suggest_categorical("scaling", list(self.units))
+        scaling = "none" if family.is_of_items else trial.suggest_categorical("scaling", list(self.units))
         found = {
             key: trial.suggest_int(f"{name} {key}", int(choice.low), int(choice.high))
             if choice.is_whole
             else trial.suggest_float(f"{name} {key}", choice.low, choice.high, log=True)
-            for key, choice in family.numbers.items()
+            for key, choice in self.numbers(family).items()
         }
-        C = found.pop("C")
+        C, epsilon = found.pop("C"), found.pop("epsilon", None)
         balance = trial.suggest_categorical("class_weight", [str(word) for word in self.class_weights])
-        return Setting(name, scaling, C, found, None if balance == "None" else balance)
+        return Setting(name, scaling, C, found, None if balance == "None" else balance, epsilon)
+
+    def numbers(self, family: Family) -> dict[str, Choice]:
+        """All that is searched for: C, the parameters of the family and, for a regression, epsilon."""
+        return family.numbers if self.spread is None else {**family.numbers, "epsilon": _EPSILON}
 
     def first(self) -> list[dict[str, Any]]:
         """The most promising settings, as Optuna names them: each family's first one, then the second ones, ..."""
@@ -116,63 +139,72 @@ class Space:
                 if turn < len(family.first):
                     chosen = dict(family.first[turn])
                     balance = self.class_weights[turn % len(self.class_weights)]
-                    scaling = list(self.units)[turn % len(self.units)]
-                    found.append(_named(Setting(name, scaling, chosen.pop("C"), chosen, balance)))
+                    scaling = "none" if family.is_of_items else list(self.units)[turn % len(self.units)]
+                    epsilon = None if self.spread is None else _FIRST_EPSILON
+                    found.append(_named(Setting(name, scaling, chosen.pop("C"), chosen, balance, epsilon)))
         return found
 
     def near(self, setting: Setting) -> list[dict[str, Any]]:
         """The settings beside this one: one number a step up or down, or another scaling."""
-        numbers = {"C": setting.C, **setting.chosen}
-        found = [replace(setting, scaling=scaling) for scaling in self.units if scaling != setting.scaling]
-        for key, choice in self.families[setting.family].numbers.items():
+        family = self.families[setting.family]
+        numbers = {"C": setting.C, **setting.chosen, "epsilon": setting.epsilon}
+        scalings = [setting.scaling] if family.is_of_items else list(self.units)
+        found = [replace(setting, scaling=scaling) for scaling in scalings if scaling != setting.scaling]
+        for key, choice in self.numbers(family).items():
             for value in choice.near(numbers[key]):
                 moved = {**numbers, key: value}
-                found.append(replace(setting, C=moved.pop("C"), chosen=moved))
+                found.append(replace(setting, C=moved.pop("C"), epsilon=moved.pop("epsilon"), chosen=moved))
         return [_named(each) for each in found]
 
-    def lam(self, setting: Setting, n_rows: int) -> float:
+    def lam(self, setting: Setting, n_rows: float) -> float:
         """On a sample of the rows lam is larger: the weight of one row, C, stays what it is."""
         family, units = self._parts(setting)
         kernel = self.kernel(setting)
-        if self.probe is None or kernel is None:
-            unit = family.mean_square(units, setting.chosen)
-        else:
+        if kernel is not None and family.is_of_items:
+            assert self.probe is not None
             unit = self.probe.look(kernel).spread
-        return unit / (setting.C * n_rows)
+        else:
+            unit = family.mean_square(units, setting.chosen)
+        return unit / (setting.C * n_rows * (self.spread or 1.0))
 
     def kernel(self, setting: Setting) -> Kernel | None:
         """The kernel of a setting; None is the linear machine."""
         family, units = self._parts(setting)
         return None if family.kernel is None else family.kernel(units, setting.chosen)
 
-    def seconds(self, kernel: Kernel | None) -> float:
+    def seconds(self, setting: Setting) -> float:
         """About how long the kernel matrix of all items takes; that of rows is never computed as a whole."""
-        return 0.0 if self.probe is None or kernel is None else self.probe.look(kernel).seconds(self.n_rows)
-
-    def classifier(self, setting: Setting, n_rows: int, **parameters: Any) -> Any:
-        """The machine of a setting, to be trained on so many rows that are scaled already."""
-        common = {
-            "lam": self.lam(setting, n_rows),
-            "multi_class": self.multi_class,
-            "class_weight": setting.class_weight,
-            **parameters,
-        }
         kernel = self.kernel(setting)
+        if self.probe is None or kernel is None or not self.families[setting.family].is_of_items:
+            return 0.0
+        return self.probe.look(kernel).seconds(self.n_rows)
+
+    def machine(self, setting: Setting, n_rows: float, **parameters: Any) -> Any:
+        """The machine of a setting, to be trained on so many rows that are scaled already."""
+        common: dict[str, Any] = {"lam": self.lam(setting, n_rows), **parameters}
+        kernel = self.kernel(setting)
+        if self.spread is not None:
+            assert setting.epsilon is not None
+            # Targets may be far from 0, and what shifts them should cost nothing.
+            common |= {"epsilon": setting.epsilon * self.spread, "regularize_intercept": False}
+            return PegasosRegressor(**common) if kernel is None else KernelPegasosRegressor(kernel, **common)
+        common |= {"multi_class": self.multi_class, "class_weight": setting.class_weight}
         if kernel is None:
             # A constant feature as long as a typical row: an intercept is then as easy to learn in any unit.
             scale = float(np.sqrt(self.units[setting.scaling].mean_square))
             return PegasosClassifier(intercept_scaling=scale, **common)
-        return KernelPegasosClassifier(kernel, **common)
+        # Kernel values leave little to a regularized intercept: a free one is up to four points better on small tables.
+        return KernelPegasosClassifier(kernel, regularize_intercept=False, **common)
 
     def scaler(self, setting: Setting) -> Any:
         """What scales the rows, or None."""
         return None if setting.scaling == "none" else clone(_scalers[setting.scaling])
 
-    def pipeline(self, setting: Setting, n_rows: int, **parameters: Any) -> Pipeline:
+    def pipeline(self, setting: Setting, n_rows: float, **parameters: Any) -> Pipeline:
         """Scaling and machine as one estimator."""
-        scaler, classifier = self.scaler(setting), self.classifier(setting, n_rows, **parameters)
+        scaler, machine = self.scaler(setting), self.machine(setting, n_rows, **parameters)
         steps = [] if scaler is None else [("scaling", scaler)]
-        return Pipeline([*steps, ("classifier", classifier)])
+        return Pipeline([*steps, ("classifier" if self.spread is None else "regressor", machine)])
 
     def is_linear(self, setting: Setting) -> bool:
         """Whether a fit takes time in proportion to the rows."""
@@ -189,6 +221,7 @@ class Space:
             "gamma": gamma,
             **{key: setting.chosen.get(key) for each in self.families.values() for key in each.choices},
             "class_weight": setting.class_weight,
+            "epsilon": None if setting.epsilon is None or self.spread is None else setting.epsilon * self.spread,
         }
 
     def in_words(self, setting: Setting) -> str:
@@ -202,6 +235,8 @@ class Space:
                 numbers = [f"{numbers[0]} squared"]
         scaling = "" if len(self.units) == 1 else f", {_scaling_words[setting.scaling]}"
         balance = ", classes balanced" if setting.class_weight else ""
+        if row["epsilon"] is not None:
+            balance = f", epsilon {row['epsilon']:.2g}"
         in_brackets = f" ({', '.join(numbers)})" if numbers else ""
         return f"{family.words}{in_brackets}{scaling}, lam {row['lam']:.2g}{balance}"
 
@@ -220,7 +255,10 @@ _scaling_words = {
 
 def _named(setting: Setting) -> dict[str, Any]:
     """A setting by Optuna's names of the parameters."""
-    numbers = {f"{setting.family} {key}": value for key, value in {"C": setting.C, **setting.chosen}.items()}
+    of_setting = {"C": setting.C, **setting.chosen}
+    if setting.epsilon is not None:
+        of_setting["epsilon"] = setting.epsilon
+    numbers = {f"{setting.family} {key}": value for key, value in of_setting.items()}
     words = {"kernel": setting.family, "scaling": setting.scaling, "class_weight": str(setting.class_weight)}
     return words | numbers
 

@@ -91,6 +91,7 @@ class Examiner:
     metric : its name
     counts_hits : bool
         Whether the score is the share of right predictions.
+    weights : sample weights, or None
     """
 
     space: Space
@@ -102,7 +103,7 @@ class Examiner:
     counts_hits: bool
     seed: int
     n_jobs: int | None
-    is_rows: bool
+    weights: npt.NDArray[np.float64] | None = None
     matrices: OrderedDict[str, npt.NDArray[np.float64]] = field(default_factory=OrderedDict)
 
     def examine(self, setting: Setting, fold: int, n_rows: int, *, limit: float | None, rival: float) -> Mark:
@@ -110,61 +111,67 @@ class Examiner:
         begun = perf_counter()
         train, test = self.folds[fold]
         train, test = train[:n_rows], test[: max(_fewest_asked, n_rows)]
-        y, truth = self.y[train], self.y[test]
+        y = self.y[train]
+        weighted = {} if self.weights is None else {"sample_weight": self.weights[train]}
         model, rows, asked = self._prepare(setting, train, test, limit)
         model.set_params(tol=loose, time_budget=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a fit did not reach is in its status
-            model.fit(rows, y)
-            score = self._score(model, asked, truth)
+            model.fit(rows, y, **weighted)
+            score = self._score(model, asked, test)
             is_cut, is_interrupted = (_ended(model, why) for why in (Status.TIME, Status.INTERRUPTED))
-            is_settled = not (is_cut or is_interrupted) and self._is_settled(model, asked, truth, score, rival)
+            is_settled = not (is_cut or is_interrupted) and self._is_settled(model, asked, test, score, rival)
             if score > rival and not (is_cut or is_interrupted or is_settled):
                 left = None if limit is None else max(0.0, limit - (perf_counter() - begun))
-                model.set_params(tol=tight, warm_start=True, time_budget=left).fit(rows, y)
-                score = self._score(model, asked, truth)
+                model.set_params(tol=tight, warm_start=True, time_budget=left).fit(rows, y, **weighted)
+                score = self._score(model, asked, test)
                 is_interrupted = _ended(model, Status.INTERRUPTED)
         return Mark(score, perf_counter() - begun, is_cut, is_settled, is_interrupted)
 
     def _prepare(self, setting: Setting, train: Indices, test: Indices, limit: float | None) -> tuple[Any, Any, Any]:
         """The machine, the scaled rows to train on and those to be asked about."""
-        model = self.space.classifier(setting, len(train), random_state=self.seed, n_jobs=self.n_jobs)
-        if not self.is_rows and len(self.y) <= _most_items:
-            return model.set_params(kernel=Tabled(self._matrix(model.kernel, limit))), train, test
+        n_rows = len(train) if self.weights is None else float(self.weights[train].sum())
+        model = self.space.machine(setting, n_rows, random_state=self.seed, n_jobs=self.n_jobs)
+        if self.space.families[setting.family].is_of_items and len(self.y) <= _most_items:
+            return model.set_params(kernel=Tabled(self._matrix(setting, limit))), train, test
         rows, asked = (_safe_indexing(self.X, each) for each in (train, test))
         scaler = self.space.scaler(setting)
         return (model, rows, asked) if scaler is None else (model, scaler.fit_transform(rows), scaler.transform(asked))
 
-    def _matrix(self, kernel: Any, limit: float | None) -> npt.NDArray[np.float64]:
+    def _matrix(self, setting: Setting, limit: float | None) -> npt.NDArray[np.float64]:
         """The kernel of all items with each other: the folds share it, and so do all lam."""
+        kernel: Any = self.space.kernel(setting)
         key = repr(kernel)
         if key not in self.matrices:
             if limit is not None and self.matrices:
-                self._check_time(kernel, _share_of_fits * limit)
+                self._check_time(setting, _share_of_fits * limit)
             self.matrices[key] = kernel.block(self.X, self.X)
             while len(self.matrices) > 1 and len(self.matrices) * self.matrices[key].nbytes > _kept_bytes:
                 self.matrices.popitem(last=False)
         self.matrices.move_to_end(key)
         return self.matrices[key]
 
-    def _check_time(self, kernel: Any, limit: float) -> None:
+    def _check_time(self, setting: Setting, limit: float) -> None:
         """Refuse a kernel that would leave no time for others."""
-        foreseen = self.space.seconds(kernel)
+        foreseen = self.space.seconds(setting)
         if foreseen > limit:
             raise PegasosError(f"its kernel matrix would take about {foreseen:.2g} s, too much of the time budget.")
 
-    def _score(self, model: Any, rows: Any, truth: npt.NDArray[Any]) -> float:
+    def _score(self, model: Any, rows: Any, test: Indices) -> float:
+        truth = self.y[test]
+        weights = None if self.weights is None else self.weights[test]
         if self.counts_hits:  # scikit-learn's scorer would take longer than a fit of a few rows
-            return float(np.mean(model.predict(rows) == truth))
+            return float(np.average(model.predict(rows) == truth, weights=weights))
         try:
-            score = float(self.scorer(model, rows, truth))
+            weighted = {} if weights is None else {"sample_weight": weights}
+            score = float(self.scorer(model, rows, truth, **weighted))
         except (AttributeError, TypeError, ValueError) as error:
             raise PegasosError(f"scoring={self.metric!r} cannot be computed here: {error}") from error
         if not np.isfinite(score):
             raise PegasosError(f"scoring={self.metric!r} gave {score} on a fold; a search needs finite scores.")
         return score
 
-    def _is_settled(self, model: Any, rows: Any, truth: npt.NDArray[Any], score: float, rival: float) -> bool:
+    def _is_settled(self, model: Any, rows: Any, test: Indices, score: float, rival: float) -> bool:
         """Whether every exact solution has a score above the rival's, as this one has.
 
         Of linear machines only: for a kernel, the proof asks for kernel values in double, which cost more than the
@@ -173,8 +180,9 @@ class Examiner:
         if not self.counts_hits or score <= rival or not isinstance(model, PegasosClassifier):
             return False
         is_sure = model.certified(rows)
-        is_right = model.predict(rows) == truth
-        return bool(is_sure.all() or np.mean(is_right & is_sure) > rival)
+        is_right = model.predict(rows) == self.y[test]
+        weights = None if self.weights is None else self.weights[test]
+        return bool(is_sure.all() or np.average(is_right & is_sure, weights=weights) > rival)
 
 
 def _ended(model: Any, why: Status) -> bool:

@@ -94,7 +94,7 @@ def test_a_warm_start_goes_on_from_where_the_last_fit_ended(solver):
 
 
 def test_a_stream_learns_and_certifies_its_block():
-    model = model_of()
+    model = model_of(solver="pegasos")
     for _ in range(5):
         for begin in range(0, 400, 100):
             model.partial_fit(X[begin : begin + 100], Y[begin : begin + 100], classes=[0, 1, 2, 3])

@@ -63,7 +63,7 @@ def test_the_certificate_of_a_block_has_the_costs_of_all_rows_so_far(make, class
 def test_weights_of_classes_and_rows_multiply_in_a_stream(make):
     X, y = rare(80)
     factors, weights = np.where(y == "b", 5.0, 0.5), np.random.default_rng(0).uniform(0.5, 2.0, 80)
-    settings = {"lam": 0.1, "batch_size": "all", "random_state": 0}
+    settings = {"lam": 0.1, "batch_size": "all", "solver": "pegasos", "random_state": 0}
     settings |= {"kernel": "linear"} if make is KernelPegasosClassifier else {}
     by_class = make(class_weight={"a": 0.5, "b": 5.0}, **settings)
     by_row = make(**settings)

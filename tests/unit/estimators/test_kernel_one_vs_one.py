@@ -106,11 +106,3 @@ def test_a_small_cache_gives_the_same_machine():
 def test_a_budget_of_support_vectors_is_refused():
     with pytest.raises(PegasosError, match="max_support=5 is not supported with multi_class='ovo'"):
         fitted(max_support=5)
-
-
-def test_a_stream_is_refused():
-    model = KernelPegasosClassifier(multi_class="ovo")
-    assert not hasattr(model, "partial_fit")
-    with pytest.raises(AttributeError) as refused:
-        model.partial_fit(X, Y, classes=range(4))
-    assert "does not support multi_class='ovo'" in str(refused.value.__cause__)

@@ -63,8 +63,8 @@ def test_the_model_is_the_fit_of_all_rows_with_the_lam_chosen():
 
 def test_the_fit_of_all_rows_begins_near_its_end():
     rows, labels = make_classification(1500, 40, n_informative=10, flip_y=0.2, random_state=0)
-    model = PegasosClassifierCV([1e-4], tol=1e-4, random_state=0).fit(rows, labels)
-    alone = PegasosClassifier(1e-4, tol=1e-4, random_state=0).fit(rows, labels)
+    model = PegasosClassifierCV([1e-2], tol=1e-4, random_state=0).fit(rows, labels)
+    alone = PegasosClassifier(1e-2, tol=1e-4, random_state=0).fit(rows, labels)
     assert model.trace_["gap"][0] < 0.5 * alone.trace_["gap"][0]
 
 
@@ -107,7 +107,7 @@ def test_groups_are_kept_together():
 def made_up(scores):
     scores = np.array(scores)
     lams = np.geomspace(1.0, 1e-3, scores.shape[1])
-    return LamSearch(lams, scores, np.zeros(scores.shape[1]), None)
+    return LamSearch(None, lams, scores, np.zeros(scores.shape[1]), None)
 
 
 def test_one_standard_error_takes_the_largest_lam_that_is_as_good():
@@ -267,7 +267,7 @@ def test_a_last_fit_that_fails_leaves_the_last_choice_as_it_was(monkeypatch):
     def failing(*args, **settings):
         raise MemoryError
 
-    monkeypatch.setattr("pegasos.estimators.linear_cv.fit", failing)
+    monkeypatch.setattr("pegasos.estimators.choosing.fit", failing)
     with pytest.raises(MemoryError):
         model.set_params(lams=[5.0, 0.5]).fit(X, Y)
     for name, value in before.items():

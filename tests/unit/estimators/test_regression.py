@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 from sklearn.linear_model import Ridge
 
 import pegasos
@@ -138,3 +139,13 @@ def test_squared_and_huber_losses_bound_their_dual_points():
     assert squared.alpha_.max() > 1.0
     huber = PegasosRegressor(1e-2, loss="huber", delta=0.7, tol=1e-8).fit(X, 5.0 * Y)
     assert huber.alpha_.max() == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber"])
+def test_one_pass_of_an_averaged_stream_comes_near_the_fit(loss):
+    X, y = make_friedman1(3000, random_state=0)
+    y = (y - y.mean()) / y.std()
+    model = PegasosRegressor(lam=1e-4, loss=loss, average="uniform", random_state=0)
+    for begin in range(0, 3000, 300):
+        model.partial_fit(X[begin : begin + 300], y[begin : begin + 300])
+    assert model.score(X, y) > PegasosRegressor(lam=1e-4, loss=loss).fit(X, y).score(X, y) - 0.05

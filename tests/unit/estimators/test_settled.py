@@ -230,3 +230,18 @@ def test_a_share_that_is_none_is_refused(share):
 def test_a_share_needs_a_gap_to_begin_with():
     with pytest.raises(PegasosError, match="needs a tol"):
         PegasosClassifier(tol=None, certified_share=0.9).fit(DIGITS, CLASSES)
+
+
+def test_the_share_of_validation_rows_is_counted_where_they_are_given():
+    train, held_out = DIGITS[:400], DIGITS[400:]
+    y = CLASSES[:400]
+    model = PegasosClassifier(1e-4, solver="dual", tol=0.3, certified_share=0.97, max_iter=100_000, random_state=0)
+    assert model.fit(train, y, X_val=held_out).certified(held_out).mean() >= 0.97
+    assert "% of the validation rows have a certified prediction, as asked for" in model.status_
+    rough = PegasosClassifier(1e-4, solver="dual", tol=0.3, random_state=0).fit(train, y)
+    assert rough.certified(held_out).mean() < 0.97
+
+
+def test_validation_rows_without_a_share_are_refused():
+    with pytest.raises(PegasosError, match="X_val are the rows that certified_share counts"):
+        PegasosClassifier().fit(DIGITS, CLASSES, X_val=DIGITS)

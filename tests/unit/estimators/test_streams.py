@@ -21,9 +21,26 @@ def stream(form=np.asarray, blocks=BLOCKS, sample_weight=None, **settings):
 
 
 def test_the_step_count_goes_on():
-    assert [stream(blocks=BLOCKS[:k]).n_steps_ for k in (1, 2, 6)] == [100, 200, 600]
-    assert stream(batch_size=30).n_steps_ == 6 * 4
-    assert stream(batch_size="all").n_steps_ == 6
+    assert [stream(blocks=BLOCKS[:k], solver="pegasos").n_steps_ for k in (1, 2, 6)] == [100, 200, 600]
+    assert stream(batch_size=30, solver="pegasos").n_steps_ == 6 * 4
+    assert stream(batch_size="all", solver="pegasos").n_steps_ == 6
+
+
+def test_a_stream_begins_at_the_step_count_that_zero_weights_are_worth():
+    squared = np.mean(np.square(X[:100]).sum(axis=1)) + 1.0  # of the first block, with the constant column
+    first, whole = (stream(blocks=BLOCKS[:k], lam=1e-3) for k in (1, 6))
+    assert first.n_steps_ == int(squared / (2 * 1e-3)) + 100
+    assert whole.n_steps_ == first.n_steps_ + 500
+    assert stream(blocks=BLOCKS[:1], lam=1e-3, batch_size=10).n_steps_ == int(squared / (2 * 1e-3) / 10) + 10
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1e-5])
+@pytest.mark.parametrize("average", ["uniform", "tail"])
+def test_one_pass_comes_near_the_optimum_and_nearer_than_the_paper(lam, average):
+    optimum = PegasosClassifier(lam=lam).fit(X, Y).score(X, Y)
+    ours, paper = (stream(lam=lam, average=average, solver=solver) for solver in ("auto", "pegasos"))
+    assert ours.score(X, Y) > optimum - 0.02
+    assert ours.certificate_.primal < paper.certificate_.primal
 
 
 def test_a_stream_learns():
@@ -109,7 +126,7 @@ def test_a_uniform_average_is_the_mean_of_the_iterates():
 
 
 def test_the_tail_average_forgets_the_beginning():
-    uniform, tail = (stream(lam=1e-3, average=average) for average in ("uniform", "tail"))
+    uniform, tail = (stream(lam=1e-3, average=average, solver="pegasos") for average in ("uniform", "tail"))
     assert tail.certificate_.primal < uniform.certificate_.primal
 
 
@@ -144,3 +161,11 @@ def test_before_any_row_counts_there_is_nothing_to_prove():
     with pytest.raises(NotFittedError):
         empty.certified(X)
     assert empty.set_params(warm_start=True).fit(X, Y).score(X, Y) > 0.7
+
+
+def test_the_tail_average_fades_and_is_never_that_of_a_few_rows_alone():
+    # The ninth block begins a new tail, of two rows.
+    blocks = [slice(begin, begin + 70) for begin in range(0, 560, 70)] + [slice(560, 562)]
+    before, after = (stream(lam=1e-4, average="tail", blocks=blocks[:k]) for k in (8, 9))
+    moved = np.linalg.norm(after.coef_ - before.coef_)
+    assert 0 < moved < 0.1 * np.linalg.norm(before.coef_)

@@ -1,6 +1,7 @@
 """Kernels on rows of numbers against plain numpy in double, whatever the layout and the type."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pegasos import _core
 from pegasos.errors import PegasosError
 from pegasos.gram import KernelRows
 from pegasos.kernels import RBF, ChiSquared, Intersection, Laplacian, Linear, Polynomial
+from pegasos.kernels.vector import products
 from pegasos.problem import Rows
 from tests.problems import LAYOUTS, in_layout
 
@@ -325,6 +327,53 @@ class TestNativePieces:
         np.testing.assert_array_equal(*scores)
         expected = start + factors @ table[slots].astype(np.float64)
         np.testing.assert_allclose(scores[0], expected, rtol=0, atol=1e-13)
+
+
+# Around the tiles of every instruction set, and around the least rows and features that are packed.
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("n", "m", "d"), [(1, 5, 3), (7, 33, 40), (8, 33, 40), (13, 65, 33), (29, 70, 100), (3, 9, 300)]
+)
+def test_a_block_of_dense_rows_is_that_of_numpy_and_the_same_in_any_number_of_threads(n, m, d, dtype):
+    random = np.random.default_rng(n * m + d)
+    a, b = (random.normal(size=(rows, d)).astype(dtype) for rows in (n, m))
+    blocks = [np.full((n, m + 2), 7.0, dtype) for _ in range(2)]
+    norms = np.square(a, dtype=np.float64).sum(axis=1), np.square(b, dtype=np.float64).sum(axis=1).astype(dtype)
+    for threads, block in zip((1, 3), blocks, strict=True):
+        _core.dense_kernel("radial", 0.5 / d, 0.0, 1, 0.25, a, b, *norms, block[:, 1:-1], threads)
+    np.testing.assert_array_equal(*blocks)
+    assert (blocks[0][:, [0, -1]] == 7.0).all()  # nothing is written beside the block
+    expected = np.exp(-0.5 / d * squared_distances(a.astype(np.float64), b.astype(np.float64))) + 0.25
+    assert_near(blocks[0][:, 1:-1], expected, dtype)
+
+
+def test_a_row_of_a_packed_block_does_not_depend_on_its_neighbours():
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(31, 20)), random.normal(size=(45, 20))
+    whole = RBF(0.1).block(a, b)
+    for begin, end in ((0, 1), (3, 9), (12, 31)):
+        np.testing.assert_array_equal(RBF(0.1).block(a[begin:end], b[begin:]), whole[begin:end, begin:])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 7, 40])
+def test_sums_of_columns_with_twice_the_digits(dtype, n_columns):
+    random = np.random.default_rng(n_columns)
+    table = (random.normal(size=(30, n_columns)) * 10.0 ** random.integers(-8, 8, size=(30, 1))).astype(dtype)
+    slots, factors = random.permutation(30)[:20], random.normal(size=20) * 10.0 ** random.integers(-8, 8, size=20)
+    high, low = np.zeros(n_columns), np.zeros(n_columns)
+    _core.add_columns_exactly(table, slots, factors, high, low, 2)
+    for j in range(n_columns):
+        terms = [Fraction(float(f)) * Fraction(float(table[s, j])) for f, s in zip(factors, slots, strict=True)]
+        error = abs(Fraction(float(high[j])) + Fraction(float(low[j])) - sum(terms))
+        assert error <= Fraction(2) ** -75 * sum(map(abs, terms))
+
+
+def test_products_are_those_of_numpy():
+    random = np.random.default_rng(0)
+    for shape in ((1, 700, 45), (9, 700, 45), (20, 3, 2)):
+        a, b = random.normal(size=(shape[0], shape[1])), random.normal(size=(shape[2], shape[1]))
+        np.testing.assert_allclose(products(a, b), a @ b.T, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])

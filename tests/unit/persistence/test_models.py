@@ -26,6 +26,7 @@ from pegasos.data import ArraySource
 from pegasos.estimators.assembly import with_fit
 from pegasos.kernels import (
     RBF,
+    Category,
     ChiSquared,
     DynamicTimeWarping,
     Exp,
@@ -41,9 +42,11 @@ from pegasos.kernels import (
     RandomWalk,
     ShortestPath,
     Spectrum,
+    Standardized,
     Subsequence,
     WeightedDegree,
     WeisfeilerLehman,
+    Words,
     on,
 )
 from pegasos.persistence.items import known_kernels
@@ -241,6 +244,8 @@ KERNELS = [
     (warping, series),
     (Exp(0.1 * Linear()) + 2.0 * RBF(0.1) * Polynomial(2, 0.1) ** 2, X[:16]),
     (on("word", Spectrum(2).normalized()) + on(["size"], RBF(0.01)), records),
+    (on("word", Category()) + on("word", Words()), records),
+    (Standardized(RBF(0.1), X[:16].mean(axis=0).tolist(), X[:16].std(axis=0).tolist()), X[:16]),
     (on(0, Spectrum(2)) + on(1, RBF(0.01)), [(record["word"], record["size"]) for record in records]),
 ]
 

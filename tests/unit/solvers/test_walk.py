@@ -17,6 +17,7 @@ from pegasos.solvers.block_checkpoint import pack, unpack
 from pegasos.solvers.block_pegasos import BlockPegasos
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.source_columns import ClassColumns
 from pegasos.source_problem import SourceProblem
 from pegasos.window import Window, bytes_of
 from tests.reference.objective import PlainProblem
@@ -36,7 +37,7 @@ SOLVERS = [BlockAscent(), BlockAscent(sweeps=2), BlockPegasos(), BlockPegasos("t
 @contextmanager
 def of_blocks(values=X, codes=CODES, *, block_rows=25, room=10**6, positive=(1,), factors=FACTORS, lam=LAM):
     with Window(ArraySource(values, codes, block_rows), BIAS, room) as window:
-        yield SourceProblem(window, codes, positive, factors, lam, float(values.shape[0]))
+        yield SourceProblem(window, ClassColumns(codes, positive, factors), lam, float(values.shape[0]))
 
 
 def whole(codes=CODES, positive=1, factors=FACTORS, lam=LAM):
@@ -217,7 +218,7 @@ def uneven_source():
 def test_gathered_rows_take_no_more_memory_than_a_block():
     source, codes = uneven_source()
     with Window(source, BIAS, 0) as window:
-        problem, solver = SourceProblem(window, codes, (1,), None, 0.05, 710.0), BlockAscent()
+        problem, solver = SourceProblem(window, ClassColumns(codes, (1,)), 0.05, 710.0), BlockAscent()
         state = solver.start(problem, SEED)
         while state.gathered is None:
             solver.advance_to(problem, state, state.walk.visits + 1)

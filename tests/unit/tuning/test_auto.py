@@ -119,7 +119,7 @@ def test_a_function_can_be_maximised():
 
 def test_a_function_called_accuracy_is_not_taken_for_the_share_of_hits(monkeypatch):
     made = []
-    monkeypatch.setattr("pegasos.tuning.auto.Examiner", lambda *args: made.append(Examiner(*args)) or made[-1])
+    monkeypatch.setattr("pegasos.tuning.automatic.Examiner", lambda *args: made.append(Examiner(*args)) or made[-1])
 
     def accuracy(model, X, y):
         return 0.5 * float(np.mean(model.predict(X) == y))
@@ -135,7 +135,9 @@ def test_a_function_called_accuracy_is_not_taken_for_the_share_of_hits(monkeypat
 )
 def test_a_score_ends_the_search_only_where_none_can_be_higher(scoring, perfect, monkeypatch):
     races = []
-    monkeypatch.setattr("pegasos.tuning.auto.Race", lambda *args, **more: races.append(args) or Race(*args, **more))
+    monkeypatch.setattr(
+        "pegasos.tuning.automatic.Race", lambda *args, **more: races.append(args) or Race(*args, **more)
+    )
     with contextlib.suppress(PegasosError):  # of probabilities, which there are none of
         quick(n_trials=1, scoring=scoring).fit(MOONS, SIDES)
     assert races[0][1] == perfect

@@ -72,4 +72,4 @@ def test_lam_counts_in_the_spread_of_the_items():
     spread = space.probe.look(space.kernel(setting)).spread
     assert 0.0 < spread < 1.0
     assert space.lam(setting, 40) == pytest.approx(spread / (10.0 * 40))
-    assert space.classifier(setting, 40).lam == space.lam(setting, 40)
+    assert space.machine(setting, 40).lam == space.lam(setting, 40)

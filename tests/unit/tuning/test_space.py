@@ -33,12 +33,12 @@ def test_a_setting_means_the_same_in_other_units(setting):
 def test_on_a_sample_lam_grows_so_that_a_row_weighs_the_same():
     space = space_of(X)
     assert space.lam(SETTINGS[2], 20) == pytest.approx(4.0 * space.lam(SETTINGS[2], 80))
-    assert space.classifier(SETTINGS[2], 20).lam == space.lam(SETTINGS[2], 20) == 1.0 / (10.0 * 20)
+    assert space.machine(SETTINGS[2], 20).lam == space.lam(SETTINGS[2], 20) == 1.0 / (10.0 * 20)
 
 
 def test_the_width_counts_in_the_median_distance():
     apart = np.linalg.norm(X[:, None] - X[None], axis=2)[np.triu_indices(80, 1)]
-    gamma = space_of(X).classifier(SETTINGS[2], 80).kernel.gamma
+    gamma = space_of(X).machine(SETTINGS[2], 80).kernel.gamma
     assert gamma == pytest.approx(2.0 / np.median(apart**2))
 
 

@@ -24,7 +24,7 @@ LINEAR = Setting("linear", "standard", 1.0)
 def examiner_of(X=X, y=y, metric="accuracy", kind="rows", scorer=None):
     space = Space.of(X, kind, 2, class_weights=(None,), rng=np.random.default_rng(0))
     scorer = scorer or get_scorer(metric)
-    return Examiner(space, X, y, [FOLD], scorer, metric, metric == "accuracy", 0, None, kind == "rows")
+    return Examiner(space, X, y, [FOLD], scorer, metric, metric == "accuracy", 0, None)
 
 
 def exact_score(setting, examiner):

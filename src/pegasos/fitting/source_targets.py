@@ -1,0 +1,57 @@
+"""The targets of a source, read in one pass before the first row, and how large its blocks are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos.data.source import BlockSource, outline_of
+from pegasos.errors import PegasosError
+from pegasos.source_columns import SourceColumns
+
+
+@dataclass(frozen=True)
+class SourceTargets:
+    """What one pass over all targets finds."""
+
+    task: Any  # which knows its targets
+    columns: SourceColumns
+    unit: float  # in which the columns are given
+    block_bytes: npt.NDArray[np.int64]  # of each block in memory
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all blocks in memory."""
+        return int(self.block_bytes.sum())
+
+    @property
+    def largest_block(self) -> int:
+        """Bytes of the largest block."""
+        return int(self.block_bytes.max())
+
+
+def read_targets(source: BlockSource, task: Any, *, has_units: bool) -> SourceTargets:
+    """Read the targets of every block once; ``has_units``: in units in which a usual residual is about 1."""
+    if source.n_rows == 0:
+        raise PegasosError("the source has no rows; there is nothing to learn from.")
+    n_bytes: list[int] = []
+
+    def targets() -> Iterator[npt.NDArray[Any]]:
+        for k in range(source.n_blocks):
+            begin, end = source.starts[k : k + 2]
+            try:
+                outline = outline_of(source, k)
+            except (OSError, ValueError) as error:
+                raise PegasosError(f"block {k} of the source could not be read: {error}.") from error
+            y = np.asarray(outline.y)
+            if y.shape != (end - begin,):
+                raise PegasosError(f"block {k} of the source has {end - begin} rows and labels of shape {y.shape}.")
+            n_bytes.append(outline.n_bytes + 8 * len(y))  # with the squared norms
+            yield y
+
+    learnt, columns, unit = task.of_blocks(targets(), int(source.n_rows), has_units=has_units)
+    return SourceTargets(learnt, columns, unit, np.array(n_bytes))

@@ -1,0 +1,356 @@
+"""What the estimators share that choose their own settings: the search, the fit of the winner, its attributes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted, validate_data
+
+from pegasos import checks as check
+from pegasos.certificate import Certificate
+from pegasos.errors import PegasosError
+from pegasos.estimators.inputs import check_weights, how_to_read, keeps_on_failure
+from pegasos.estimators.watching import CallbackSupportMixin, with_callbacks
+from pegasos.kernels.graph_reading import read_graphs
+from pegasos.persistence import Saved
+from pegasos.problem import check_structure
+from pegasos.tuning.account import account, leaderboard
+from pegasos.tuning.columns import columns_of
+from pegasos.tuning.kinds import kind_of, kinds
+from pegasos.tuning.race import Race
+from pegasos.tuning.search import Clock, Search, load_optuna, sampled_order
+from pegasos.tuning.space import Space
+from pegasos.tuning.trials import Examiner, Fold, Trial
+from pegasos.tuning.watching import Onlooker
+
+_few_rows, _most_folds = 400, 25  # fewer rows than this are dealt into folds more than once, into so many in all
+# Beginnings of the names of scores that are never above 1.
+_at_most_1 = (
+    "accuracy",
+    "average_precision",
+    "balanced_accuracy",
+    "d2_",
+    "explained_variance",
+    "f1",
+    "jaccard",
+    "matthews_corrcoef",
+    "precision",
+    "r2",
+    "recall",
+    "roc_auc",
+    "top_k_accuracy",
+)
+
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What the targets mean for a search.
+
+    Attributes
+    ----------
+    strata : integer array, the group of each row that folds and samples keep in proportion
+    n_classes : int, 0 for a regression
+    metric : str, the name of the score
+    why : str, why this score; empty where the user chose it
+    class_weights : those in question
+    spread : float, of the targets of a regression, or None
+    guess : an estimator that looks at no feature, to compare with
+    """
+
+    strata: Codes
+    n_classes: int
+    metric: str
+    why: str
+    class_weights: tuple[str | None, ...]
+    spread: float | None
+    guess: Any
+
+
+class Automatic(Saved, CallbackSupportMixin):
+    """An estimator that searches for its settings; a subclass says what y means."""
+
+    time_budget: float | None
+    n_trials: int | None
+    scoring: Any
+    cv: Any
+    items: str | None
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    best_estimator_: Pipeline
+
+    @with_callbacks
+    @keeps_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Search, then fit the winner to all rows.
+
+        An interrupt ends the search, not the fit: the best setting so far is the winner.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features), a data frame, or a list of strings, graphs or time series
+            Columns of a frame are read by their type: numbers are standardized, categories become one indicator each,
+            texts are counted by word (tf-idf).
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            A weight of 2 counts as two rows, in the fits and in the scores.
+        """
+        self._check_parameters()
+        load_optuna()  # before the clock begins: it takes a while, once a process
+        clock = Clock(self.time_budget, perf_counter())
+        kind = kind_of(X) if self.items is None else self.items
+        columns = columns_of(X) if kind == "rows" else None
+        rows, target = self._read(X, y, kind, columns)
+        weights = check_weights(sample_weight, len(target))
+        everyone, counts = target, np.arange(len(target))
+        if weights is not None and not weights.all():
+            counts = np.flatnonzero(weights > 0.0)
+            if len(counts) == 0:
+                raise PegasosError("sample_weight is zero for every row: give at least some rows a weight.")
+            X, rows = (_safe_indexing(each, counts) for each in (X, rows))
+            target, weights = target[counts], weights[counts]
+        aim = self._aim(target, weights)
+        scorer, metric = _scorer(aim.metric if self.scoring is None else self.scoring)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        given = None if isinstance(self.cv, int | np.integer) else self._given_folds(everyone, counts)
+        folds, deal = self._folds(target, aim.strata, seed, given)
+        rng = np.random.default_rng(seed)
+        of_aim: dict[str, Any] = {"class_weights": aim.class_weights, "spread": aim.spread}
+        space = Space.of(rows, kind, aim.n_classes, rng=rng, **of_aim)
+        counts_hits = not callable(self.scoring) and metric == "accuracy"
+        examiner = Examiner(space, rows, target, folds, scorer, metric, counts_hits, seed, self.n_jobs, weights)
+        race = Race(len(folds), _perfect(metric, self.scoring), deal=deal)
+        onlooker = Onlooker(self, X, y)
+        search = Search(
+            examiner, race, clock, self.n_trials, seed, lambda trial: onlooker.see(trial, race, space, clock)
+        )
+        search.run()
+        # Dense rows as they came, with the names of their columns; sparse ones as read: not all layouts have rows.
+        collection = X if kind == "rows" and not sp.issparse(X) else rows
+        self._write(collection, search, aim, columns)
+        onlooker.end()
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The answer for each item."""
+        return np.asarray(self._fitted(X).predict(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score of the predictions, by ``scoring_``."""
+        self._fitted(X)
+        scorer, _ = _scorer(self.scoring_ if self.scoring is None else self.scoring)
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(scorer(self.best_estimator_, X, y, **weighted))
+
+    def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+        """Recompute the certificate of the winner from the rows of the fit, trusting no solver.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Those of the fit, in the same order.
+        """
+        pipeline = self._fitted(X)
+        if sample_weight is not None and not np.all(sample_weight):
+            counts = np.flatnonzero(sample_weight)
+            X, y, sample_weight = (_safe_indexing(each, counts) for each in (X, y, sample_weight))
+        if len(y) != self.n_rows_fitted_:
+            raise PegasosError(
+                f"the winner was fitted to {self.n_rows_fitted_} rows, and these are {len(y)}: certify the rows of "
+                "the fit; where there was time for a part of them only, raise time_budget."
+            )
+        machine = pipeline[-1]
+        rows = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+        certificate: Certificate = machine.certify(rows, y, sample_weight)
+        return certificate
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What is proved of the winner's fit."""
+        check_is_fitted(self, "best_estimator_")
+        certificate: Certificate = self.best_estimator_[-1].certificate_
+        return certificate
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _aim(self, target: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None) -> Aim:
+        """What these targets mean for the search."""
+        raise NotImplementedError
+
+    def _check_target(self, X: Any, y: Any) -> npt.NDArray[Any]:
+        """Y as an array, one entry per item."""
+        raise NotImplementedError
+
+    def _of_refit(self) -> dict[str, Any]:
+        """Parameters of the winner's fit that the search does without."""
+        return {}
+
+    def _check_parameters(self) -> None:
+        if self.time_budget is None and self.n_trials is None:
+            raise PegasosError("a search needs an end: give time_budget, n_trials, or both.")
+        if self.time_budget is not None:
+            check.check_positive("time_budget", self.time_budget)
+        if self.n_trials is not None:
+            check.check_count("n_trials", self.n_trials)
+        if isinstance(self.cv, int | np.integer) and (isinstance(self.cv, bool) or self.cv < 2):
+            raise PegasosError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
+        if self.items is not None:
+            check.check_word("items", self.items, kinds)
+        check.check_jobs(self.n_jobs)
+        if self.scoring is not None:
+            _scorer(self.scoring)
+
+    def _read(self, X: Any, y: Any, kind: str, columns: Any) -> tuple[Any, npt.NDArray[Any]]:
+        """X and y as the search reads them."""
+        if columns is not None:
+            _check_feature_names(self, X, reset=True)
+            _check_n_features(self, X, reset=True)
+            target = self._check_target(X, y)
+            return columns.fit_transform(X), target
+        if kind == "rows":
+            check_structure(X)
+            how = how_to_read(X) | {"ensure_all_finite": True}
+            rows, labels = validate_data(self, X, y, **how, **self._how_to_read_target())
+            return rows, labels
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        items = read_graphs(X, "label") if kind == "graphs" else list(X)  # graphs once, and not for every kernel
+        return items, self._check_target(X, y)
+
+    def _how_to_read_target(self) -> dict[str, Any]:
+        return {}
+
+    def _given_folds(self, y: npt.NDArray[Any], counts: Codes) -> Any:
+        """The folds of the user's own splitter, of the rows that count."""
+        place = np.full(len(y), -1)
+        place[counts] = np.arange(len(counts))
+        parts = check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y)
+        return [tuple(place[part][place[part] >= 0] for part in pair) for pair in parts]
+
+    def _folds(self, y: npt.NDArray[Any], strata: Codes, seed: int, given: Any) -> tuple[list[Fold], int]:
+        """The folds, each in an order in which every beginning is a fair sample; and how many of them are one deal."""
+        deal, parts = 0, given
+        if given is None:
+            counts = np.bincount(strata)
+            rarest = int(counts.argmin())
+            if counts[rarest] < 2:
+                single = y[strata == rarest].tolist()[0]
+                raise PegasosError(
+                    f"class {single!r} has a single row, which cannot be both learnt from and asked about; leave it "
+                    "out, or find more of its kind."
+                )
+            n_splits = min(int(self.cv), int(counts[rarest]))
+            n_repeats = min(-(-_few_rows // len(y)), max(1, _most_folds // n_splits))
+            deal = n_splits if n_repeats > 1 else 0
+            splitter: Any = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=seed)
+            parts = splitter.split(np.zeros(len(y)), strata)
+        rng = np.random.default_rng(seed)
+        return [(*(part[sampled_order(strata[part], rng)] for part in pair),) for pair in parts], deal
+
+    def _write(self, X: Any, search: Search, aim: Aim, columns: Any) -> None:
+        """Fit the winner, and every fitted attribute."""
+        race, examiner = search.race, search.examiner
+        space, y = examiner.space, examiner.y
+        best = race.winner
+        if best is None:
+            raise KeyboardInterrupt("interrupted before any setting had been tried.")
+        seconds = search.clock.spent
+        chosen = self._rows_of_refit(aim.strata, best, search)
+        weights = None if examiner.weights is None else examiner.weights[chosen]
+        pipeline = space.pipeline(
+            best.setting,
+            len(chosen) if weights is None else float(weights.sum()),
+            time_budget=self.time_budget,
+            n_jobs=self.n_jobs,
+            random_state=search.seed,
+            **self._of_refit(),
+        )
+        if columns is not None:
+            pipeline.steps.insert(0, ("columns", columns))
+        is_whole = len(chosen) == len(y)
+        begun = perf_counter()
+        weighted = {} if weights is None else {f"{pipeline.steps[-1][0]}__sample_weight": weights}
+        pipeline.fit(X if is_whole else _safe_indexing(X, chosen), y if is_whole else y[chosen], **weighted)
+        self.best_estimator_, self.n_rows_fitted_ = pipeline, len(chosen)
+        self.best_score_, self.scoring_ = best.mean, examiner.metric
+        self.best_params_ = {key: value for key, value in space.as_row(best.setting).items() if value is not None}
+        self.leaderboard_ = leaderboard(race, space)
+        self._note_of_targets(aim)
+        whole = "all" if is_whole else f"{len(chosen)} of the"
+        self.account_ = (
+            account(race, space, metric=examiner.metric, reason=search.reason, seconds=seconds)
+            + self._beside(examiner, aim)
+            + f" Fitted to {whole} {len(y)} rows in {perf_counter() - begun:.1f} s: {pipeline[-1].certificate_}."
+        )
+
+    def _note_of_targets(self, aim: Aim) -> None:
+        """The attributes that tell of y."""
+
+    def _beside(self, examiner: Examiner, aim: Aim) -> str:
+        """Why this score, and what a guess is worth by it."""
+        why = f" Scores are {aim.metric}, since {aim.why}." if aim.why and self.scoring is None else ""
+        nothing = np.zeros((len(examiner.y), 1))
+        weighted = {} if examiner.weights is None else {"sample_weight": examiner.weights}
+        guess = aim.guess.fit(nothing, examiner.y, **weighted)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of classes that a guess never names
+                worth = float(examiner.scorer(guess, nothing, examiner.y, **weighted))
+        except (AttributeError, TypeError, ValueError):  # a score that a guess has none of
+            return why
+        return f"{why} To compare: a guess that looks at no feature ({guess.strategy}) scores {worth:.4f}."
+
+    def _rows_of_refit(self, strata: Codes, best: Trial, search: Search) -> npt.NDArray[np.intp]:
+        """All rows, or as many of them as a kernel can be fitted to in the time of the search."""
+        n_rows = len(strata)
+        foreseen = best.fit_seconds * search.growth_of_time(best, n_rows)
+        if self.time_budget is None or foreseen <= self.time_budget or search.examiner.space.is_linear(best.setting):
+            return np.arange(n_rows)
+        affordable = int(n_rows * math.sqrt(self.time_budget / foreseen))
+        order = sampled_order(strata, np.random.default_rng(search.seed))
+        return np.sort(order[: max(affordable, best.n_rows)])
+
+    def _fitted(self, X: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        if hasattr(self, "n_features_in_"):
+            how = {} if self.best_estimator_.steps[0][0] == "columns" else how_to_read(X)
+            validate_data(self, X, reset=False, **how, skip_check_array=True)
+        return self.best_estimator_
+
+
+def _scorer(scoring: Any) -> tuple[Any, str]:
+    """The scorer and its name."""
+    if callable(scoring):
+        return scoring, getattr(scoring, "__name__", "score")
+    try:
+        return get_scorer(scoring), scoring
+    except (ValueError, TypeError) as error:
+        raise PegasosError(
+            f"scoring must be a name that sklearn.metrics.get_scorer_names() lists, or a function of a model, X and y, "
+            f"got {scoring!r}."
+        ) from error
+
+
+def _perfect(metric: str, scoring: Any) -> float:
+    """The highest score there can be; infinite where that is not known, so that no search ends too early."""
+    if callable(scoring):
+        return math.inf
+    if metric.startswith("neg_"):
+        return 0.0
+    return 1.0 if metric.startswith(_at_most_1) else math.inf
