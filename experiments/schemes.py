@@ -181,7 +181,8 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
             rifkin,
             "with well-tuned machines one against the rest is as accurate as any other way (shown for kernels).",
             tied["rbf"]["gain_over_data"].verdict(most=100 * _noise),
-            f"Over the data sets one against one is {tied['rbf']['gain_over_data']} points ahead with a kernel. RBF: {_told(found['rbf'], 'ovo', 'ovr')}. Linear: {_told(found['linear'], 'ovo', 'ovr')}; "
+            f"Over the data sets one against one is {tied['rbf']['gain_over_data']} points ahead with a kernel. "
+            f"RBF: {_told(found['rbf'], 'ovo', 'ovr')}. Linear: {_told(found['linear'], 'ovo', 'ovr')}; "
             f"{_told(found['linear'], 'crammer_singer', 'ovr')}.",
         ),
         pages.claim(
