@@ -18,6 +18,7 @@ extensions = [
     "numpydoc",
     "_site.mathml",
     "_site.gallery",
+    "_site.notebooks",
     "_site.reference",
     "_site.navigation",
     "_site.playground",

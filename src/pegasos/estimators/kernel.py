@@ -41,10 +41,10 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         Of "poly".
     coef0 : float, default=1.0
         Of "poly".
-    solver : {"auto", "pegasos", "decomposition"}, default="auto"
+    solver : {"auto", "pegasos", "decomposition", "smo"}, default="auto"
         "pegasos" is the published algorithm and nothing else; "decomposition" climbs the dual by pairs, as
-        SVM-light and SMO do, to any gap; "auto" is decomposition, or linear dual ascent on explicit features where the
-        kernel has them.
+        SVM-light and SMO do, to any gap, and "smo" is another name for it; "auto" is decomposition, or linear dual
+        ascent on explicit features where the kernel has them.
     batch_size, sampling, projection, average, fit_intercept, regularize_intercept, intercept_scaling, class_weight
         As in `PegasosClassifier`.
     multi_class : {"auto", "ovr", "ovo"}, default="ovr"
@@ -140,7 +140,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     approximation: int | str | None = field(default=None, kw_only=True)
 
     def _check_parameters(self) -> None:
-        self._check_classification(("auto", "pegasos", "decomposition"))
+        self._check_classification(("auto", "pegasos", "decomposition", "smo"))
         if self.multi_class == "crammer_singer":
             raise PegasosError(
                 "multi_class='crammer_singer' is for linear machines (PegasosClassifier); with a kernel use 'ovr' or "

@@ -36,11 +36,13 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         line ``r - smoothing / 2`` beyond.
     smoothing : float, default=0.5
         Where "huber_hinge" turns into a line; the other losses do not use it.
-    solver : {"auto", "pegasos", "dual", "cutting_plane"}, default="auto"
+    solver : {"auto", "pegasos", "dual", "cutting_plane", "interior_point"}, default="auto"
         "pegasos" is the algorithm of the paper and nothing else; "dual" is dual coordinate ascent; "cutting_plane" is
-        the method of SVM-Perf, one pass over the rows for each plane; "auto" starts with Pegasos where that is enough,
-        continues with dual ascent as soon as that closes the gap faster, and supports it with an interior point method
-        where it is slow. With many rows and not too many features it uses Newton's method on a smoothed problem.
+        the method of SVM-Perf, one pass over the rows for each plane; "interior_point" is the textbook's method for
+        quadratic programs on all rows, for up to about 4,000 features or rows; "auto" starts with Pegasos where that
+        is enough, continues with dual ascent as soon as that closes the gap faster, and supports it with an interior
+        point method where it is slow. With many rows and not too many features it uses Newton's method on a smoothed
+        problem.
     batch_size : int or "all", default=1
         Rows per Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform", "balanced", "sequential"}, default="shuffle"
@@ -167,4 +169,4 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
 
     def _check_parameters(self) -> None:
-        self._check_classification(("auto", "pegasos", "dual", "cutting_plane"))
+        self._check_classification(("auto", "pegasos", "dual", "cutting_plane", "interior_point"))

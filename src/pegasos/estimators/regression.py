@@ -152,7 +152,7 @@ class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionP
         Where "huber" becomes a line, in units of y.
     quantile : float, default=0.5
         The share of targets that should lie below the prediction, for ``loss="quantile"``; 0.5 is the median.
-    solver : {"auto", "pegasos", "dual", "cutting_plane"}, default="auto"
+    solver : {"auto", "pegasos", "dual", "cutting_plane", "interior_point"}, default="auto"
         As in `PegasosClassifier`.
     batch_size, projection, average, fit_intercept, regularize_intercept, intercept_scaling
         As in `PegasosClassifier`.
@@ -196,7 +196,7 @@ class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionP
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
 
     def _check_parameters(self) -> None:
-        self._check_regression(("auto", "pegasos", "dual", "cutting_plane"))
+        self._check_regression(("auto", "pegasos", "dual", "cutting_plane", "interior_point"))
 
 
 @documented_by(PegasosRegressor)
@@ -250,5 +250,5 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     _saved = layout_of_numbers.kernel
 
     def _check_parameters(self) -> None:
-        self._check_regression(("auto", "pegasos", "decomposition"))
+        self._check_regression(("auto", "pegasos", "decomposition", "smo"))
         self._check_kernel()

@@ -123,13 +123,15 @@ class BoundaryDisplay:
             feature_names=(names[0], names[1]),
         )
 
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Self:
+    def plot(self, ax: Any = None, *, legend: bool = True, title: str | None = None) -> Self:
         """Draw the regions, the lines and the rows.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
+        legend : bool, default=True
+            Whether to name what is drawn, beside the axes.
         title : str, optional
         """
         ax = style.axes_for(ax, (6.4, 4.2))
@@ -142,7 +144,8 @@ class BoundaryDisplay:
         self._draw_rows(ax)
         ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1], title=title or "")
         ax.set(xlim=self.grid[0][0, [0, -1]], ylim=self.grid[1][[0, -1], 0])
-        style.legend_beside(ax)
+        if legend:
+            style.legend_beside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

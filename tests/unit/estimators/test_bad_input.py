@@ -45,7 +45,10 @@ def test_values_that_are_not_finite_are_refused_with_their_row(value, form, dtyp
         ({"lam": "small"}, "got 'small'"),
         ({"lam": 0.1, "C": 1.0}, r"give lam or C, not both: got lam=0\.1 and C=1\.0"),
         ({"C": 0}, "C must be a positive number"),
-        ({"solver": "sgd"}, "solver must be one of 'auto', 'pegasos', 'dual', 'cutting_plane', got 'sgd'"),
+        (
+            {"solver": "sgd"},
+            "solver must be one of 'auto', 'pegasos', 'dual', 'cutting_plane', 'interior_point', got 'sgd'",
+        ),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1, got 0"),
         ({"batch_size": 31}, "batch_size=31 exceeds the 30 rows"),
         ({"sampling": "cyclic"}, "sampling must be one of"),
