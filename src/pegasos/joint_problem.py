@@ -44,7 +44,7 @@ from pegasos.rounding import (
 
 @dataclass(frozen=True, eq=False)
 class JointProblem:
-    """Rows with their classes, costs and offsets, and how strongly the weights are regularised.
+    """Rows with their classes, costs and offsets, and how strongly the weights are regularized.
 
     Weights are of shape (n_classes, n_features + 1), the last column for the constant one; dual points of shape
     (n_rows, n_classes).

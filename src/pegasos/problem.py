@@ -531,7 +531,7 @@ class Objective(Protocol):
 
     @property
     def lam(self) -> float:
-        """The regularisation."""
+        """The regularization."""
 
     @property
     def total(self) -> float:
@@ -564,7 +564,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows with their signs, costs and offsets, and how strongly the weights are regularised.
+    """Rows with their signs, costs and offsets, and how strongly the weights are regularized.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ _repeats = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The rows, the problem, the target."""
     parser.add_argument("data", metavar="DATA", nargs="?", help=f"{kinds}; default: generated rows")
-    parser.add_argument("--lam", type=float, default=1e-4, help="strength of the regularisation (default: 1e-4)")
+    parser.add_argument("--lam", type=float, default=1e-4, help="strength of the regularization (default: 1e-4)")
     parser.add_argument("--target", type=float, default=1e-3, help="relative gap to reach (default: 1e-3)")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds that one run may take (default: 10)")
     parser.add_argument("--n-jobs", type=int, help="threads for pegasos; the others have one (default: 1)")

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help=kinds)
     parser.add_argument("--budget", default="1m", help="time for the search, such as 90, 30s, 5m or 1h; default: 1m")
     parser.add_argument("--trials", type=int, help="settings to try at most")
-    parser.add_argument("--scoring", help="what to maximise, by scikit-learn's name; default: accuracy")
+    parser.add_argument("--scoring", help="what to maximize, by scikit-learn's name; default: accuracy")
     parser.add_argument("--folds", type=int, default=5, help="folds of the cross-validation; default: 5")
     parser.add_argument("--seed", type=int, help="makes a search with --trials that ends within its time repeatable")
     parser.add_argument("--quiet", action="store_true", help="print no line for each setting")

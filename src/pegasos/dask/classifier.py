@@ -55,13 +55,13 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     lam : float, default=1e-4
-        Strength of the regularisation.
+        Strength of the regularization.
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
     fit_intercept : bool, default=True
-        The intercept is the weight of a constant feature of value ``intercept_scaling``, regularised like the others.
+        The intercept is the weight of a constant feature of value ``intercept_scaling``, regularized like the others.
     intercept_scaling : float, default=1.0
-        A larger value regularises the intercept less.
+        A larger value regularizes the intercept less.
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``, counted over
         all partitions.

@@ -52,8 +52,8 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         pair of classes, over the rows of those two, each with a table of its own. ``lam`` means what it means for two
         classes alone, ``C`` what it means in LIBSVM. Streams and ``max_support`` need "ovr". "auto" is "ovr".
     prior : fitted classifier, (coef, intercept) or None, default=None
-        A model learnt from other data: any fitted model with ``decision_function`` and ``classes_``. Its scores are
-        added to those that are learnt here, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is regularized,
+        A model learned from other data: any fitted model with ``decision_function`` and ``classes_``. Its scores are
+        added to those that are learned here, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is regularized,
         ``lam/2 |v|^2``: a large ``lam`` leaves the prior as it is, a small one lets the data overrule it. The model
         keeps the prior, uncopied, and calls it whenever it predicts. Classes are matched by label. In a stream it is
         that of the first call.

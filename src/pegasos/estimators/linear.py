@@ -70,7 +70,7 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
     prior : fitted linear classifier, (coef, intercept) or None, default=None
-        A model learnt from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
+        A model learned from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
         0. Any fitted model with ``coef_``, ``intercept_`` and ``classes_``. A large ``lam`` leaves the prior as it is,
         a small one forgets it. Features are matched by name where the prior and X have names, classes by label. In a
         stream it is that of the first call.

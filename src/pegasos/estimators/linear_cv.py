@@ -35,7 +35,7 @@ class PegasosClassifierCV(ChoosesLam, CertifiedClassifier, ChoiceParameters):
     holdout : float, optional
         Instead of folds: the share of the rows that is held out, once, stratified and at random.
     scoring : str, callable or None, default=None
-        What is maximised: the name of a scorer of scikit-learn, by default the accuracy, or
+        What is maximized: the name of a scorer of scikit-learn, by default the accuracy, or
         ``scoring(estimator, X, y)``. A name is computed from the decisions, weighted by ``sample_weight``; a callable
         gets a model and a copy of the rows held out.
     one_standard_error : bool, default=False

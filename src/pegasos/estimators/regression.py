@@ -159,7 +159,7 @@ class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionP
     sampling : {"shuffle", "uniform"}, default="shuffle"
         Pegasos visits the rows in shuffled epochs, or draws them uniformly at random as in the paper.
     prior : fitted linear regressor, (coef, intercept) or None, default=None
-        A model learnt from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
+        A model learned from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
         0.
     tol, max_iter, time_budget, warm_start, n_jobs, random_state, verbose
         As in `PegasosClassifier`.
@@ -217,8 +217,8 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     batch_size, projection, average, fit_intercept, regularize_intercept, intercept_scaling, sampling
         As in `PegasosRegressor`.
     prior : fitted regressor, (coef, intercept) or None, default=None
-        A model learnt from other data: any fitted model with ``predict``. Its predictions are added to those that are
-        learnt here, and only the difference is regularized.
+        A model learned from other data: any fitted model with ``predict``. Its predictions are added to those that are
+        learned here, and only the difference is regularized.
     tol, warm_start, n_jobs, random_state, verbose
         As in `PegasosRegressor`.
 

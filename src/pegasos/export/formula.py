@@ -36,7 +36,7 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Aim:
-    """What the weights were meant to minimise; without lam and C nobody has said."""
+    """What the weights were meant to minimize; without lam and C nobody has said."""
 
     lam: float | None = None
     C: float | None = None

@@ -95,7 +95,7 @@ class GlobalAlignment(Kernel):
         k(x, y) = a(x, y) / sqrt(a(x, x) a(y, y)).
 
     From Cuturi (2011), "Fast global alignment kernels": e / (2 - e) makes the sum positive definite. The numbers a
-    span hundreds of orders of magnitude, with the lengths, so only the normalised kernel is offered: k(x, x) = 1.
+    span hundreds of orders of magnitude, with the lengths, so only the normalized kernel is offered: k(x, x) = 1.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class GlobalAlignment(Kernel):
         return SelfAligned(series, self._fill(series, series, np.empty(len(series))))
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """The normalised kernel of each pair."""
+        """The normalized kernel of each pair."""
         assert isinstance(a, SelfAligned)
         assert isinstance(b, SelfAligned)
         _check_channels(a.series, b.series)

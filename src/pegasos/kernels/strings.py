@@ -163,7 +163,7 @@ class Mismatch(TokenKernel):
     alphabet: str = "ACGT"
 
     def check(self) -> None:
-        """Refuse an alphabet with repeated letters, and neighbourhoods that no memory holds."""
+        """Refuse an alphabet with repeated letters, and neighborhoods that no memory holds."""
         check_count(self, k=self.k)
         check_count(self, least=0, m=self.m)
         if self.m >= self.k:
@@ -188,7 +188,7 @@ class Mismatch(TokenKernel):
                     f"string {number} has the letter {letter!r}, which is not in the alphabet {self.alphabet!r}; "
                     f"pass an alphabet with every letter that can occur."
                 )
-        # The strings of a collection share most of their substrings: each neighbourhood is listed once.
+        # The strings of a collection share most of their substrings: each neighborhood is listed once.
         neighbours = cache(self._neighbours)
         return Objects([self._count(text, neighbours) for text in strings])
 

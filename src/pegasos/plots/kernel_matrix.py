@@ -21,7 +21,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 class KernelMatrixDisplay:
-    """The kernel matrix of items, ordered by class, and within a class so that similar ones are neighbours.
+    """The kernel matrix of items, ordered by class, and within a class so that similar ones are neighbors.
 
     Parameters
     ----------

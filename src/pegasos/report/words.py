@@ -78,7 +78,7 @@ def in_a_line(subject: Subject) -> str:
 
 
 def rows_of_fit(model: Any) -> int:
-    """How many rows the model learnt from."""
+    """How many rows the model learned from."""
     return int(model.fitted_.task.n_rows)
 
 
@@ -119,7 +119,7 @@ def limits(subject: Subject, outcome: Outcome) -> Iterator[str]:
     if subject.certificate.relative_gap > (subject.model.tol or np.inf):
         yield f"The fit did not reach what was asked for. {_remedy(subject)}"
     if subject.model.status_.startswith(Status.PASSED.value):
-        yield "The model learnt from a stream: its certificate speaks of the last block alone."
+        yield "The model learned from a stream: its certificate speaks of the last block alone."
     if outcome.probabilities is None:
         yield "Scores are no probabilities: a score of 2 is not twice as sure as a score of 1."
     if (counts == 0).any():
@@ -134,7 +134,7 @@ def limits(subject: Subject, outcome: Outcome) -> Iterator[str]:
     if outcome.spreads is not None and len(some := outcome.spreads[outcome.spreads > 0.0]) > 1:
         ratio = float(some.max() / some.min())
         if not sp.issparse(subject.X) and ratio > 1000.0:
-            yield f"Columns differ in scale by a factor of {number(ratio)}; the regularisation treats them alike."
+            yield f"Columns differ in scale by a factor of {number(ratio)}; the regularization treats them alike."
     if subject.n_rows < 200:
         yield f"{count(subject.n_rows, 'row')} are few: see how wide the interval of the accuracy is."
 

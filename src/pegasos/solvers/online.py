@@ -92,7 +92,7 @@ class ConfidenceWeightedStep:
 
 @dataclass(frozen=True)
 class ArowStep:
-    """Adaptive regularisation: squared hinge loss against what is known already (Crammer, Kulesza, Dredze 2013)."""
+    """Adaptive regularization: squared hinge loss against what is known already (Crammer, Kulesza, Dredze 2013)."""
 
     r: float = 1.0
 

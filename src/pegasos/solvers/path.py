@@ -1,4 +1,4 @@
-"""The regularisation path: one problem for one lam after another, each begun where the last one ended.
+"""The regularization path: one problem for one lam after another, each begun where the last one ended.
 
     max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cap cost_i
 

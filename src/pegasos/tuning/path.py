@@ -114,7 +114,7 @@ def lam_path(
         Of the losses of `PegasosRegressor`.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
-        Value of the constant feature whose weight, regularised like the others, carries the intercept.
+        Value of the constant feature whose weight, regularized like the others, carries the intercept.
     tol : float, default=1e-3
         The relative duality gap of every one of the fits.
     max_iter : int, default=100_000

@@ -23,7 +23,7 @@ class Look:
     ----------
     spread : float
         Half the mean squared distance of two items in the space of the kernel: k(x, x) would say little, since
-        normalised graphs or long strings are often almost alike, and machines of any use have a large C then.
+        normalized graphs or long strings are often almost alike, and machines of any use have a large C then.
     item_seconds, pair_seconds : float
         What it takes to read an item, and to evaluate a pair.
     """

@@ -246,7 +246,7 @@ class Space:
 
 _scaling_words = {
     "none": "rows as they are",
-    "standard": "columns standardised",
+    "standard": "columns standardized",
     "min-max": "columns from 0 to 1",
     "max-abs": "columns divided by their largest entry",
     "unit rows": "rows of length 1",

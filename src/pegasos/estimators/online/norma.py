@@ -33,7 +33,7 @@ class Norma(KernelOnlineClassifier):
     eta : float, default=0.5
         Length of a step.
     lam : float, default=1e-3
-        Strength of the regularisation; ``eta * lam`` must be below 1.
+        Strength of the regularization; ``eta * lam`` must be below 1.
     nu : float, optional
         Between 0 and 1: the margin rho moves so that about this share of the rows misses it. Without it rho is 1.
     tau : int or None, default=1000

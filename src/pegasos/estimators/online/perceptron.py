@@ -48,7 +48,7 @@ class Perceptron(LinearOnlineClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     mistakes_ : int
-        Rows that the model got wrong, or could not decide, before it learnt from them.
+        Rows that the model got wrong, or could not decide, before it learned from them.
     mistake_curve_ : int array of shape (n_points, 2)
         Rows visited, and mistakes up to there; points 5 % apart, so a few hundred however long the stream.
     loss_curve_ : array of shape (n_points, 2)
