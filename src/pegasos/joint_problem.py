@@ -82,7 +82,7 @@ class JointProblem:
 
     @property
     def weights_shape(self) -> tuple[int, ...]:
-        """One weight a class and feature, and one a class for the constant column."""
+        """One weight per class and feature, and one per class for the constant column."""
         return (self.n_classes, self.rows.n_features + 1)
 
     @property

@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are no text are printed as they are
+        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are not text are printed as they are
     given = [_spelt(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     parsed = parser_for(next((word for word in given if word in _commands), None)).parse_args(given)
     try:

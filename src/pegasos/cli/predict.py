@@ -1,4 +1,4 @@
-"""The class of each row of a file, one a line; with more columns, behind a line of their names, with tabs.
+"""The class of each row of a file, one per line; with more columns, behind a line of their names, with tabs.
 
 pegasos predict model.pegasos new.svm
 pegasos predict model.pegasos new.svm --scores -o scores.tsv

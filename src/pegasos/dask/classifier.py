@@ -100,7 +100,7 @@ class PegasosClassifier(ClassifierMixin, BaseEstimator):
     margin_ : float, or array of shape (n_problems,)
         The geometric margin of the rows of the fit.
     trace_ : Trace
-        One row a round: step, epoch (which is the round), seconds, primal, dual, gap.
+        One row per round: step, epoch (which is the round), seconds, primal, dual, gap.
     n_iter_ : int
         Rounds, of the problem that took the most.
     n_steps_ : int

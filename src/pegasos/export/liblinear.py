@@ -145,7 +145,7 @@ def from_liblinear(path: Path, *, C: float | None = None, lam: float | None = No
     line, (kind,) = text.words(header, "solver_type", 1, end)
     if kind not in _classifiers:
         raise text.fault(
-            line, f"{kind} is no classifier of LIBLINEAR; expected one of {', '.join(sorted(_classifiers))}"
+            line, f"{kind} is not a classifier of LIBLINEAR; expected one of {', '.join(sorted(_classifiers))}"
         )
     n_classes = text.count(header, "nr_class", 2, end)
     labels = text.labels(header, n_classes, end)

@@ -181,7 +181,7 @@ class Scaled(_Elementwise):
         return (self.kernel,)
 
     def check(self) -> None:
-        """A multiple by 0 or less is no kernel."""
+        """A multiple by 0 or less is not a kernel."""
         check_positive(self, factor=self.factor)
         super().check()
 

@@ -37,7 +37,7 @@ _MOST_NEIGHBOURS = 1_000_000
 
 
 def strings_of(items: Any) -> list[str]:
-    """The strings of a collection; what is none gets a sentence."""
+    """The strings of a collection; what is none raises an error."""
     given: list[Any]
     if isinstance(items, np.ndarray) and items.ndim != 1:
         given = list(_rows_of_codes(items))
@@ -321,7 +321,7 @@ class WeightedDegree(Kernel):
     degree: int
 
     def check(self) -> None:
-        """Refuse a degree that is no count."""
+        """Refuse a degree that is not a count."""
         check_count(self, degree=self.degree)
 
     @property

@@ -50,7 +50,7 @@ def curve(k: int) -> dict[str, Any]:
 
 
 def some_marks(n: int) -> int:
-    """Every so manieth point gets a mark: about a dozen."""
+    """Every k-th point gets a mark: about a dozen."""
     return max(1, n // 12)
 
 

@@ -10,7 +10,7 @@ moves d_alpha_i were made sigma times:
 
     w_local = w + sigma/(lam total) sum_i d_alpha_i sign_i x_i
 
-That is dual ascent with lam/sigma in the place of lam, begun at w. Then the moves of all partitions are made at once.
+That is dual ascent with lam/sigma instead of lam, begun at w. Then the moves of all partitions are made at once.
 With sigma = K the dual cannot fall, whatever the rows are: |sum_k v_k|^2 <= K sum_k |v_k|^2.
 
 So a round is a proximal step of the dual, and Nesterov's momentum quickens it (Beck, Teboulle: A fast iterative
@@ -206,7 +206,7 @@ class PartitionedProblem:
 
     @property
     def weights_shape(self) -> tuple[int, ...]:
-        """One weight a feature, and one for the constant column."""
+        """One weight per feature, and one for the constant column."""
         return (self.partitions.n_features + 1,)
 
     @property

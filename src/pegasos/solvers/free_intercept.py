@@ -9,7 +9,7 @@ Its dual is that of the regularized problem, with sum_i alpha_i sign_i = 0. Arou
 is the regularized problem of `Problem`: (b - c) / bias is the weight of the constant column, and c an offset. Its
 solution (w, b) is where g(b) = min_w P(w, b) has the slope lam (c - b) / bias^2, and with b as the next centre the
 method converges from any place (Rockafellar: Monotone operators and the proximal point algorithm. SIAM J. Control
-14, 1976). Two slopes tell where the next one would be 0. What is handed over is certified on the joint problem.
+14, 1976). Two slopes tell where the next one would be 0. What is returned is certified on the joint problem.
 """
 
 from __future__ import annotations

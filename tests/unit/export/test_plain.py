@@ -153,7 +153,7 @@ def test_a_broken_file_is_refused_in_a_sentence(base, changes, sentence):
     ("text", "sentence"),
     [
         ('{"format": "pegasos model 1",\n "classes": [1, 2,\n}', "the text, line 3: "),
-        ('{"intercept": NaN}', "NaN is no number of JSON"),
+        ('{"intercept": NaN}', "NaN is not a JSON number"),
         ('{"a":' * 100_000, "no JSON of a model"),
         ('{"a": ' + "1" * 100_000 + "}", "no JSON of a model|format is not"),
     ],

@@ -147,7 +147,7 @@ def test_the_strongest_feature_has_the_largest_weight_times_spread(model, cancer
     ("settings", "sentence"),
     [
         ({"solver": "pegasos", "max_iter": 1, "lam": 1e-6}, "Nothing useful is proved yet"),
-        ({"solver": "dual", "max_iter": 4, "tol": 1e-4}, "of the best possible, not the 0.01 % asked for"),
+        ({"solver": "dual", "max_iter": 4, "tol": 1e-4}, "of the best possible, not the 0.01 % requested"),
         ({"solver": "dual", "max_iter": 20, "tol": None}, "Proved within"),
     ],
 )
