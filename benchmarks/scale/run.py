@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.tables import machine, versions
 
-_sections = ["parser", "out_of_core", "dask_rounds"]
+_sections = ["parser", "out_of_core", "rounds", "cluster", "spark"]
 _results = Path(__file__).parents[1] / "results"
 _packages = ("pegasos", "numpy", "scipy", "scikit-learn")
 

@@ -349,6 +349,11 @@ class Rows:
         return int(self._stored_counts.sum())
 
     @property
+    def stored_of_each(self) -> npt.NDArray[Any]:
+        """How many values each row has in memory."""
+        return self._stored_counts if sp.issparse(self.values) else constant(self.n_features, self.n_rows)
+
+    @property
     def _stored_counts(self) -> npt.NDArray[Any]:
         """How many values each row has in memory, if they are sparse."""
         starts = self.values.indptr

@@ -15,7 +15,8 @@ from pegasos.data import ArraySource
 from pegasos.estimators.warnings import GapWarning
 from pegasos.problem import Problem, Rows, constant
 from pegasos.rounding import Gain, length_of, reach_of
-from pegasos.solvers.cocoa import PartitionedProblem, PartitionsHere, combine
+from pegasos.solvers.partitioned import PartitionedDual, PartitionedProblem, PartitionsHere
+from pegasos.solvers.passes import DualRule
 from pegasos.solvers.path import ScoredProblem
 from tests.adversary.exact import ExactProblem, exactly
 
@@ -100,9 +101,8 @@ def test_every_objective_counts_the_rounding_of_rows_in_memory(scale):
     parts = [Problem(Rows.of(X[k : k + 10], 1.0), sign[k : k + 10], constant(1.0, 10), constant(0.0, 10), 1e-3, 40.0)
              for k in range(0, 40, 10)]  # fmt: skip
     partitioned = PartitionedProblem(PartitionsHere(parts), 1e-3, 40.0, 1.0)
-    terms = [part.rows.terms(part, alpha[10 * k : 10 * k + 10]) for k, part in enumerate(parts)]
-    point = partitioned.zero._replace(**dict(zip(("weights", "gain"), combine(terms), strict=True)))
-    apart, _ = certify_dual(partitioned, point)
+    rule = DualRule(np.zeros(4), 0.0, np.inf, np.inf)  # which leaves all rows to those that were gathered
+    apart = partitioned.certify(weights, PartitionedDual(rule, whole, alpha))
     exact = exact_objectives(X, sign, alpha, weights)
     for each in (certificate, scored, apart):
         assert exact[0] <= Fraction(each.primal) * (1 + Fraction(1, 10**9))

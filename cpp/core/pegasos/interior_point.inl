@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "chosen.inl"
@@ -183,7 +184,7 @@ struct InteriorPoint {
     }
     const Index length = by_rows ? n : side;
     const bool definite = Cholesky{matrix.data(), length, room.data(), room.data() + length}.factor(parallel);
-    double least = matrix[0], most = matrix[0];
+    double least = std::numeric_limits<double>::infinity(), most = 0.0;
     for (Index j = 0; j < length; ++j) {
       least = std::min(least, matrix[std::size_t(j * length + j)]);
       most = std::max(most, matrix[std::size_t(j * length + j)]);

@@ -1,4 +1,4 @@
-"""The linear support vector machine on a cluster: rows that stay where they are, and the same certificate.
+"""Linear support vector machines on a dask cluster: rows that stay where they are, and the same certificate.
 
 Needs dask: ``pip install "pegasos[dask]"``.
 
@@ -12,7 +12,8 @@ True
 
 try:
     from pegasos.dask.classifier import PegasosClassifier
+    from pegasos.dask.regressor import PegasosRegressor
 except ImportError as error:
     raise ImportError(f'pegasos.dask needs dask, pip install "pegasos[dask]" ({error}).') from error
 
-__all__ = ["PegasosClassifier"]
+__all__ = ["PegasosClassifier", "PegasosRegressor"]

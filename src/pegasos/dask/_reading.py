@@ -1,4 +1,4 @@
-"""The user's collections as partitions on the workers, and what the client must know of them."""
+"""The user's collections as partitions on the workers, ready for passes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 import dask
 
 from pegasos.dask._collections import blocks_of, matching_blocks
+from pegasos.dask._rounds import OnWorkers
 from pegasos.dask._workers import Workers, patiently
-from pegasos.distributed import Summary, Whole, read, summarise
-from pegasos.errors import PegasosError
+from pegasos.distributed import Plan, Reading, Whole, code, measure, read, summarise
+from pegasos.fitting.cluster import Elsewhere, plan_of_partitions
+from pegasos.machines.settings import Settings
 
 
 def columns_of(X: Any, y: Any, sample_weight: Any, n_partitions: int) -> list[list[Any]]:
@@ -19,21 +21,26 @@ def columns_of(X: Any, y: Any, sample_weight: Any, n_partitions: int) -> list[li
     return [*columns, [None] * n_partitions if weights is None else weights]
 
 
-def read_partitions(workers: Workers, X: Any, y: Any, sample_weight: Any, bias: float) -> tuple[list[Any], Whole]:
+def read_partitions(workers: Workers, columns: tuple[Any, Any, Any], reading: Reading) -> tuple[list[Any], Whole]:
     """Handles of the partitions that have rows, and their summary."""
+    X, y, sample_weight = columns
     of_X = blocks_of("X", X)
-    columns = columns_of(X, y, sample_weight, len(of_X))
-    numbered = enumerate(zip(of_X, *columns, strict=True))
-    blocks = workers.compute([dask.delayed(read)(number, *parts, bias) for number, parts in numbered])
+    numbered = enumerate(zip(of_X, *columns_of(X, y, sample_weight, len(of_X)), strict=True))
+    blocks = workers.compute([dask.delayed(read)(number, *parts, reading) for number, parts in numbered])
     places = range(len(blocks))
-    found: list[Summary] = patiently(workers, blocks, lambda: workers.fetch(workers.map(summarise, places, blocks)))
-    kept = [k for k in places if found[k].n_rows > 0]
-    if not kept:
-        raise PegasosError(f"X has no rows in any of its {len(blocks)} partitions.")
-    for k in kept:
-        if found[k].n_features != found[kept[0]].n_features:
-            raise PegasosError(
-                f"partition {k} has {found[k].n_features} features and partition {kept[0]} has "
-                f"{found[kept[0]].n_features}; all must have the same."
-            )
-    return [blocks[k] for k in kept], Whole([found[k] for k in kept])
+    found = patiently(workers, blocks, lambda: workers.fetch(workers.map(summarise, places, blocks)))
+    return [blocks[k] for k in places if found[k].n_rows > 0], Whole.of(found)
+
+
+def make_ready(
+    workers: Workers, columns: tuple[Any, Any, Any], task: Any, settings: Settings, *, classes: Any, names: Any
+) -> Elsewhere:
+    """The partitions, coded and measured, where they are."""
+    reading = Reading(settings.bias, has_numbers=task.name == "regression")
+    blocks, whole = read_partitions(workers, columns, reading)
+    plan: Plan = plan_of_partitions(task, settings, whole, classes, names)
+    coded = workers.compute([dask.delayed(code)(block, plan) for block in blocks])
+    del blocks  # a worker keeps one form of its partitions
+    places = range(len(coded))
+    sizes = patiently(workers, coded, lambda: workers.fetch(workers.map(measure, places, coded)))
+    return Elsewhere(OnWorkers(workers, coded), plan, whole, sizes)

@@ -40,7 +40,7 @@ class Workers(Protocol):
     def locate(self, blocks: Sequence[Any]) -> None:
         """Learn where the blocks are, once they are somewhere: work on a block is done there and nowhere else."""
 
-    def place(self, value: Any, *, is_apart: bool) -> Any:
+    def place(self, value: Any) -> Any:
         """Bring one value to all of them, apart from the tasks or, where it is small, with them."""
 
     def map(self, function: Callable[..., Any], places: Sequence[int], *columns: Sequence[Any]) -> list[Any]:
@@ -48,9 +48,6 @@ class Workers(Protocol):
 
     def fetch(self, handles: Sequence[Any]) -> list[Any]:
         """Return the results."""
-
-    def which_are_held(self, handles: Sequence[Any]) -> list[bool]:
-        """Whether the results are still somewhere; None is not a result."""
 
 
 def workers_of(client: Any, timeout: float | None) -> Workers:
@@ -104,7 +101,7 @@ class InThisProcess:
     def locate(self, blocks: Sequence[Any]) -> None:
         """They are here."""
 
-    def place(self, value: Any, *, is_apart: bool) -> Any:
+    def place(self, value: Any) -> Any:
         """It is here."""
         return value
 
@@ -116,10 +113,6 @@ class InThisProcess:
     def fetch(self, handles: Sequence[Any]) -> list[Any]:
         """Themselves."""
         return list(handles)
-
-    def which_are_held(self, handles: Sequence[Any]) -> list[bool]:
-        """They are here."""
-        return [handle is not None for handle in handles]
 
 
 class OnCluster:
@@ -146,17 +139,22 @@ class OnCluster:
             ) from error
         except KilledWorker as error:
             raise PegasosError(f"a partition kills the workers that make it; make it smaller. {error}") from error
+        except (OSError, ValueError, KeyError, MemoryError) as error:
+            failed = [k for k, block in enumerate(blocks) if block.status == "error"]
+            if isinstance(error, PegasosError) or not failed:
+                raise
+            raise PegasosError(f"partition {failed[0]} cannot be made: {type(error).__name__}: {error}") from error
         where = self.client.who_has(list(blocks))
         if not all(where.get(block.key) for block in blocks):
             raise WorkerLostError
         self.addresses = [sorted(where[block.key])[0] for block in blocks]
 
-    def place(self, value: Any, *, is_apart: bool) -> Any:
-        """To every worker once, whatever the number of its partitions; a small one may go with the tasks."""
-        if value.nbytes <= _small_bytes and not is_apart:
+    def place(self, value: Any) -> Any:
+        """To every worker once, whatever the number of its partitions; a small one goes with the tasks."""
+        if value.nbytes <= _small_bytes:
             return value
         try:
-            return self.client.scatter(value, broadcast=True, hash=False)
+            return self.client.scatter([value], broadcast=True, hash=False)[0]
         except (OSError, CancelledError, TimeoutError) as error:
             raise WorkerLostError from error
 
@@ -194,12 +192,6 @@ class OnCluster:
                     self._look_after(handles, monotonic() - begun)
         finally:
             task.cancel()
-
-    def which_are_held(self, handles: Sequence[Any]) -> list[bool]:
-        """Whether some worker has the result."""
-        finished = [handle for handle in handles if handle is not None and handle.status == "finished"]
-        where = self.client.who_has(finished) if finished else {}
-        return [handle in finished and bool(where.get(handle.key)) for handle in handles]
 
     def _wait(self, futures: Sequence[Any]) -> None:
         begun = monotonic()

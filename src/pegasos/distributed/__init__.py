@@ -1,6 +1,43 @@
 """Rows in partitions on many machines, whichever engine moves them."""
 
-from pegasos.distributed.partitions import Summary, advance, code, hits, losses, predicted, read, summarise, terms_of
+from pegasos.distributed.partitions import (
+    Asked,
+    Plan,
+    Reading,
+    answer,
+    bytes_of_all,
+    code,
+    groups_of,
+    hits,
+    measure,
+    merge,
+    merge_all,
+    predicted,
+    read,
+    squares,
+    summarise,
+)
+from pegasos.distributed.rounds import Engine, PartitionsElsewhere, Passes
 from pegasos.distributed.summary import Whole
 
-__all__ = ["Summary", "Whole", "advance", "code", "hits", "losses", "predicted", "read", "summarise", "terms_of"]
+__all__ = [
+    "Asked",
+    "Engine",
+    "PartitionsElsewhere",
+    "Passes",
+    "Plan",
+    "Reading",
+    "Whole",
+    "answer",
+    "bytes_of_all",
+    "code",
+    "groups_of",
+    "hits",
+    "measure",
+    "merge",
+    "merge_all",
+    "predicted",
+    "read",
+    "squares",
+    "summarise",
+]

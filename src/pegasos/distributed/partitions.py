@@ -1,12 +1,13 @@
-"""What runs on the workers: a partition is read once, and then makes its part of each round.
+"""What runs on the workers: a partition is read once, and then answers one question in each pass.
 
 Everything here is a plain function of picklable arguments, for any engine. What it returns stays on the worker, except
-for small sums and one vector of features.
+for the answers, which are sums or a few rows (`solvers.passes`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -18,42 +19,85 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from pegasos.errors import PegasosError
+from pegasos.machines.base import Data
 from pegasos.machines.inputs import check_weights, how_to_read
-from pegasos.problem import Losses, Matrix, Problem, Rows, constant
-from pegasos.rounding import Gain
-from pegasos.solvers.cocoa import Climb, Share, Vector, local_round
-from pegasos.tasks import OneVsRest, Terms
-from pegasos.tasks.labels import costs_of
+from pegasos.machines.prior import LinearPrior
+from pegasos.problem import Matrix, Problem, Rows
+from pegasos.solvers.passes import FAN_IN, Question, Vector, bytes_of
+from pegasos.solvers.units import in_units
+from pegasos.tasks import Terms
+from pegasos.tasks.base import NOTHING_KNOWN
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How partitions are read: the value of the constant column, and whether targets are numbers or labels."""
+
+    bias: float
+    has_numbers: bool = False
 
 
 @dataclass(frozen=True)
 class Partition:
     """A partition as it was read."""
 
+    number: int
     rows: Rows
-    labels: npt.NDArray[Any]
+    targets: npt.NDArray[Any]  # labels, or numbers of one or two dimensions
     weights: Vector | None
+    has_numbers: bool = False
+    names: tuple[str, ...] | None = None
 
     def __sizeof__(self) -> int:
         """Bytes of the rows: dask asks, to know when to spill."""
-        parts = (self.rows.values,) if not sp.issparse(self.rows.values) else _arrays_of(self.rows.values)
-        return sum(part.nbytes for part in (*parts, self.rows.squared_norms, self.labels))
+        return _bytes_of(self.rows) + self.targets.nbytes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What turns the rows of a partition into its part of every problem."""
+
+    task: Any
+    terms: Terms
+    prior: LinearPrior | None
+    bias: float  # of the constant column
+    totals: tuple[float, ...]  # of each problem
+    units: tuple[float, ...]  # of each problem
 
 
 @dataclass(frozen=True)
 class Coded:
-    """A partition whose labels are numbers of classes, and whose weights are costs."""
+    """A partition whose targets are numbers that problems can use."""
 
+    number: int
     rows: Rows
-    codes: npt.NDArray[np.intp]
-    cost: Vector
-    task: OneVsRest
-    terms: Terms
+    target: npt.NDArray[Any]
+    weights: Vector | None
+    plan: Plan
 
-    def problem(self, k: int) -> Problem:
-        """The partition's rows in the problem of class k, with the total of all partitions."""
-        sign = self.task.signs(self.codes)[k]
-        return Problem(self.rows, sign, self.cost, constant(0.0, len(sign)), self.terms.lam, self.terms.total)
+    def __sizeof__(self) -> int:
+        """Bytes of the rows."""
+        return _bytes_of(self.rows) + self.target.nbytes
+
+    def problems(self) -> Sequence[Any]:
+        """Those of all classes, pairs or targets; each is made on access where that saves memory."""
+        plan = self.plan
+        known = NOTHING_KNOWN if plan.prior is None else plan.prior.known(Data(None), self.rows)
+        found: Sequence[Any] = plan.task.problems(self.rows, self.target, self.weights, plan.terms, known)
+        return found
+
+    def problem(self, problems: Sequence[Any], k: int, lam: float) -> Problem:
+        """Problem k of this partition's rows, with the lam and the total of all partitions."""
+        found = replace(problems[k], lam=lam, total=self.plan.totals[k])
+        return in_units(found, self.plan.units[k])
+
+
+class Asked(NamedTuple):
+    """A question about one problem at one lam."""
+
+    k: int
+    lam: float
+    question: Question
 
 
 class Summary(NamedTuple):
@@ -61,66 +105,119 @@ class Summary(NamedTuple):
 
     n_rows: int
     n_features: int
-    labels: npt.NDArray[Any]
+    n_stored: int
+    total: float  # sample weight
+    largest_square: float
+    sum_of_squares: float
+    least_weight: float  # above 0
+    names: tuple[str, ...] | None
+    number: int
+    labels: npt.NDArray[Any]  # or nothing, where targets are numbers
     counts: Vector  # rows of each label
     totals: Vector  # sample weight of each label
-    largest_square: float
-    least_weight: float  # above 0
-    is_narrow: bool  # whether its values have single precision
+    n_targets: int  # columns of targets that are numbers; 0 for labels
+    is_matrix: bool
+    spreads: Vector  # the sum of their distances from the middle, weighted
 
 
-def read(number: int, X: Any, y: Any, sample_weight: Any, bias: float) -> Partition:
-    """A partition of the user's collections, checked; a complaint names it."""
+class Size(NamedTuple):
+    """How large the part of one problem is."""
+
+    n_rows: int
+    n_stored: int
+    loss_of_zero: float  # the sum of the losses of the zero vector
+
+
+def read(number: int, X: Any, y: Any, sample_weight: Any, reading: Reading) -> Partition:
+    """A partition of the user's collections, checked; an error names it."""
     try:
+        names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
         values = _matrix(X)
-        labels = _labels(y)
-        if len(labels) != values.shape[0]:
-            raise PegasosError(f"X has {values.shape[0]} rows and y has {len(labels)} labels; cut them alike.")
-        rows = Rows.of(values, bias)
+        targets = _numbers(y) if reading.has_numbers else _labels(y)
+        if len(targets) != values.shape[0]:
+            raise PegasosError(f"X has {values.shape[0]} rows and y has {len(targets)} labels; cut them alike.")
+        rows = Rows.of(values, reading.bias)
         weights = None if sample_weight is None else _column(sample_weight)
-        return Partition(rows, labels, _checked(weights, rows.n_rows))
+        return Partition(number, rows, targets, _checked(weights, rows.n_rows), reading.has_numbers, names)
     except (TypeError, ValueError) as error:
         raise PegasosError(f"In partition {number}: {error}") from error
 
 
 def summarise(block: Partition) -> Summary:
     """Count and measure a partition."""
-    labels, codes = np.unique(block.labels, return_inverse=True)
-    counts = np.bincount(codes, minlength=len(labels)).astype(np.float64)
-    totals = counts if block.weights is None else np.bincount(codes, block.weights, len(labels))
-    weights = np.ones(1) if block.weights is None else block.weights
+    weights = np.ones(len(block.targets)) if block.weights is None else block.weights
+    squares = block.rows.squared_norms
+    labels = np.empty(0) if block.has_numbers else block.targets
+    found, codes = np.unique(labels, return_inverse=True)
+    is_matrix = block.has_numbers and block.targets.ndim == 2
+    columns = block.targets if is_matrix else block.targets[:, None]
     return Summary(
-        n_rows=len(block.labels),
+        n_rows=len(block.targets),
         n_features=block.rows.n_features,
-        labels=labels,
-        counts=counts,
-        totals=totals.astype(np.float64),
-        largest_square=float(np.max(block.rows.squared_norms, initial=0.0)),
+        n_stored=block.rows.n_stored,
+        total=float(np.sum(weights)),
+        largest_square=float(np.max(squares, initial=0.0)),
+        sum_of_squares=float(np.sum(squares, dtype=np.float64)),
         least_weight=float(np.min(weights, where=weights > 0.0, initial=np.inf)),
-        is_narrow=block.rows.dtype == np.float32,
+        names=block.names,
+        number=block.number,
+        labels=found,
+        counts=np.bincount(codes, minlength=len(found)).astype(np.float64),
+        totals=np.bincount(codes, weights[: len(codes)], len(found)).astype(np.float64),
+        n_targets=columns.shape[1] if block.has_numbers else 0,
+        is_matrix=is_matrix,
+        spreads=_spreads(columns, weights) if block.has_numbers else np.empty(0),
     )
 
 
-def code(block: Partition, task: OneVsRest, terms: Terms) -> Coded:
-    """A partition ready for rounds."""
-    codes = task.target(block.labels, block.weights)
-    return Coded(block.rows, codes, costs_of(codes, block.weights, task.factors), task, terms)
+def code(block: Partition, plan: Plan) -> Coded:
+    """A partition ready for passes."""
+    rows = block.rows if block.rows.bias == plan.bias else block.rows.with_bias(plan.bias)
+    return Coded(block.number, rows, plan.task.target(block.targets, block.weights), block.weights, plan)
 
 
-def advance(job: tuple[int, Climb], coded: Coded, share: Share | None, weights: Vector, before: Vector) -> Share:
-    """A partition's part of a round: of which problem, and how it climbs."""
-    k, climb = job
-    return local_round(coded.problem(k), share, weights, before, climb)
+def measure(coded: Coded) -> list[Size]:
+    """The size of each problem's part of a partition."""
+    problems, found = coded.problems(), []
+    for k in range(coded.plan.task.n_problems):
+        problem = coded.problem(problems, k, coded.plan.terms.lam)
+        assert isinstance(problem.rows, Rows)
+        residual = 1.0 - problem.sign * problem.offset
+        counts = problem.cost > 0.0
+        loss = float(np.sum(problem.cost[counts] * problem.loss.value(residual[counts])))
+        found.append(Size(problem.rows.n_rows, problem.rows.n_stored, loss))
+    return found
 
 
-def terms_of(share: Share) -> tuple[Vector, Gain]:
-    """What of a share goes to the client."""
-    return share.weights, share.gain
+def answer(coded: Coded, asked: Sequence[Asked]) -> list[Any]:
+    """A partition's part of a pass: one answer for each question; an error names the partition."""
+    try:
+        problems = coded.problems()
+        return [each.question(coded.problem(problems, each.k, each.lam)) for each in asked]
+    except (MemoryError, ArithmeticError, ValueError) as error:
+        raise PegasosError(f"In partition {coded.number}: {error or type(error).__name__}") from error
 
 
-def losses(coded: Coded, k: int, weights: Vector) -> Losses:
-    """The sum of a partition's losses in problem k, and its least margin."""
-    return coded.problem(k).losses(weights)
+def merge(asked: Sequence[Asked], *answers: list[Any]) -> list[Any]:
+    """The answers of several partitions, in their order, as one."""
+    return [each.question.merge(parts) for each, parts in zip(asked, zip(*answers, strict=True), strict=True)]
+
+
+def groups_of(handles: Sequence[Any]) -> list[Sequence[Any]]:
+    """What is merged together: the same groups whoever merges them."""
+    return [handles[k : k + FAN_IN] for k in range(0, len(handles), FAN_IN)]
+
+
+def merge_all(asked: Sequence[Asked], answers: Sequence[list[Any]]) -> list[Any]:
+    """The answers of all partitions as one."""
+    while len(answers) > 1:
+        answers = [merge(asked, *group) for group in groups_of(answers)]
+    return answers[0]
+
+
+def bytes_of_all(asked: Sequence[Asked]) -> int:
+    """How much the questions of a pass have to send."""
+    return sum(bytes_of(each.question) for each in asked)
 
 
 def predicted(model: Any, method: str, X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -137,6 +234,16 @@ def hits(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
     return float(np.sum(weights * right)), float(np.sum(weights))
 
 
+def squares(model: Any, X: Any, y: Any, sample_weight: Any) -> Vector:
+    """Of a block's predictions: the weight, sum of y, sum of y^2 and sum of squared errors, over all targets."""
+    targets = _numbers(y)
+    targets = targets if targets.ndim == 2 else targets[:, None]
+    weights = (np.ones(len(targets)) if sample_weight is None else _column(sample_weight))[:, None]
+    found = predicted(model, "predict", X, (0,), np.float64).reshape(targets.shape)
+    parts = (np.ones_like(targets), targets, targets**2, (targets - found) ** 2)
+    return np.array([np.sum(weights * part, axis=0) for part in parts])
+
+
 def kind_of_labels(labels: npt.NDArray[Any]) -> str:
     """Numbers, text or another type: numpy joins arrays of different kinds into text, which equals no number."""
     first = labels[0]
@@ -145,8 +252,10 @@ def kind_of_labels(labels: npt.NDArray[Any]) -> str:
     return "text" if isinstance(first, str) else type(first).__name__
 
 
-def _arrays_of(matrix: Any) -> tuple[Any, ...]:
-    return matrix.data, matrix.indices, matrix.indptr
+def _bytes_of(rows: Rows) -> int:
+    values = rows.values
+    parts = (values,) if not sp.issparse(values) else (values.data, values.indices, values.indptr)
+    return sum(part.nbytes for part in (*parts, rows.squared_norms))
 
 
 def _stacked(X: Any) -> Any:
@@ -179,6 +288,26 @@ def _labels(y: Any) -> npt.NDArray[Any]:
     if is_mixed or (labels.dtype == object and len({type(label) for label in labels}) > 1):
         raise PegasosError("y mixes labels of several types; make them all numbers or all strings.")
     return labels
+
+
+def _numbers(y: Any) -> Vector:
+    """Targets of a regression, of one or two dimensions."""
+    parts = [np.asarray(part) for part in (y if isinstance(y, list) else [y])]
+    try:
+        found = np.concatenate(parts).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise PegasosError(f"y must be numbers for a regression: {error}") from error
+    if not np.isfinite(found).all():
+        raise PegasosError("y contains NaN or infinity; drop the rows without a target first.")
+    return found
+
+
+def _spreads(targets: Vector, weights: Vector) -> Vector:
+    if len(targets) == 0:
+        return np.zeros(targets.shape[1])
+    far = np.abs(targets - np.median(targets, axis=0))
+    spread = weights @ far
+    return np.where(spread > 0.0, spread, weights @ np.abs(targets))
 
 
 def _checked(weights: Any, n_rows: int) -> Vector | None:

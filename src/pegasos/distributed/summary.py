@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from pegasos.distributed.partitions import Summary, kind_of_labels
 from pegasos.errors import PegasosError
-from pegasos.solvers.cocoa import Vector
+from pegasos.solvers.passes import Vector
+from pegasos.tasks import Regression
 from pegasos.tasks.labels import encode, find_classes
 
 
@@ -20,6 +21,16 @@ class Whole:
     """All partitions that have rows, together."""
 
     parts: Sequence[Summary]
+
+    @classmethod
+    def of(cls, found: Sequence[Summary]) -> Whole:
+        """The partitions that have rows, which must have the same features."""
+        kept = [part for part in found if part.n_rows > 0]
+        if not kept:
+            raise PegasosError(f"X has no rows in any of its {len(found)} partitions.")
+        for part in kept:
+            _check_alike(kept[0], part)
+        return cls(kept)
 
     @property
     def n_rows(self) -> int:
@@ -37,9 +48,48 @@ class Whole:
         return max(part.largest_square for part in self.parts)
 
     @property
+    def usual_length(self) -> float:
+        """The root of the mean |x_i|^2; 1 where that is not a usable number."""
+        length = float(np.sqrt(sum(part.sum_of_squares for part in self.parts) / self.n_rows))
+        return length if 0.0 < length < np.inf else 1.0
+
+    @property
     def least_weight(self) -> float:
         """The least sample weight above 0."""
         return min(part.least_weight for part in self.parts)
+
+    @property
+    def total(self) -> float:
+        """The sample weight of all rows."""
+        return sum(part.total for part in self.parts)
+
+    def learnt(self, task: Any, classes: Any) -> Any:
+        """The task that knows the targets of all partitions."""
+        if isinstance(task, Regression):
+            return self._of_numbers(task)
+        found = self.classes(classes)
+        return task.counted(found, *self.of_classes(found))
+
+    def units(self, task: Any) -> tuple[float, ...]:
+        """The size of a usual residual of each problem, a power of two; 1 for classes."""
+        if not isinstance(task, Regression):
+            return (1.0,) * int(task.n_problems)
+        spreads = np.sum([part.spreads for part in self.parts], axis=0) / self.total
+        powers = (float(np.clip(np.round(np.log2(each)), -500, 500)) if each > 0.0 else 0.0 for each in spreads)
+        return tuple(2.0**power for power in powers)
+
+    def _of_numbers(self, task: Regression) -> Regression:
+        first = self.parts[0]
+        for part in self.parts:
+            if part.n_targets != first.n_targets:
+                raise PegasosError(
+                    f"y has {part.n_targets} columns in partition {part.number} and {first.n_targets} in partition "
+                    f"{first.number}; all must have the same."
+                )
+        if not self.total > 0.0:
+            raise PegasosError("sample_weight is zero for every row: give at least one row a weight.")
+        sizes: dict[str, Any] = {"total": self.total, "n_rows": self.n_rows}
+        return replace(task, n_targets=first.n_targets, is_matrix=first.is_matrix, **sizes)
 
     def classes(self, given: Any) -> npt.NDArray[Any]:
         """Those that are given, which must hold all labels that count; else the labels that count."""
@@ -78,3 +128,24 @@ class Whole:
         if not totals.any():
             raise PegasosError("sample_weight is zero for every row: give at least one row of each class a weight.")
         return totals, counts
+
+
+def _check_alike(first: Summary, part: Summary) -> None:
+    """Refuse partitions with other features."""
+    if part.names != first.names and part.names is not None and first.names is not None:
+        missing = [name for name in first.names if name not in part.names]
+        strange = [name for name in part.names if name not in first.names]
+        what = f"lacks column {missing[0]!r}" if missing else f"has column {strange[0]!r}" if strange else "reorders"
+        if not missing and not strange:
+            raise PegasosError(
+                f"partition {part.number} has the columns of partition {first.number} in another order; select them "
+                "by name in one order first."
+            )
+        raise PegasosError(
+            f"partition {part.number} {what}, unlike partition {first.number}; all must have the same columns."
+        )
+    if part.n_features != first.n_features:
+        raise PegasosError(
+            f"partition {part.number} has {part.n_features} features and partition {first.number} has "
+            f"{first.n_features}; all must have the same."
+        )

@@ -360,7 +360,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self._takes_indicators
+        tags.classifier_tags.multi_label = self._takes_indicators and not getattr(self, "probability", False)
         return tags
 
     def _how_to_read_target(self, y: Any) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from pegasos.fitting.nu import met, solve_nu
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
-from pegasos.fitting.units import from_units, heard_in_units, in_units
 from pegasos.fitting.watching import told
 from pegasos.machines.base import Data, Plan, known_of
 from pegasos.machines.settings import Settings
@@ -17,6 +16,7 @@ from pegasos.machines.solving import merge_traces
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
 from pegasos.solvers.pegasos import steps_worth
+from pegasos.solvers.units import from_units, heard_in_units, in_units
 from pegasos.tasks.base import sizes
 from pegasos.tasks.one_vs_one import lams_and_norms, losses_of_zero
 from pegasos.tasks.terms import Terms

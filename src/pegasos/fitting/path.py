@@ -15,7 +15,6 @@ import numpy.typing as npt
 from pegasos.checks import check_positive
 from pegasos.errors import PegasosError
 from pegasos.fitting.fit import terms_of
-from pegasos.fitting.units import from_units, in_units
 from pegasos.machines.base import Data
 from pegasos.machines.linear import Linear
 from pegasos.machines.settings import Settings
@@ -25,6 +24,7 @@ from pegasos.solution import Solution
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, Watcher
 from pegasos.solvers.path import NearbyAscent, follow, largest_lam
+from pegasos.solvers.units import from_units, in_units
 from pegasos.tasks import Target, Weights
 
 Lams = npt.NDArray[np.float64]

@@ -16,7 +16,6 @@ from pegasos.errors import PegasosError
 from pegasos.fitting.checkpoint import Begun, Checkpoint, check_path, stored_seed
 from pegasos.fitting.result import Fit, Proof
 from pegasos.fitting.source_targets import SourceTargets, read_targets
-from pegasos.fitting.units import from_units, heard_in_units
 from pegasos.fitting.watching import ReadingProgress, told
 from pegasos.losses import Loss
 from pegasos.machines.base import Data
@@ -28,6 +27,7 @@ from pegasos.solvers.block_auto import BlockAuto
 from pegasos.solvers.block_checkpoint import BlockSolver
 from pegasos.solvers.block_pegasos import BlockPegasos
 from pegasos.solvers.driver import Stop, Watcher, run
+from pegasos.solvers.units import from_units, heard_in_units
 from pegasos.solvers.walk import review_of
 from pegasos.source_problem import SourceProblem
 from pegasos.tasks import Terms

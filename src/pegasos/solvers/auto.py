@@ -195,7 +195,10 @@ class Auto:
         if self._is_settled(state.best):
             return visits + 1
         if state.interior is not None:
-            return visits + _INTERIOR_LOOKS[state.best is not None] * len(state.interior.chosen)
+            if self._interior_is_ready(state, state.interior):
+                return visits + 1
+            every = _INTERIOR_LOOKS[state.best is not None]
+            return visits + (every - state.interior.iterations % every) * len(state.interior.chosen)
         if state.dual is None or state.pegasos is not None:
             return (visits // n + 1) * n
         return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))

@@ -153,7 +153,7 @@ class FreeIntercept:
         own_step = _step(problem, alpha)
         slope = -own_step * problem.lam / bias**2
         here = state.intercept + own_step  # where g has this slope
-        step = _secant_step(state.last, (here, slope), own_step)
+        step = secant_step(state.last, (here, slope), own_step)
         if state.is_exhausted and abs(step + own_step) > _rounding * (abs(here) + bias):
             state.is_exhausted = False
         state.last = here, slope
@@ -167,7 +167,7 @@ class FreeIntercept:
         state.tol = max(_tighter * state.tol, least)
 
 
-def _secant_step(last: tuple[float, float] | None, here: tuple[float, float], own_step: float) -> float:
+def secant_step(last: tuple[float, float] | None, here: tuple[float, float], own_step: float) -> float:
     """How far to the zero of the line through two slopes; nowhere if the line does not tell."""
     if last is None or last[0] == here[0]:
         return 0.0

@@ -2,7 +2,7 @@
 
     max_alpha  D(alpha) = (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
 
-The rounds are those of CoCoA+ (Ma et al., ICML 2015; `cocoa`) without momentum, sigma = number of threads K: a thread
+The rounds are those of CoCoA+ (Ma et al., ICML 2015) without momentum, sigma = number of threads K: a thread
 begins a round at the weights of all and climbs as if each of its moves were made K times, so that the dual cannot fall.
 Rows k, k + K, k + 2K, ... are thread k's: a thread that sees one end of a sorted file alone leads the others astray.
 The same K gives the same bits.

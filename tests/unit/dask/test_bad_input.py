@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from pegasos import PegasosError
 from pegasos.dask import PegasosClassifier
-from pegasos.distributed import code, read
+from pegasos.distributed import Plan, Reading, code, read
 from pegasos.tasks import OneVsRest, Terms
 
 X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
@@ -33,6 +33,10 @@ def spoilt(column, where, value):
     column = column.astype(type(value) if isinstance(value, str) else float)
     column[where] = value
     return cut(column)
+
+
+def frame(values, names):
+    return dask.delayed(pd.DataFrame(values, columns=list(names)))
 
 
 CASES = {
@@ -69,6 +73,22 @@ CASES = {
     "strings in X": (cut(np.full((60, 4), "a")), cut(y), r"In partition \d: X holds text such as 'a'"),
     "complex numbers": (cut(X * 1j), cut(y), r"In partition \d: Complex"),
     "partitions of other widths": ([*cut(X[:40], 2), *cut(X[40:, :3], 1)], cut(y), "partition 2 has 3 features"),
+    "a column that one partition lacks": (
+        [
+            dask.delayed(pd.DataFrame(X[:20], columns=list("abcd"))),
+            dask.delayed(pd.DataFrame(X[20:, :3], columns=list("abd"))),
+        ],
+        [dask.delayed(y[:20]), dask.delayed(y[20:])],
+        "partition 1 lacks column 'c', unlike partition 0",
+    ),
+    "columns in another order": (
+        [
+            dask.delayed(pd.DataFrame(X[:20], columns=list("abcd"))),
+            dask.delayed(pd.DataFrame(X[20:], columns=list("abdc"))),
+        ],
+        [dask.delayed(y[:20]), dask.delayed(y[20:])],
+        "partition 1 has the columns of partition 0 in another order",
+    ),
     "no rows": ([dask.delayed(X[:0])], [dask.delayed(y[:0])], "no rows in any of its 1 partitions"),
     "a text column": (
         dd.from_pandas(pd.DataFrame({"a": ["x", "y"] * 30}), npartitions=3),
@@ -93,15 +113,14 @@ def test_bad_collections_are_refused(case):
         ({"C": 1.0, "lam": 0.1}, "lam or C, not both"),
         ({"tol": -1.0}, "tol must be"),
         ({"max_iter": 0}, "max_iter must be"),
-        ({"local_epochs": 0}, "local_epochs must be a whole number"),
-        ({"local_epochs": 1.5}, "local_epochs must be a whole number"),
         ({"timeout": 0}, "timeout must be a positive number"),
         ({"class_weight": "even"}, "class_weight must be"),
         ({"class_weight": {0: 0.0, 1: 0.0}}, "class_weight is zero"),
         ({"classes": [1]}, "at least 2 classes"),
         ({"classes": [1, 2]}, "y contains 0"),
         ({"client": "tcp://localhost:8786"}, "client must be a dask.distributed.Client"),
-        ({"n_jobs": 0}, "n_jobs"),
+        ({"loss": "log"}, "loss must be one of"),
+        ({"start": 3}, "prior must be"),
     ],
 )
 def test_bad_settings_are_refused(settings, sentence):
@@ -151,9 +170,9 @@ def test_other_features_than_those_of_the_fit_are_refused():
 
 
 def test_a_row_that_counts_and_has_no_class_is_refused_and_one_without_weight_is_not():
-    task, terms = OneVsRest.of([0, 5]), Terms(1.0, 1.0, False, 60.0)
+    plan = Plan(OneVsRest.of([0, 5]), Terms(1.0, 1.0, False, 60.0), None, 1.0, (60.0,), (1.0,))
     weights = np.where(y == 1, 0.0, 1.0)
-    block = read(0, X, y, weights, 1.0)
-    assert set(code(block, task, terms).codes) == {0, -1}
+    block = read(0, X, y, weights, Reading(1.0))
+    assert set(code(block, plan).target) == {0, -1}
     with pytest.raises(PegasosError, match="y contains 1, which is not in the classes"):
-        code(replace(block, weights=None), task, terms)
+        code(replace(block, weights=None), plan)

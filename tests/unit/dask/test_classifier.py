@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import pegasos
 from pegasos.dask import PegasosClassifier
+from pegasos.solvers import partitioned_newton
 
 TOL = 3e-4
 
@@ -197,41 +198,123 @@ def test_a_model_can_be_cloned_stored_and_searched():
     )
 
 
-def test_rounds_and_seconds_are_limits_and_the_warning_says_so():
+@pytest.fixture
+def _rows_stay_where_they_are(monkeypatch):
+    """Data as small as this would be gathered as a whole."""
+    monkeypatch.setattr(partitioned_newton, "_ALWAYS_HERE", 1)
+
+
+@pytest.mark.usefixtures("_rows_stay_where_they_are")
+def test_passes_and_seconds_are_limits_and_the_warning_says_so():
     X, y = data()
-    model = PegasosClassifier(lam=1e-4, tol=1e-9, max_iter=3, random_state=0)
+    model = PegasosClassifier(lam=1e-4, tol=1e-9, max_iter=4, random_state=0)
     with pytest.warns(pegasos.GapWarning, match="max_iter"):
         model.fit(cut(X, [100, 300]), cut(y, [100, 300]))
-    assert model.n_iter_ == 3
-    assert model.trace_["epoch"].tolist() == [1.0, 2.0, 3.0]
+    assert model.n_iter_ == 4
+    assert model.certificate_.primal < 1.0
     with pytest.warns(pegasos.GapWarning, match="time_budget"):
         model.set_params(time_budget=0.0, max_iter=1000).fit(cut(X, [100, 300]), cut(y, [100, 300]))
-    assert model.n_iter_ == 1
-    model.set_params(time_budget=None, tol=None, max_iter=2).fit(cut(X, [300]), cut(y, [300]))
+    assert model.n_iter_ <= 3
+    model.set_params(time_budget=None, tol=None, max_iter=5).fit(cut(X, [300]), cut(y, [300]))
     assert model.status_.startswith("All max_iter epochs")
 
 
+@pytest.mark.usefixtures("_rows_stay_where_they_are")
 def test_an_interrupt_leaves_the_last_model_and_its_certificate(monkeypatch):
     from pegasos.dask import _rounds
 
     X, y = data()
     calls = []
 
-    def interrupted(*arguments, losses=_rounds.losses):
+    def interrupted(*arguments, answer=_rounds.answer):
         calls.append(1)
-        if len(calls) == 9:
+        if len(calls) == 16:
             raise KeyboardInterrupt
-        return losses(*arguments)
+        return answer(*arguments)
 
-    monkeypatch.setattr(_rounds, "losses", interrupted)
+    monkeypatch.setattr(_rounds, "answer", interrupted)
     model = PegasosClassifier(lam=1e-4, tol=1e-9, random_state=0)
     with pytest.warns(pegasos.GapWarning, match="interrupted"):
         model.fit(cut(X, [100, 300]), cut(y, [100, 300]))
-    assert model.n_iter_ == 3
     assert model.certificate_.primal < 1.0
 
 
-def test_verbose_prints_a_line_a_round(capsys):
+def test_verbose_prints_a_line_a_certificate(capsys):
     X, y = data()
     model = PegasosClassifier(lam=0.05, random_state=0, verbose=1).fit(cut(X, [300]), cut(y, [300]))
-    assert capsys.readouterr().out.count("relative gap") == model.n_iter_
+    assert capsys.readouterr().out.count("relative gap") == len(model.trace_["gap"])
+
+
+LOSSES = [{"loss": "squared_hinge"}, {"loss": "huber_hinge", "smoothing": 0.3}, {"regularize_intercept": False}]
+
+
+@pytest.mark.usefixtures("_rows_stay_where_they_are")
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("options", [{}, *LOSSES, {"class_weight": "balanced", "C": 1.0}], ids=str)
+def test_every_task_and_loss_has_the_optimum_of_the_fit_in_memory(multi_class, options):
+    X, y = data(3)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    settings = {"multi_class": multi_class, "random_state": 0, "lam": 1e-3, **options}
+    if "C" in settings:
+        del settings["lam"]
+    ends = [100, 350]
+    model = PegasosClassifier(**settings, tol=TOL).fit(cut(X, ends), cut(y, ends), cut(weights, ends))
+    local = pegasos.PegasosClassifier(**settings, tol=1e-6).fit(X, y, weights)
+    assert_same_optimum(model, local)
+    np.testing.assert_array_equal(model.predict(cut(X, ends)).compute(), model.predict(X))
+    assert np.mean(model.predict(X) == local.predict(X)) > 0.98
+
+
+@pytest.mark.usefixtures("_rows_stay_where_they_are")
+def test_a_prior_is_what_it_is_in_memory():
+    X, y = data()
+    prior = pegasos.PegasosClassifier(lam=0.1).fit(X[:100], y[:100])
+    model = PegasosClassifier(lam=0.01, prior=prior, tol=TOL, random_state=0).fit(cut(X, [200]), cut(y, [200]))
+    local = pegasos.PegasosClassifier(lam=0.01, prior=prior, tol=1e-6).fit(X, y)
+    assert_same_optimum(model, local)
+
+
+@pytest.mark.usefixtures("_rows_stay_where_they_are")
+def test_a_local_model_is_a_place_to_begin_and_does_not_change_the_optimum():
+    X, y = data(n=3000)
+    blocks = cut(X, [1000, 2000]), cut(y, [1000, 2000])
+    local = pegasos.PegasosClassifier(lam=1e-3, tol=1e-6).fit(X, y)
+    cold = PegasosClassifier(lam=1e-3, random_state=0).fit(*blocks)
+    warm = PegasosClassifier(lam=1e-3, random_state=0, start=local).fit(*blocks)
+    assert warm.n_passes_ < cold.n_passes_
+    assert_same_optimum(warm, local, 1e-3)
+
+
+@pytest.mark.usefixtures("_rows_stay_where_they_are")
+def test_a_path_has_one_certified_model_for_each_lam():
+    X, y = data()
+    lams = [1e-3, 1e-1, 1e-2]
+    models = PegasosClassifier(tol=TOL, random_state=0).path(cut(X, [300]), cut(y, [300]), lams)
+    for lam, model in zip(lams, models, strict=True):
+        assert_same_optimum(model, pegasos.PegasosClassifier(lam=lam, tol=1e-6).fit(X, y))
+        assert model.lam == lam
+        assert model.fitted_.terms.lam == lam
+
+
+@pytest.mark.usefixtures("_rows_stay_where_they_are")
+def test_several_classes_share_their_passes():
+    X, y = data(4, n=2000)
+    model = PegasosClassifier(lam=1e-3, random_state=0).fit(cut(X, [900]), cut(y, [900]))
+    assert model.n_passes_ < model.n_steps_
+    assert model.n_passes_ >= model.n_iter_
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"multi_class": "crammer_singer"}, "'crammer_singer' is one problem of all classes"),
+        ({"C": np.inf}, "C=inf, a hard margin, is not supported on partitions"),
+    ],
+)
+def test_what_partitions_cannot_do_is_said_before_anything_is_read(options, sentence):
+    def unreadable():
+        raise AssertionError("a partition was read")
+
+    blocks = [dask.delayed(unreadable)()]
+    with pytest.raises(pegasos.PegasosError, match=sentence):
+        PegasosClassifier(**options).fit(blocks, blocks)

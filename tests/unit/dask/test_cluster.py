@@ -8,14 +8,23 @@ import time
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
 import pegasos
 from pegasos import PegasosError
 from pegasos.dask import PegasosClassifier, _rounds
+from pegasos.distributed import answer
+from pegasos.solvers import partitioned_newton
 
 SETTINGS = {"lam": 1e-2, "random_state": 0}
+
+
+@pytest.fixture(autouse=True)
+def _rows_stay_where_they_are(monkeypatch):
+    """Data as small as this would be gathered as a whole."""
+    monkeypatch.setattr(partitioned_newton, "_ALWAYS_HERE", 1)
 
 
 def data(n=2000, n_partitions=4):
@@ -64,7 +73,7 @@ def test_rows_never_move_between_workers_and_nothing_is_left_behind(cluster):
         for address, worker in all_workers(cluster)
         for transfer in list(worker.transfer_incoming_log)[before[address] :]
         for key in transfer["keys"]
-        if str(key).startswith(("read", "code", "advance"))
+        if str(key).startswith(("read", "code"))
     ]
     assert moved == []
     deadline = time.monotonic() + 10
@@ -78,20 +87,20 @@ def all_workers(cluster):
     return [(worker.address, worker) for worker in cluster.workers.values()]
 
 
-def test_the_scheduler_does_not_remember_all_rounds(cluster, monkeypatch):
-    counts, advance = [], _rounds.PartitionsThere.round
+def test_the_scheduler_does_not_remember_all_passes(cluster, monkeypatch):
+    counts, answers = [], _rounds.OnWorkers.answers
 
-    def counted(self, *args):
-        reached = advance(self, *args)
+    def counted(self, asked):
+        found = answers(self, asked)
         counts.append(len(cluster.scheduler.tasks))
-        return reached
+        return found
 
-    monkeypatch.setattr(_rounds.PartitionsThere, "round", counted)
-    monkeypatch.setattr(_rounds, "recipes_kept", 5)
+    monkeypatch.setattr(_rounds.OnWorkers, "answers", counted)
+    monkeypatch.setattr(partitioned_newton, "_MOST_HERE", 1)  # nothing is ever gathered
     with pytest.warns(pegasos.GapWarning):
         PegasosClassifier(lam=1e-6, tol=1e-12, max_iter=40, random_state=0).fit(*data(400))
-    assert len(counts) == 40
-    assert max(counts[20:]) < 80  # four more a round would be 160
+    assert len(counts) >= 20
+    assert max(counts[20:]) < 60  # four more a pass would be 80
 
 
 def test_many_features_go_out_by_scatter(cluster):
@@ -103,21 +112,47 @@ def test_many_features_go_out_by_scatter(cluster):
     assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=2e-3)
 
 
-def test_several_classes_at_the_same_time_change_nothing(cluster):
-    X, _ = data()
-    y = da.from_array(np.arange(2000) % 3, chunks=500)
-    fits = [PegasosClassifier(**SETTINGS, n_jobs=n).fit(X, y) for n in (1, 3)]
-    assert np.array_equal(fits[0].coef_, fits[1].coef_)
-
-
 def test_a_worker_that_is_stuck_is_named(cluster, monkeypatch):
     def asleep(*arguments):
         time.sleep(3.0)
 
-    monkeypatch.setattr(_rounds, "advance", asleep)
+    monkeypatch.setattr(_rounds, "answer", asleep)
     X, y = data()
     with pytest.raises(PegasosError, match=r"worker inproc://.* had not finished .* timeout=0.6 seconds"):
         PegasosClassifier(**SETTINGS, timeout=0.6).fit(X, y)
+
+
+def test_a_pass_that_fails_in_a_partition_names_it(cluster, monkeypatch):
+    def failing(coded, asked):
+        if coded.number == 2:
+            raise PegasosError(f"In partition {coded.number}: out of memory")
+        return answer(coded, asked)
+
+    monkeypatch.setattr(_rounds, "answer", failing)
+    y = da.from_array(np.arange(2000) % 3, chunks=500)  # three problems, whose threads wait for each other
+    with pytest.raises(PegasosError, match="In partition 2: out of memory"):
+        PegasosClassifier(**SETTINGS).fit(data()[0], y)
+
+
+def test_a_corrupt_file_is_an_error_that_names_its_partition(cluster, tmp_path):
+    X, _ = data(40, 1)
+    frame = pd.DataFrame(X.compute(), columns=list("abcdef")).assign(y=np.arange(40) % 2)
+    for k in range(3):
+        frame.to_parquet(tmp_path / f"{k}.parquet")
+    (tmp_path / "1.parquet").write_bytes(b"PAR1 and nothing else PAR1")
+    parts = [dask.delayed(pd.read_parquet)(tmp_path / f"{k}.parquet") for k in range(3)]
+    blocks = [[part[names] for part in parts] for names in (list("abcdef"), "y")]
+    with pytest.raises(PegasosError, match="partition 1 cannot be made: "):
+        PegasosClassifier(**SETTINGS).fit(*blocks)
+
+
+def test_many_partitions_are_merged_on_the_workers_with_the_same_bits(cluster):
+    X, y = data(2000, 20)
+    model = PegasosClassifier(**SETTINGS).fit(X, y)
+    with dask.config.set(scheduler="synchronous"), Client.as_current(None):
+        here = PegasosClassifier(**SETTINGS).fit(X, y)
+    assert model.certificate_ == here.certificate_
+    assert np.array_equal(model.coef_, here.coef_)
 
 
 def fitted_within_a_task(blocks, labels):
@@ -146,34 +181,35 @@ def kill_one(client):
     return address
 
 
-def dying_in_round(monkeypatch, client, number):
-    """The worker dies when that round begins."""
-    rounds, dead = [], []
-    whole = _rounds.PartitionsThere.round
+def dying_in_pass(monkeypatch, client, number):
+    """The worker dies when that pass begins."""
+    passes, dead = [], []
+    whole = _rounds.OnWorkers.answers
 
-    def round_with_a_death(self, point, before, climb):
-        rounds.append(climb)
-        if len(rounds) == number:
+    def pass_with_a_death(self, asked):
+        passes.append(asked)
+        if len(passes) == number:
             dead.append(kill_one(client))
-        return whole(self, point, before, climb)
+        return whole(self, asked)
 
-    monkeypatch.setattr(_rounds.PartitionsThere, "round", round_with_a_death)
+    monkeypatch.setattr(_rounds.OnWorkers, "answers", pass_with_a_death)
     return dead
 
 
-# With 2, the scheduler has forgotten how shares were made.
-@pytest.mark.parametrize("recipes_kept", [pytest.param(20, marks=pytest.mark.slow), 2])
-def test_a_dead_worker_is_survived(recipes_kept, processes, monkeypatch):
+@pytest.mark.parametrize(
+    "number", [4, pytest.param(1, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.slow)]
+)
+def test_a_dead_worker_does_not_change_a_bit(number, processes, monkeypatch):
     processes.wait_for_workers(2)
-    monkeypatch.setattr(_rounds, "recipes_kept", recipes_kept)
     X, y = data()
-    local = pegasos.PegasosClassifier(lam=0.05, tol=1e-4).fit(X.compute(), y.compute())
-    dead = dying_in_round(monkeypatch, processes, 4)
-    model = PegasosClassifier(lam=0.05, tol=1e-4, random_state=0, client=processes).fit(X, y)
+    settings = {"lam": 1e-4, "tol": 1e-6, "random_state": 0}
+    with dask.config.set(scheduler="synchronous"), Client.as_current(None):
+        undisturbed = PegasosClassifier(**settings).fit(X, y)
+    dead = dying_in_pass(monkeypatch, processes, number)
+    model = PegasosClassifier(**settings, client=processes).fit(X, y)
     assert len(dead) == 1
-    assert model.n_iter_ >= 4
-    assert model.certificate_.relative_gap <= 1e-4
-    assert model.certificate_.primal == pytest.approx(local.certificate_.primal, rel=2e-4)
+    assert model.certificate_ == undisturbed.certificate_
+    assert np.array_equal(model.coef_, undisturbed.coef_)
 
 
 @pytest.mark.slow
@@ -181,6 +217,6 @@ def test_partitions_that_cannot_be_made_again_are_named(processes, monkeypatch):
     processes.wait_for_workers(2)
     X, y = data()
     scattered = processes.scatter(list(np.split(X.compute(), 4)))
-    dying_in_round(monkeypatch, processes, 2)
+    dying_in_pass(monkeypatch, processes, 2)
     with pytest.raises(PegasosError, match=r"partitions \[.*\] were lost with their worker"):
         PegasosClassifier(**SETTINGS, tol=1e-7, client=processes).fit(scattered, y)

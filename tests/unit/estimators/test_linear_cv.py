@@ -63,8 +63,8 @@ def test_the_model_is_the_fit_of_all_rows_with_the_lam_chosen():
 
 def test_the_fit_of_all_rows_begins_near_its_end():
     rows, labels = make_classification(1500, 40, n_informative=10, flip_y=0.2, random_state=0)
-    model = PegasosClassifierCV([1e-4], tol=1e-4, random_state=0).fit(rows, labels)
-    alone = PegasosClassifier(1e-4, tol=1e-4, random_state=0).fit(rows, labels)
+    model = PegasosClassifierCV([1e-2], tol=1e-4, random_state=0).fit(rows, labels)
+    alone = PegasosClassifier(1e-2, tol=1e-4, random_state=0).fit(rows, labels)
     assert model.trace_["gap"][0] < 0.5 * alone.trace_["gap"][0]
 
 

@@ -1,0 +1,117 @@
+"""Passes on the workers of a dask cluster of this machine: seconds, bytes, and a formula that predicts them.
+
+    python -m benchmarks.scale.run cluster
+
+A pass should take
+
+    seconds = values / (rate min(workers, cores)) + latency + bytes / bandwidth + client / passes
+
+where client is what the client computes itself, on the sample and on gathered rows. The constants are measured apart
+from the fits that the formula is held against: the rate and the client's part by a fit in this process, the latency by
+a fit of a few rows, the bandwidth by one long vector each way. Workers have one thread each; the partitions
+are eight, whatever the number of workers.
+"""
+
+import os
+from time import perf_counter
+
+import dask
+import dask.array as da
+import numpy as np
+import psutil
+from distributed import Client, LocalCluster
+
+from benchmarks.scale.problems import LAM, covtype, text
+from benchmarks.scale.rounds import partitions_of
+from pegasos.dask import PegasosClassifier
+from pegasos.solvers import driver
+from pegasos.solvers.partitioned import PartitionedProblem, PartitionsHere
+from pegasos.solvers.partitioned_newton import PartitionedNewton
+
+title = "Passes on a dask cluster of this machine"
+PROBLEMS = {"covtype": covtype, "text": text}
+N_PARTITIONS = 8
+
+
+def part(name, k, column):
+    """Made by the worker itself: partition k of the rows or the labels."""
+    whole = PROBLEMS[name]()[column]
+    ends = np.linspace(0, whole.shape[0], N_PARTITIONS + 1).astype(int)
+    return whole[ends[k] : ends[k + 1]]
+
+
+class Timed(PartitionsHere):
+    """Partitions in this process, and the seconds that they take."""
+
+    def ask(self, question):
+        begun = perf_counter()
+        answer = super().ask(question)
+        self.seconds.append(perf_counter() - begun)
+        return answer
+
+
+def here(name):
+    """Stored values per second of a pass on one thread, and the seconds that the client computes in between."""
+    X, y = PROBLEMS[name]()
+    parts = Timed(partitions_of(X, y, N_PARTITIONS))
+    object.__setattr__(parts, "seconds", [])
+    begun = perf_counter()
+    driver.run(
+        PartitionedProblem(parts, LAM, float(X.shape[0]), 1.0), PartitionedNewton(), driver.Stop(1e-3, 1000, None)
+    )
+    whole, passes = perf_counter() - begun, sum(parts.seconds)
+    return parts.n_stored * len(parts.seconds) / passes, whole - passes
+
+
+def constants_of(client):
+    X = da.from_array(np.random.default_rng(0).normal(size=(80, 3)), chunks=(10, 3))
+    y = da.from_array(np.arange(80) % 2, chunks=10)
+    tiny = [PegasosClassifier(lam=1e-2, client=client).fit(X, y) for _ in range(3)][-1]
+    latency = tiny.trace_["seconds"][-1] / tiny.n_passes_
+    vector = np.zeros(2_000_000)
+    begun = perf_counter()
+    client.gather(client.scatter([vector], broadcast=True, hash=False))
+    return latency, 2 * vector.nbytes / (perf_counter() - begun)
+
+
+def fit_on(client, name):
+    """The fit, its seconds, and the bytes that went between the processes meanwhile."""
+    blocks = [[dask.delayed(part)(name, k, column) for k in range(N_PARTITIONS)] for column in (0, 1)]
+    blocks = [client.compute(each) for each in blocks]
+    client.gather([client.submit(np.shape, block) for each in blocks for block in each])
+    sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+    model = PegasosClassifier(lam=LAM, client=client, random_state=0).fit(*blocks)
+    return model, psutil.net_io_counters(pernic=True)["lo"].bytes_sent - sent
+
+
+def run():
+    """One row for each problem and number of workers."""
+    rows, cores = [], os.cpu_count()
+    for name, make in PROBLEMS.items():
+        X, _ = make()
+        stored, (rate, client_seconds) = (X.nnz if hasattr(X, "nnz") else X.size), here(name)
+        for n_workers in (1, 2, 4):
+            options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+            with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as client:
+                latency, bandwidth = constants_of(client)
+                model, sent = fit_on(client, name)
+            seconds, passes = model.trace_["seconds"][-1], model.n_passes_
+            predicted = stored / (rate * min(n_workers, cores)) + latency + sent / passes / bandwidth
+            predicted += client_seconds / passes
+            rows.append(
+                {
+                    "problem": name,
+                    "workers": n_workers,
+                    "passes": passes,
+                    "gap": f"{model.certificate_.relative_gap:.1e}",
+                    "seconds": round(seconds, 2),
+                    "seconds per pass": round(seconds / passes, 3),
+                    "by the formula": round(predicted, 3),
+                    "MB per pass": round(sent / passes / 1e6, 2),
+                    "rate": f"{rate:.2g}",
+                    "latency": round(latency, 3),
+                    "bandwidth": f"{bandwidth:.2g}",
+                    "client": round(client_seconds, 2),
+                }
+            )
+    return rows

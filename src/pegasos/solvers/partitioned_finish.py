@@ -1,0 +1,157 @@
+"""Problems of rows that were gathered: alone, or beside rows that are fixed at their bounds elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pegasos import _core
+from pegasos.problem import Problem, inner
+from pegasos.solvers.auto import Auto
+from pegasos.solvers.driver import Stop, run
+from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.free_intercept import FreeIntercept, secant_step
+from pegasos.solvers.interior_point import InteriorPoint
+from pegasos.solvers.partitioned import PartitionedProblem
+from pegasos.solvers.passes import Terms, Vector, residuals
+from pegasos.solvers.pegasos import Pegasos
+
+_MOST_EPOCHS = 100_000
+_AFFORDABLE = 2e10  # nanoseconds of an interior point
+_ITERATIONS = 100
+_ASCENT_EPOCHS = 400
+_EPOCHS_PER_TURN = 20  # of dual ascent, before conjugate gradients go on
+_PRODUCTS = 60
+_CENTERS = 20  # of the search for a free intercept
+_UNEVEN = 0.1  # of tol: how much of the dual point may have no counterpart of the other sign
+
+
+def solve_here(problem: Problem, tol: float, seed: int, *, is_free: bool) -> tuple[Vector, Vector]:
+    """Weights and a dual point of gathered rows alone; a free intercept is in the weight of the constant column."""
+    solver: Any = Auto(Pegasos(), DualAscent(np.float64), tol, ends_at_once=not is_free)
+    solver = FreeIntercept(solver, tol) if is_free else solver
+    solution = run(problem, solver, Stop(tol, _MOST_EPOCHS, None), seed=seed)
+    weights = np.asarray(solution.weights, np.float64)
+    if is_free:
+        weights = weights.copy()
+        weights[-1] = solution.intercept / problem.rows.bias
+    return weights, np.asarray(solution.alpha, np.float64)
+
+
+def beside_others(
+    problem: PartitionedProblem, part: Problem, others: Terms, weights: Vector, tol: float
+) -> tuple[Vector, Vector, float]:
+    """The best weights with these rows' dual variables free and the others' fixed, these, and the lower bound."""
+    if problem.is_free:
+        weights, alpha = _around_intercepts(problem, part, others, weights, tol)
+    else:
+        weights, alpha = _restricted(part, others, weights, tol)
+    own = Terms.of(part, alpha)
+    total = others.weights + own.weights
+    if problem.is_free:
+        total[-1] = 0.0
+    dual = (others.gain.value + own.gain.value) / problem.total - 0.5 * problem.lam * inner(total, total)
+    return weights, alpha, dual
+
+
+def _around_intercepts(
+    problem: PartitionedProblem, part: Problem, others: Terms, weights: Vector, tol: float
+) -> tuple[Vector, Vector]:
+    """With a free intercept: the regularized problem around a center, whose solution is the next center.
+
+    That is the proximal point method of `free_intercept`; in the end, the dual variables of the heavier sign are made
+    lighter, so that they add up to those of the other one, with those of the fixed rows.
+    """
+    bias, mu = problem.bias, problem.lam * problem.total
+    center, last = bias * float(weights[-1]), None
+    weights = weights.copy()
+    for _ in range(_CENTERS):
+        weights[-1] = 0.0
+        gain = replace(others.gain, value=others.gain.value - center * others.uneven)
+        around = replace(part, offset=part.offset + center)
+        weights, alpha = _restricted(around, others._replace(gain=gain), weights, tol)
+        uneven = others.uneven + inner(alpha, part.sign.astype(np.float64))
+        own_step = uneven * bias**2 / mu
+        here, slope = center + own_step, -uneven / problem.total
+        found = here
+        if abs(uneven) <= _UNEVEN * tol * (abs(gain.value) + float(np.sum(alpha))):
+            break
+        center = here + secant_step(last, (here, slope), own_step)
+        last = here, slope
+    weights[-1] = found / bias
+    return weights, _evened(part, alpha, uneven)
+
+
+def _evened(part: Problem, alpha: Vector, uneven: float) -> Vector:
+    """The dual point with less of the heavier sign, by so much; as far as there is so much."""
+    heavier = part.sign > 0 if uneven > 0.0 else part.sign < 0
+    spent = float(np.sum(alpha[heavier]))
+    if not spent > 0.0:
+        return alpha
+    alpha = alpha.copy()
+    alpha[heavier] *= max(0.0, 1.0 - abs(uneven) / spent)
+    return alpha
+
+
+def _restricted(part: Problem, others: Terms, weights: Vector, tol: float) -> tuple[Vector, Vector]:
+    """Weights and dual variables of these rows, with those of the others fixed."""
+    beside = others.weights * (part.lam * part.total), others.gain.value
+    everyone = np.flatnonzero(part.cost > 0.0).astype(np.uint32)
+    if len(everyone) == 0:
+        return others.weights.copy(), np.zeros(part.rows.n_rows)
+    price = InteriorPoint().price(part, len(everyone))
+    found = None
+    if part.rows.n_rows <= part.rows.n_features or not price < _AFFORDABLE:
+        # Rows next to orthogonal need a few epochs of dual ascent.
+        found, is_solved = _ascent(part, others, tol)
+        price = np.inf if is_solved else price
+    if price < _AFFORDABLE:
+        found = _interior(part, everyone, beside, weights, tol)
+    assert found is not None
+    return found
+
+
+def _interior(
+    part: Problem, chosen: Any, beside: tuple[Vector, float], weights: Vector, tol: float
+) -> tuple[Vector, Vector]:
+    solver = InteriorPoint()
+    state = solver.enter(part, chosen, weights, np.zeros(part.rows.n_rows), beside=beside)
+    solver.advance(part, state, _ITERATIONS, tol)
+    alpha = np.zeros(part.rows.n_rows)
+    alpha[chosen] = state.best_alpha
+    return state.best_weights, alpha
+
+
+def _ascent(part: Problem, others: Terms, tol: float) -> tuple[tuple[Vector, Vector], bool]:
+    """Dual ascent, begun at the others' weights, in turns with conjugate gradients over rows between their bounds."""
+    ascent = DualAscent(np.float64)
+    state = ascent.start(part, 0)
+    state.weights[:] = others.weights
+    state.alpha_sum = others.gain.value
+    n, is_solved, epochs = part.rows.n_rows, False, 0
+    while epochs < _ASCENT_EPOCHS and not is_solved:
+        for _ in range(_EPOCHS_PER_TURN):
+            epochs += 1
+            ascent.advance_to(part, state, epochs * n)
+            if ascent.estimate(part, state) <= tol:
+                break
+        free = np.flatnonzero((state.alpha > 0.0) & (state.alpha < part.bound)).astype(np.uint32)
+        is_solved = ascent.estimate(part, state) <= tol
+        if not is_solved and 0 < len(free) <= part.rows.n_features:
+            _core.face_advance(part.native, free, state.weights, state.alpha, _PRODUCTS)
+        own = Terms.of(part, state.alpha)
+        state.weights[:] = others.weights + own.weights
+        state.alpha_sum = others.gain.value + own.gain.value
+        # The estimate is that of the rows that shrinking has left: the others may have something to say.
+        is_solved = is_solved and _gap(part, state.weights, state.alpha, ascent.dual(part, state)) <= tol
+        state.recall_all_rows()
+    return (np.array(state.weights, np.float64), np.array(state.alpha, np.float64)), is_solved
+
+
+def _gap(part: Problem, weights: Vector, alpha: Vector, dual: float) -> float:
+    """The relative gap of w(alpha), from the terms of the rows that are here; those of the others are 0."""
+    r = residuals(part, weights)
+    gap = float(np.sum(part.cost * part.loss.value(r) + 0.5 * part.damping * alpha**2 - alpha * r)) / part.total
+    return gap / (dual + gap) if dual + gap > 0.0 else 0.0
