@@ -101,7 +101,7 @@ def test_labels_that_are_all_numbers_are_numbers_in_every_block(tmp_path, labels
         (CSV + b"7,8,\xff\n", "row 4: column 'species': .*invalid UTF8"),
         (b"\xff\xfe1,2,species\n", "line 1: it is not CSV text in UTF-8"),
         (b"a,a,species\n1,2,x\n", "several columns are called 'a'"),
-        (b"a,b\n1,2\n", "there is not a column 'species' for the labels; the columns are 'a', 'b'"),
+        (b"a,b\n1,2\n", "there is no column 'species' for the labels; the columns are 'a', 'b'"),
     ],
 )
 @pytest.mark.parametrize("block_bytes", [1, 10**6])
@@ -115,8 +115,8 @@ def test_what_a_csv_file_cannot_say_is_refused(tmp_path, text, sentence, block_b
     ("options", "sentence"),
     [
         ({}, "say which column holds the labels, label='name' or label=0; the columns are 'width', 'height'"),
-        ({"label": 3}, "there is not a column 3"),
-        ({"label": True}, "there is not a column True"),
+        ({"label": 3}, "there is no column 3"),
+        ({"label": True}, "there is no column True"),
         ({"label": "species", "features": ["width", "age"]}, "'age' is not a column of features"),
         ({"label": "species", "features": ["species"]}, "'species' is not a column of features"),
         ({"label": "species", "header": "maybe"}, "header must be True, False or 'auto', got 'maybe'"),
@@ -220,7 +220,7 @@ def test_what_a_table_cannot_say_is_refused(tmp_path, write):
     )
     assert "labels must be numbers or texts; 'y' is list" in refused(of.set_column(2, "y", pa.array([[1]] * 20)))
     assert "say which column holds the labels" in refused(of, label=None)
-    assert "there is not a column 'z'" in refused(of, label="z")
+    assert "there is no column 'z'" in refused(of, label="z")
 
 
 @pytest.mark.parametrize("name", ["data.parquet", "data.arrow"])

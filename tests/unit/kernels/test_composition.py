@@ -236,7 +236,7 @@ def test_a_field_is_found_in_lists_and_arrays(items, fields):
 def test_a_field_is_found_in_frames(library):
     frame = pytest.importorskip(library).DataFrame({"age": AGES, "name": NAMES, "size": SIZES})
     check_fields(frame, ["age", "name", "size"])
-    with pytest.raises(PegasosError, match="there is not a column 'weight'; there are: 'age', 'name', 'size'"):
+    with pytest.raises(PegasosError, match="there is no column 'weight'; there are: 'age', 'name', 'size'"):
         on("weight", Dot()).read(frame)
 
 
@@ -291,7 +291,7 @@ def test_a_field_may_hold_a_vector_in_each_record():
         ("a", np.ones((2, 2)), "field 'a' is not a column of a matrix of 2 columns .* give a position from 0 to 1"),
         (2, np.ones((2, 2)), "field 2 is not a column of a matrix of 2 columns"),
         (2, sp.csr_array(np.ones((2, 2))), "field 2 is not a column of a matrix of 2 columns"),
-        ("b", np.ones(2, dtype=[("a", "f8")]), "there is not a column 'b'; there are: 'a'"),
+        ("b", np.ones(2, dtype=[("a", "f8")]), "there is no column 'b'; there are: 'a'"),
         ("a", [{"a": "x"}], r"field 'a' cannot be read as numbers, .* \(they are of type <U1\)"),
         ("a", [{"a": [1, 2]}, {"a": [1]}], "field 'a' cannot be read as numbers"),
         ("a", [{"a": np.eye(2)}], r"field 'a' holds arrays of shape \(2, 2\); its kernel needs vectors"),
