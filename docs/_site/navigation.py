@@ -28,7 +28,7 @@ def _complete(app: Sphinx, page: str, source: list[str]) -> None:
 
 def completed(source: str, found: set[str]) -> str:
     """The index with every open place filled by pages in `found`."""
-    named = {"index", *re.findall(r"^([\w/-]+)$", source, re.MULTILINE)}
+    named = {"index", *re.findall(r"^(?:[^<\n]+<)?([\w/-]+)>?$", source, re.MULTILINE)}
 
     def fill(match: re.Match[str]) -> str:
         lines = []

@@ -59,8 +59,9 @@ def test_the_site_is_built_without_a_warning(tmp_path, faults):
 
 def test_open_places_of_the_index_are_filled_by_the_pages_that_exist():
     completed = runpy.run_path(str(ROOT / "docs" / "_site" / "navigation.py"), run_name="navigation")["completed"]
-    source = "tutorial\n<!-- pages: * -->\n<!-- pages: learn/* playground -->\n"
+    source = "Begin <tutorial>\n<!-- pages: * -->\n<!-- pages: learn/* playground -->\n"
     found = {"index", "tutorial", "new", "playground", "learn/one", "learn/two", "experiments/toy"}
-    assert completed(source, found).split() == ["tutorial", "new", "learn/one", "learn/two", "playground"]
-    assert completed(source, found | {"learn/index"}).split() == ["tutorial", "new", "learn/index", "playground"]
-    assert completed(source, {"index", "tutorial"}).split() == ["tutorial"]
+    begin = ["Begin", "<tutorial>"]
+    assert completed(source, found).split() == [*begin, "new", "learn/one", "learn/two", "playground"]
+    assert completed(source, found | {"learn/index"}).split() == [*begin, "new", "learn/index", "playground"]
+    assert completed(source, {"index", "tutorial"}).split() == begin

@@ -20,15 +20,15 @@ from typing import Any, NoReturn
 from pegasos import __version__
 
 _commands = {
-    "train": "train on a file of rows and write a model with its certificate",
-    "predict": "the classes of the rows of a file, by a model",
-    "certify": "how good is a model, of whatever tool, on the rows of a file",
-    "report": "one HTML page about a model on the rows of a file",
+    "train": "train on a data file and write a model with its certificate",
+    "predict": "predict the class of each row of a file",
+    "certify": "measure how close a model is to the optimum, including models trained elsewhere",
+    "report": "write an HTML page about a model and a data file",
     "tune": "choose scaling, kernel, width and lam within a time budget",
-    "bench": "race pegasos and its rivals on this machine to the same gap",
-    "convert": "make a binary cache of a data file",
+    "bench": "compare pegasos with other solvers on this machine, to the same gap",
+    "convert": "write a binary cache of a data file",
     "demo": "train on bundled data and print the certificates",
-    "completion": "print what makes the shell complete these commands",
+    "completion": "print shell completion for these commands",
 }
 _epilog = """\
 examples:
@@ -37,11 +37,11 @@ examples:
   pegasos certify model.pegasos data.svm
 
 exit codes:
-  0    done; what train or certify was asked to prove is proved
-  1    done, but the gap did not reach tol; the model is written all the same
-  2    an error, in one sentence on stderr
-  130  interrupted (Ctrl-C); train has written the model it had reached, if any
-  141  whoever read the output went away, as in pegasos predict ... | head
+  0    success; train or certify proved the requested gap
+  1    finished, but the gap did not reach tol; train has written the model
+  2    an error, with a one-line message on stderr
+  130  interrupted (Ctrl-C); train has written the current model, if any
+  141  the reader of the output closed it, as in pegasos predict ... | head
 """
 _style: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
 
@@ -86,7 +86,7 @@ def parser_for(command: str | None) -> Parser:
     """All commands with a line each; the arguments only of this one."""
     parser = Parser(
         prog="pegasos",
-        description="Support vector machines that return the proof of how good they are.",
+        description="Support vector machines with a proof of how good each fit is.",
         epilog=_epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
