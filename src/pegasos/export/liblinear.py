@@ -1,6 +1,6 @@
 """Model files of LIBLINEAR, https://github.com/cjlin1/liblinear.
 
-A header of keys, then ``w`` and one line a feature, with a weight for each class. Of two classes there is one weight,
+A header of keys, then ``w`` and one line per feature, with one weight per class. With two classes there is one weight,
 whose score is positive for the label that comes first. With a bias above 0 there is one more line, of the weights of a
 constant feature of that value.
 """
