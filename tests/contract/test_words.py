@@ -66,6 +66,17 @@ def test_the_habits_are_recognized(tmp_path, text, is_found):
     assert any(re.search(habit, prose(tmp_path / "page.md")) for habit in HABITS) == is_found
 
 
+@pytest.mark.parametrize(
+    "page",
+    [page for folder in ("", "algorithms", "theory") for page in sorted((ROOT / "docs" / folder).glob("*.md"))],
+    ids=lambda page: page.stem,
+)
+def test_a_page_begins_with_who_it_is_for(page):
+    text = page.read_text(encoding="utf8")
+    if "{include}" not in text and page.name not in ("index.md", "playground.md"):
+        assert re.match(r"# .*\n\nFor ", text)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_page_of_the_site_has_one_title(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)

@@ -99,8 +99,8 @@ def lam_path(
     y : array of shape (n_rows,); for a regression also (n_rows, n_targets)
     lams : array of shape (n_lams,), optional
         Sorted either way. By default ``n_lams`` values in equal ratios, from the largest at which more than the length
-        of the weights changes, max_i y_i <v, x_i> with v = (1/N) sum_i cost_i y_i x_i, down to ``eps`` times that. For a
-        regression, from the largest at which predictions are about as large as the residuals of the zero vector.
+        of the weights changes, max_i y_i <v, x_i> with v = (1/N) sum_i cost_i y_i x_i, down to ``eps`` times that.
+        For a regression, from the largest at which predictions are about as large as the residuals of the zero vector.
     n_lams : int, default=50
     eps : float, default=1e-4
     sample_weight : array of shape (n_rows,), optional
