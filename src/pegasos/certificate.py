@@ -22,7 +22,7 @@ class Certificate:
     Attributes
     ----------
     primal : float
-        The objective P(w) of the weights handed over.
+        The objective P(w) of the weights returned.
     dual : float
         A lower bound D(alpha) on the best possible objective.
     gap : float
@@ -90,7 +90,7 @@ TINY = 2.0**-1070  # a number below this has hardly a digit left; an objective b
 
 
 def _relative(gap: float, primal: float) -> float:
-    # A dual above the primal, or a primal below 0, comes only of a |w|^2 that is none: of a kernel that is no kernel.
+    # A dual above the primal, or a primal below 0, means a negative |w|^2: the function is not a kernel.
     if not math.isfinite(gap) or primal < 0.0 or gap < -_indefinite * primal:
         return math.inf
     return gap / primal if primal >= TINY else 0.0
@@ -234,7 +234,7 @@ def sums_for_any_intercept(problem: Problem, even: npt.NDArray[np.float64]) -> D
 
 
 def _for_any_intercept(problem: Problem, own: DualSums, even: npt.NDArray[np.float64]) -> DualSums:
-    """The sums of a dual point that is balanced but for rounding, as a bound for every intercept that may be optimal.
+    """The sums of a dual point, balanced except for rounding, as a bound for every intercept that may be optimal.
 
     An intercept b adds -b sum_i alpha_i sign_i to the linear term. One that is optimal lies at a break of the loss, so
     |b| is at most 1 + |offset_i| + |w*| |x_i| for some row; of a loss without breaks as well, since beyond all of these

@@ -117,7 +117,7 @@ class KernelRows:
             )
         if squared_norms.min(initial=0.0) < 0.0:
             row = int(squared_norms.argmin())
-            raise PegasosError(f"{kernel} is no kernel: its value of row {row} with itself is {squared_norms[row]}.")
+            raise PegasosError(f"{kernel} is not a kernel: its value of row {row} with itself is {squared_norms[row]}.")
         items = with_fast_products(items)
         # No value exceeds the largest of the diagonal.
         wide = double or float(squared_norms.max(initial=0.0)) > _largest_single
@@ -164,7 +164,7 @@ class KernelRows:
 
     @property
     def n_features(self) -> int:
-        """One coefficient a row stands in the place of weights."""
+        """One coefficient per row replaces the weights."""
         return len(self.items)
 
     @property

@@ -44,7 +44,7 @@ from pegasos.rounding import (
 
 @dataclass(frozen=True, eq=False)
 class JointProblem:
-    """Rows with their classes, costs and offsets, and how strongly the weights are regularised.
+    """Rows with their classes, costs and offsets, and how strongly the weights are regularized.
 
     Weights are of shape (n_classes, n_features + 1), the last column for the constant one; dual points of shape
     (n_rows, n_classes).
@@ -82,7 +82,7 @@ class JointProblem:
 
     @property
     def weights_shape(self) -> tuple[int, ...]:
-        """One weight a class and feature, and one a class for the constant column."""
+        """One weight per class and feature, and one per class for the constant column."""
         return (self.n_classes, self.rows.n_features + 1)
 
     @property

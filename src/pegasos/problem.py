@@ -345,7 +345,7 @@ class Rows:
         return self.bias * float(weights[-1])
 
     def without_constant(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The same weights but for that of the constant column, which is 0."""
+        """The same weights except for that of the constant column, which is 0."""
         return np.append(weights[:-1], 0.0)
 
     def check_unchanged(self) -> None:
@@ -558,7 +558,7 @@ class Objective(Protocol):
 
     @property
     def lam(self) -> float:
-        """The regularisation."""
+        """The regularization."""
 
     @property
     def total(self) -> float:
@@ -591,7 +591,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows with their signs, costs and offsets, and how strongly the weights are regularised.
+    """Rows with their signs, costs and offsets, and how strongly the weights are regularized.
 
     Attributes
     ----------
@@ -711,7 +711,7 @@ class Problem:
 
     @property
     def weights_shape(self) -> tuple[int, ...]:
-        """One weight a feature, and one for the constant column."""
+        """One weight per feature, and one for the constant column."""
         return (self.rows.n_features + 1,)
 
     @property

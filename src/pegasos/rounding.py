@@ -35,7 +35,7 @@ _block = 512  # terms that are added one after the other
 
 @dataclass(frozen=True)
 class Carried:
-    """What a model carries beside the weights that are learnt: a prior, whose scores are the offsets.
+    """What a model carries beside the weights that are learned: a prior, whose scores are the offsets.
 
     Attributes
     ----------

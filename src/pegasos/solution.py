@@ -1,4 +1,4 @@
-"""What a solver hands over: weights, dual point, status, trace, certificate."""
+"""What a solver returns: weights, dual point, status, trace, certificate."""
 
 from __future__ import annotations
 

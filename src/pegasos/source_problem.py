@@ -108,12 +108,12 @@ class SourceProblem:
 
     @property
     def weights_shape(self) -> tuple[int, int]:
-        """One row a problem."""
+        """One row per problem."""
         return (self.n_problems, self.window.source.n_features + 1)
 
     @property
     def alpha_shape(self) -> tuple[int, int]:
-        """One row a problem."""
+        """One row per problem."""
         return (self.n_problems, self.n_rows)
 
     def span(self, block: int) -> slice:

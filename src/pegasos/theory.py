@@ -11,7 +11,7 @@ least_margin = 1e-5  # of the largest norm: with a smaller margin, classes are t
 
 
 def lam_of_c(C: float, total: float, largest_norm: float = 1.0, least_cost: float = 1.0) -> float:
-    """The lam with the same minimiser as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight.
+    """The lam with the same minimizer as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight.
 
     An infinite C asks for a hard margin. Where weights of length 1/m give every row a margin, the dual variables add up
     to lam total / m^2, and no bound, which is a cost, is in their way with the lam of this function, down to margins of

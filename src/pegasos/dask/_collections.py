@@ -34,7 +34,7 @@ def blocks_of(name: str, X: Any) -> list[Any]:
         whole = X.rechunk({1: -1}) if X.ndim == 2 and X.numblocks[1] > 1 else X
         return list(whole.to_delayed().ravel())
     if isinstance(X, dd.DataFrame | dd.Series):
-        # Optimised one by one, the features and the labels of one set of files may be cut differently.
+        # Optimized one by one, the features and the labels of one set of files may be cut differently.
         return list(X.to_delayed(optimize_graph=False))
     if isinstance(X, db.Bag):
         return list(X.to_delayed())

@@ -173,7 +173,7 @@ class OnCluster:
         return futures
 
     def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """Wait for them, looking after the workers meanwhile: one may die even while it hands over what it has."""
+        """Wait for them, looking after the workers meanwhile: one may die even while it returns what it has."""
         try:
             self._wait(handles)
             return self._gathered(handles)
@@ -206,7 +206,7 @@ class OnCluster:
                 future.result()  # raises what the task raised
 
     def _look_after(self, futures: Sequence[Any], seconds: float) -> None:
-        """A bound task waits for its worker for ever, so somebody has to look whether that is still there."""
+        """A bound task waits for its worker forever, so somebody has to look whether that is still there."""
         late = [future for future in futures if not future.done()]
         if not {self.bound[future] for future in late if future in self.bound} <= set(self.client.nthreads()):
             raise WorkerLostError

@@ -2,7 +2,7 @@
 
 `to_onnx`, `to_liblinear`, `to_libsvm`, `to_json` and `to_sklearn` hand a fitted model over. `from_liblinear`,
 `from_libsvm`, `from_svmlight`, `from_json` and `from_sklearn` read one: it predicts at once, and its ``certify(X, y)``
-says how good it is. `read_model` recognises a file by its content.
+says how good it is. `read_model` recognizes a file by its content.
 """
 
 from pegasos.export.liblinear import from_liblinear, to_liblinear

@@ -1,4 +1,4 @@
-"""A model file of any kind that this package reads, recognised by how it begins."""
+"""A model file of any kind that this package reads, recognized by how it begins."""
 
 from __future__ import annotations
 

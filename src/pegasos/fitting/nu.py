@@ -137,7 +137,7 @@ def _along_lam(problem: Problem, aim: Aim, solved: _Path, plan: Plan) -> Solved:
         if here.excess > 0.0 and last.excess > 0.0 and (here.value < _FARTHEST * first or is_still):
             return _smallest(here, nu, plan)
         if here.excess < 0.0 and here.value * _FARTHEST > first:
-            return here  # the largest share, but for rounding
+            return here  # the largest share, except for rounding
     if abs(here.excess) <= aim.near:
         return here
     low, high = sorted((last, here), key=lambda each: each.value)

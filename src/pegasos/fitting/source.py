@@ -147,7 +147,7 @@ def _checkpoint(
 def _parts(problem: SourceProblem, solution: Solution) -> list[Solution]:
     """The solution of each problem: they advance together, and share steps and trace."""
     n = problem.n_problems
-    # The zero vector, handed over where the numbers left the range of the machine, has no parts yet.
+    # The zero vector, returned where the numbers left the range of the machine, has no parts yet.
     alpha = problem.in_order(solution.alpha)
     parts = solution.certificate.parts or review_of(problem, solution.weights, solution.alpha)[0].certificate.parts
     return [

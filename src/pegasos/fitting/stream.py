@@ -37,7 +37,7 @@ def pass_over(machine: Any, task: Any, settings: Settings, data: Data, before: F
 
 
 def _unchanged_prior(before: Fit, settings: Settings) -> Any:
-    """The prior of the first block: what has been learnt since is the difference to it."""
+    """The prior of the first block: what has been learned since is the difference to it."""
     prior = before.model.prior
     if settings.prior is not (None if prior is None else prior.source):
         raise PegasosError("prior must not change in the middle of a stream; call fit, or begin with a new model.")

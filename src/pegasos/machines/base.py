@@ -50,7 +50,7 @@ class BoundedScores(NamedTuple):
 
 
 class Prior(Protocol):
-    """What was learnt before, read for a task."""
+    """What was learned before, read for a task."""
 
     source: Any  # what the user gave
 

@@ -229,7 +229,7 @@ class Mapped(Kernel):
         return rows.with_bias(natural_bias(rows.squared_norms)) if settings.is_free else rows
 
     def solver_for(self, rows: Rows, n: int, settings: Settings, task: Task, terms: Terms) -> Solver:
-        """Linear dual ascent that hands over coefficients of the rows."""
+        """Linear dual ascent that returns coefficients of the rows."""
         linear = settings.pegasos(n, np.float64, task.noun), DualAscent(np.float64), settings.tol
         return (
             mapped.FreeMapped(Auto(*linear, ends_at_once=False), settings.tol)

@@ -85,7 +85,7 @@ def solve_all(
 def _in_threads(
     solve: Callable[[int], Solution], n_problems: int, n_threads: int, watchers: Sequence[Watcher]
 ) -> list[Solution]:
-    """An interrupt reaches only the main thread: it tells the others, and raises it if nothing was learnt."""
+    """An interrupt reaches only the main thread: it tells the others, and raises it if nothing was learned."""
     interrupted = Event()
     for watcher in watchers:
         watcher.interrupted = interrupted.is_set

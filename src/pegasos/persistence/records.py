@@ -77,7 +77,7 @@ def _check_order(state: PegasosState, lengths: Mapping[str, int]) -> None:
     is_counted = state.sampling == "balanced"  # there the position counts all draws
     require(is_counted or state.counters.position <= n_rows, "position", "that of a row")
     expected = n_rows if state.sampling in ("shuffle", "balanced") else 0
-    require(len(state.order) == expected, "order", "one number a row")
+    require(len(state.order) == expected, "order", "one number per row")
     require(not len(state.order) or int(state.order.max()) < n_rows, "order", "numbers of rows")
     require(state.weights.dtype == state.alphas.dtype, "alphas", "of the type of the weights")
 
@@ -181,7 +181,7 @@ online_state = Record(
 
 
 class _Support:
-    """An ordered set of numbers, from 0 on: what is no support has been forgotten."""
+    """An ordered set of numbers, from 0 on: what is not a support has been forgotten."""
 
     def pack(self, value: dict[int, None], what: str, out: Writer) -> int:
         """How many there are."""

@@ -17,9 +17,9 @@ _room = 0.1  # of the extent of the rows, to each side
 class BoundaryDisplay:
     """The decision of a model on two features.
 
-    Each class has a colour; lines are the boundary, h = 0, and the margins, h = ±1; of several classes, where the
-    winner leads by 1. Rings are support vectors. Hatched is where an exact solution of the training problem might
-    decide otherwise; everywhere else the decision is certified.
+    Each class has a color; lines are the boundary, h = 0, and the margins, h = ±1; with several classes, where the
+    winner leads by 1. Rings are support vectors. In the hatched region an exact solution of the training problem
+    might predict another class; everywhere else the prediction is certified.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ class PrimalSpace:
         return self.pins.residuals(self.ball.middle.ravel())
 
     def minimize(self, scale: Vector) -> Quadratic:
-        """Newton's step from the middle, which is exact but for rounding, and others where that shows."""
+        """Newton's step from the middle, which is exact except for rounding, and others where that shows."""
         lam, middle = self.ball.lam, self.ball.middle.ravel()
         self.factor = self.pins.gram(scale)
         self.factor[np.diag_indices_from(self.factor)] += lam

@@ -109,7 +109,7 @@ class BlockAuto:
         if state.dual is not None:
             return state.is_finished or self._ascent(state).review_due(problem, state.dual, epoch, tol)
         is_over = self.visits(state) == problem.rows.n_rows
-        return is_over and tol is not None and 2.0 * state.first_gap <= tol  # what is expected is no promise
+        return is_over and tol is not None and 2.0 * state.first_gap <= tol  # what is expected is not a promise
 
     def review(self, problem: SourceProblem, state: BlockAutoState, tol: float | None) -> Review:
         """The certificate of the point reached."""

@@ -168,7 +168,7 @@ class CuttingPlane:
 def highest(square: Vector, linear: Vector, beta: Vector) -> Vector | None:
     """The maximum of <linear, beta> - <beta, square beta>/2 over beta_j >= 0, sum_j beta_j = 1, from such a point.
 
-    An active set (Wolfe: Finding the nearest point in a polytope, Mathematical Programming 11, 1976): towards the
+    An active set (Wolfe: Finding the nearest point in a polytope, Mathematical Programming 11, 1976): toward the
     maximum over the planes that have a part, until the part of one is 0, which leaves; where none leaves, the plane
     that gains most comes in. None: rounding hides any gain.
     """

@@ -109,7 +109,7 @@ class ForeseesReviews(Protocol):
 
 @runtime_checkable
 class EndsAnywhere(Protocol):
-    """A solver whose reviews may go on with other work, and that can hand over what it has."""
+    """A solver whose reviews may go on with other work, and that can return what it has."""
 
     def last_review(self, problem: Any, state: Any) -> Review:
         """Return the best point so far, certified; nothing goes on from here."""

@@ -1,15 +1,15 @@
-"""An intercept that is not regularised: the textbook SVM, by the proximal point method.
+"""An intercept that is not regularized: the textbook SVM, by the proximal point method.
 
     P(w, b) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_i (<w, x_i> + offset_i + b))
 
-Its dual is that of the regularised problem, with sum_i alpha_i sign_i = 0. Around a centre c,
+Its dual is that of the regularized problem, with sum_i alpha_i sign_i = 0. Around a centre c,
 
     min_{w, b}  P(w, b) + lam/2 ((b - c) / bias)^2
 
-is the regularised problem of `Problem`: (b - c) / bias is the weight of the constant column, and c an offset. Its
+is the regularized problem of `Problem`: (b - c) / bias is the weight of the constant column, and c an offset. Its
 solution (w, b) is where g(b) = min_w P(w, b) has the slope lam (c - b) / bias^2, and with b as the next centre the
 method converges from any place (Rockafellar: Monotone operators and the proximal point algorithm. SIAM J. Control
-14, 1976). Two slopes tell where the next one would be 0. What is handed over is certified on the joint problem.
+14, 1976). Two slopes tell where the next one would be 0. What is returned is certified on the joint problem.
 """
 
 from __future__ import annotations

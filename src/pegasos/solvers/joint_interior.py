@@ -237,7 +237,7 @@ class _System:
         self.factor = self._factor()
 
     def balanced(self, values: Values) -> Values:
-        """The same but for the heaviest class of each row, so that rows add up to 0."""
+        """The same except for the heaviest class of each row, so that rows add up to 0."""
         np.put_along_axis(values, self.heaviest, 0.0, axis=1)
         np.put_along_axis(values, self.heaviest, -values.sum(axis=1, keepdims=True), axis=1)
         return values

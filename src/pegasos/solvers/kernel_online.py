@@ -2,7 +2,7 @@
 
 The stream is cut into blocks. The kernel of a block with the support, and with itself, comes as two products of
 matrices; then the loop of the linear learners (cpp/core/pegasos/online.h) goes through the block, the scores of its
-rows in the place of weights: testing a row reads its score, adding it adds its column to all scores.
+rows instead of weights: testing a row reads its score, adding it adds its column to all scores.
 
 Kivinen, Smola, Williamson: Online learning with kernels. IEEE Transactions on Signal Processing 52, 2004 (NORMA, and
 the truncation of the oldest terms). Freund, Schapire: Large margin classification using the perceptron algorithm.

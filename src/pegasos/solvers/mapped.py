@@ -1,7 +1,7 @@
 """A kernel with an explicit feature map, trained by a linear solver on the features.
 
 The problem, its dual and so its certificate are the same, whether scores come from K or from features with
-K = F F'; only the price differs. The weights handed over are the coefficients of the rows, as for every kernel machine,
+K = F F'; only the price differs. The weights returned are the coefficients of the rows, as for every kernel machine,
 and the certificate is theirs.
 """
 

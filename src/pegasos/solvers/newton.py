@@ -55,7 +55,7 @@ class NewtonState:
 
     weights: Vector
     softness: float
-    stride: int  # every so manieth row is looked at; 1: all
+    stride: int  # every k-th row is looked at; 1: all
     residual: Floats  # of the rows looked at
     other: Floats  # those of the point that a step aims at
     alpha: Floats
@@ -280,7 +280,7 @@ class Newton:
 
 
 def _sample(problem: Problem, stride: int) -> Problem:
-    """The problem of every so manieth row; the total goes with the costs."""
+    """The problem of every k-th row; the total goes with the costs."""
     if stride == 1:
         return problem
     chosen = np.arange(stride // 2, problem.rows.n_rows, stride)

@@ -92,7 +92,7 @@ class ConfidenceWeightedStep:
 
 @dataclass(frozen=True)
 class ArowStep:
-    """Adaptive regularisation: squared hinge loss against what is known already (Crammer, Kulesza, Dredze 2013)."""
+    """Adaptive regularization: squared hinge loss against what is known already (Crammer, Kulesza, Dredze 2013)."""
 
     r: float = 1.0
 
@@ -163,7 +163,7 @@ class OnlineState:
 
 @dataclass(frozen=True)
 class OnlineLearner:
-    """A rule, and which of its vectors is handed over.
+    """A rule, and which of its vectors is returned.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class OnlineLearner:
                 votes.follow(rows, visited, mine, self.max_votes)
 
     def weights(self, state: OnlineState) -> npt.NDArray[np.float64]:
-        """The vectors handed over, one row a problem: the average, or the last."""
+        """The vectors returned, one row per problem: the average, or the last."""
         now = state.counters
         if state.sums is None or now.step == 0:
             return state.vectors

@@ -1,8 +1,8 @@
-"""The regularisation path: one problem for one lam after another, each begun where the last one ended.
+"""The regularization path: one problem for one lam after another, each begun where the last one ended.
 
     max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cap cost_i
 
-The bounds do not know lam: a dual point of one lam is one of every lam, and its weights are those of before, scaled.
+The bounds do not depend on lam: a dual point of one lam is one of every lam, and its weights are scaled.
 From one lam to the next most rows keep their place: at 0, well outside the margin, or at their cost, well inside. So a
 pass of scores tells which rows may move, and the sweeps are over those alone, until a certificate, which looks at all
 rows, shows others. The path of alpha is piecewise linear in lam (Hastie, Rosset, Tibshirani, Zhu: The entire

@@ -8,7 +8,7 @@ Rows k, k + K, k + 2K, ... are thread k's: a thread that sees one end of a sorte
 The same K gives the same bits.
 
 Where |x|^2 / (lam total) is small, that takes hardly more epochs than one thread needs: to a gap of 1e-3, up to 1.3
-times as many at 0.03; to 1e-5 up to twice as many, which is no loss. At 0.3 it may be nine times as many (measured on
+times as many at 0.03; to 1e-5 up to twice as many, which still pays. At 0.3 it may be nine times as many (measured on
 six data sets). So it is for the former, and for rows enough; elsewhere one thread climbs.
 """
 

@@ -38,7 +38,7 @@ class Walk:
 
 @dataclass
 class BlockState:
-    """What every walker carries from block to block; one row a problem."""
+    """What every walker carries from block to block; one row per problem."""
 
     walk: Walk
     weights: Floats  # (n_problems, n_features + 1)

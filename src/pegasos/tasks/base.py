@@ -20,7 +20,7 @@ Members = npt.NDArray[np.intp] | slice  # the rows of a problem, by number; slic
 
 @dataclass(frozen=True)
 class Known:
-    """Scores that rows have before anything is learnt: those of a prior."""
+    """Scores that rows have before anything is learned: those of a prior."""
 
     offsets: Sequence[Scores] | None = None  # one array per problem
     carried: Sequence[Carried] | None = None  # what rounding must account for, where it is known
@@ -50,7 +50,7 @@ class Task(Protocol):
 
     @property
     def learnt(self) -> dict[str, Any]:
-        """What it learnt of the targets; the names, with an underscore, are attributes of the estimators."""
+        """What it learned of the targets; the names, with an underscore, are attributes of the estimators."""
 
     @property
     def total(self) -> float:

@@ -182,7 +182,7 @@ def test_a_huge_constant_feature_gives_a_truthful_status_and_no_nan(solver, size
 def test_streams_are_checked():
     with pytest.raises(PegasosError, match="first call of partial_fit needs classes="):
         PegasosClassifier().partial_fit(X, Y)
-    with pytest.raises(PegasosError, match=r"C=1\.0 needs the number of rows"):
+    with pytest.raises(PegasosError, match=r"C=1\.0 needs the number of samples"):
         PegasosClassifier(C=1.0).partial_fit(X, Y, classes=[0, 1])
     model = PegasosClassifier().partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(PegasosError, match=r"classes must be those of the first call, \[0, 1\], got \[0, 2\]"):
