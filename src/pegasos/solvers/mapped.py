@@ -1,8 +1,8 @@
 """A kernel with an explicit feature map, trained by a linear solver on the features.
 
-The problem, its dual and so its certificate are the same, whether scores come from K or from features with
-K = F F'; only the price differs. The weights handed over are the coefficients of the rows, as for every kernel machine,
-and the certificate is theirs.
+The problem, its dual and therefore its certificate are the same whether scores come from K or from features with
+K = F F'; only the cost differs. The returned weights are the coefficients of the rows, as for every kernel machine, and
+the certificate refers to them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pegasos.solvers.free_intercept import FreeIntercept, FreeState
 
 @dataclass(frozen=True)
 class Mapped(Auto):
-    """The linear solvers, speaking of coefficients."""
+    """The linear solvers, with coefficients as weights."""
 
     def review(self, problem: Problem, state: AutoState, tol: float | None) -> Review:
         """The certificate of the dual point alone."""
@@ -30,7 +30,7 @@ class Mapped(Auto):
         alpha = found.alpha
         certificate, _ = certify_dual(problem, alpha)
         if tol is not None and found.certificate.relative_gap <= tol < certificate.relative_gap:
-            self._polish(problem, state, alpha)  # the weights it had were better than those of its dual point
+            self._polish(problem, state, alpha)  # its weights were better than those of its dual point
             state.best = None
         return Review(certificate, _coefficients(problem, alpha), alpha)
 
