@@ -1,4 +1,4 @@
-"""Writing files so that a reader finds the old one or the new one, never a part of one."""
+"""Write files so that a reader finds the old or the new version, never a part of one."""
 
 from __future__ import annotations
 
