@@ -149,8 +149,7 @@ def better_within_bounds(problem: Objective, alpha: Floats) -> Floats:
     """Bring a dual point within its bounds: clip it, or scale it down first where that has a better lower bound.
 
     Clipping single rows corrects a few that were drawn too often. Where all rows of one sign are ahead of the others,
-    it
-    would leave weights unrelated to w(alpha).
+    it would leave weights unrelated to w(alpha).
     """
     spent = alpha if alpha.ndim == 1 else alpha.sum(axis=1)
     above = np.flatnonzero(spent > problem.bound)

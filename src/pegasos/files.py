@@ -24,8 +24,8 @@ def atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     goal = goal.resolve()
     part = goal.parent / f".{goal.name}.{secrets.token_hex(8)}.part"
     try:
-        # "x": a name that nobody has. The system gives it the permissions of a new file, which Python could find out
-        # only by changing the umask of all threads.
+        # "x": a name that does not exist yet. The system gives it the permissions of a new file, which Python could
+        # determine only by changing the umask of all threads.
         with open(part, "xb") as file:
             yield file
             file.flush()

@@ -54,9 +54,8 @@ class Losses(NamedTuple):
     """The cost of weights: the sum of cost_i loss_i, the least sign_i score_i of a row with a positive cost, |w|^2.
 
     The exact losses and lam total |w|^2 / 2 exceed the computed ones by at most `rounding` + `slack`. `rounding` is
-    part of
-    the certificate; it is 0 where it would be negligible. The weights of the model lie within `moved` of the certified
-    ones.
+    part of the certificate; it is 0 where it would be negligible. The weights of the model lie within `moved` of the
+    certified ones.
     """
 
     total: float
@@ -223,8 +222,7 @@ class Rows:
         """Add room for rounding to these sums of the losses.
 
         Over all rows rounding is negligible, unless features are badly scaled or the classes are nearly separated; only
-        then
-        are the rows examined one by one.
+        then are the rows examined one by one.
         """
         square, length = self.square(weights), length_of(weights)
         primal = problem.accounted(self.scores_depth, length)

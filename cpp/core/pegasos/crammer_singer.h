@@ -57,7 +57,7 @@ struct Contender {
   Index number;
   double share;
   double claim;        // g_ir - 1
-  double push = 0.0;  // what its claim adds to the share, before the row is scaled back to its cost
+  double push = 0.0;   // what its claim adds to the share, before the row is scaled back to its cost
   double moved = 0.0;  // the share it moves to
 };
 

@@ -28,8 +28,7 @@
 namespace pegasos {
 
 // The kernel matrix of the rows of a problem. A column is looked up in the table; a missing one is copied from the
-// matrix
-// of a larger problem, or computed from dense rows, while the table has room.
+// matrix of a larger problem, or computed from dense rows, while the table has room.
 struct KernelColumns {
   Block table;  // a kept column in each row
   Index* slot_of;  // per row: where its column is, or -1

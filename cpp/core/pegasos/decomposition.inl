@@ -368,8 +368,8 @@ struct Climb {
   static constexpr double infinity = ActiveSet<T>::infinity;
   // fraction of the gap of a narrowed set at which all rows are examined again
   static constexpr double phase_leaves = 0.1;
-  static constexpr double few = 0.7;  // fraction of the active set: if fewer can move, the others leave
-  static constexpr Index short_set = 64;  // reducing a smaller set gains nothing
+  static constexpr double few = 0.7;           // fraction of the active set: if fewer can move, the others leave
+  static constexpr Index short_set = 64;       // reducing a smaller set gains nothing
   using Best = typename ActiveSet<T>::Best;
   using Choice = typename ActiveSet<T>::Choice;
   using Partner = typename ActiveSet<T>::Partner;
@@ -381,7 +381,7 @@ struct Climb {
   Index kept_before = active.store.columns.n_kept;
   double stepped = 0.0;  // slopes updated
   bool is_narrowed = false;
-  double begun = -1.0;  // gap at the first check of a phase
+  double begun = -1.0;                                                    // gap at the first check of a phase
   Vector<double> moved = Vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
 
   double enough() const { return std::max(goal.enough, goal.share * std::max(point.dual, 0.0)); }

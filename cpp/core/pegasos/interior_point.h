@@ -38,11 +38,11 @@ struct Chosen {
 
 struct InteriorCounters {
   Index iterations = 0;
-  double primal = 1e300;  // lowest value found, of the restricted problem, times total
-  double dual = -1e300;  // highest value found
+  double primal = 1e300;     // lowest value found, of the restricted problem, times total
+  double dual = -1e300;      // highest value found
   double step = 0.0;         // length of the last one, at most 1
   double complement = 0.0;   // mean of a_i u_i and t_i v_i
-  bool stalled = false;  // no further step is useful
+  bool stalled = false;      // no further step is useful
 };
 
 // Arrays owned by the caller.

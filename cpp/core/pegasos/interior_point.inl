@@ -83,10 +83,10 @@ template <class R>
 struct InteriorPoint {
   using Doubles = Vector<double>;
 
-  static constexpr double nearly_all = 0.995;  // fraction of the distance to the nearest bound
+  static constexpr double nearly_all = 0.995;   // fraction of the distance to the nearest bound
   static constexpr int most_correctors = 2;     // Gondzio's
-  static constexpr double spread = 10.0;  // a product further than this from their center is corrected
-  static constexpr double longer = 0.3;  // fraction of a step that a corrector tries to gain
+  static constexpr double spread = 10.0;        // a product further than this from their center is corrected
+  static constexpr double longer = 0.3;         // fraction of a step that a corrector tries to gain
   static constexpr double least_step = 1e-13;
   static constexpr double roughness = 1e5;  // ratio of two pivots of the factor above which solutions are refined
   static constexpr Index most_iterations = 200;
@@ -322,8 +322,7 @@ struct InteriorPoint {
   }
 
   // Iterates until this many iterations are done, or the gap is at most `target` of the primal; `rest` is what fixed
-  // rows
-  // add to both objectives.
+  // rows add to both objectives.
   void advance(Index n_iterations, double target, double constant) {
     z.pack();
     read();

@@ -37,8 +37,7 @@ inline bool is_hinge(const Problem& problem) { return problem.cap == 1.0 && prob
 }
 
 // ridge / cost_i, which the ridge adds to the curvature of the dual in alpha_i; limited, so that a tiny cost is
-// harmless
-// in single precision.
+// harmless in single precision.
 [[gnu::always_inline]] inline double damping(const Problem& problem, Index i) {
   constexpr double most = 1e30;
   if (problem.ridge == 0.0) return 0.0;

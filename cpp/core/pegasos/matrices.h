@@ -159,8 +159,7 @@ struct Cholesky {
   }
 
   // Returns whether the matrix is positive definite beyond rounding; the factor is usable in any case, unless the work
-  // was
-  // stopped.
+  // was stopped.
   bool factor(const Parallel& parallel) const {
     for (Index i = 0; i < side; ++i) diagonal[i] = matrix[i * side + i];
     for (Index begin = 0; begin < side; begin += block) {

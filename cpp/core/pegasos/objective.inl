@@ -252,8 +252,7 @@ bool are_readable(const DenseRows<T>&, Index, Index) {
 }
 
 // Whether rows begin..end lie within the stored values and their columns within the features. The columns of
-// consecutive
-// rows are one stretch, which is checked as a whole.
+// consecutive rows are one stretch, which is checked as a whole.
 template <class T, class I>
 bool are_readable(const CsrRows<T, I>& rows, Index begin, Index end) {
   const I* starts = rows.starts;
@@ -264,9 +263,8 @@ bool are_readable(const CsrRows<T, I>& rows, Index begin, Index end) {
 }
 
 // The scores of rows that have not been inspected, with the inspection in the same pass: a row with NaN or infinity
-// gets
-// a score that is not finite. Repeated columns are summed, as they should be. Rows are processed in blocks that stay in
-// the cache.
+// gets a score that is not finite. Repeated columns are summed, as they should be. Rows are processed in blocks that
+// stay in the cache.
 inline Inspection checked_scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores,
                                  Index begin, Index end) {
   return visit(any_rows, [&]<class R>(const R& rows) {

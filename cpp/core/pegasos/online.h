@@ -56,7 +56,7 @@ struct OnlineState {
   double* weights;    // n_problems x (n_features + 1)
   double* sums;       // the same, or null when not averaging
   double* variances;  // the same: the diagonals S_k of a second order rule, or null
-  double* rho;  // n_problems: the margins that NORMA requires
+  double* rho;        // n_problems: the margins that NORMA requires
   double* scores;     // n_problems: room
   double* moves;      // n_problems x n_moves: the signed push of each visit, or null
   Index n_moves;

@@ -1,6 +1,5 @@
 // How a loop shares a range of work among threads, and how it can be stopped early. The core starts no threads itself:
-// the
-// caller provides them.
+// the caller provides them.
 #pragma once
 
 #include "stop.h"
@@ -15,7 +14,7 @@ struct Parallel {
     void (*call)(const void* about, Index part, Index begin, Index end);
   };
 
-  Index parts;  // most parts of one range
+  Index parts;                                      // most parts of one range
   void (*run)(Index n, Index parts, const Task&);  // calls the task for `parts` ranges of 0..n
   Stop stop{};
 

@@ -41,7 +41,7 @@ struct Problem {
   Column offset;
   double lam;
   double total;
-  double cap = 1.0;  // largest slope of the loss; may be infinite
+  double cap = 1.0;    // largest slope of the loss; may be infinite
   double ridge = 0.0;  // 1 / curvature of the loss where it is curved
 };
 

@@ -1,6 +1,5 @@
 // A stop request, which long loops check. It consists of a function and its argument, so that the core does not depend
-// on
-// who makes the request.
+// on who makes the request.
 #pragma once
 
 #include "types.h"

@@ -19,8 +19,8 @@ from distributed.scheduler import KilledWorker
 
 from pegasos.errors import PegasosError
 
-_look_seconds = 0.5  # seconds between checks that the workers are still alive
-_small_bytes = 65536
+_LOOK_SECONDS = 0.5  # seconds between checks that the workers are still alive
+_SMALL_BYTES = 65536
 most_lost = 5  # most times that workers may be lost in one piece of work
 too_many_lost = (
     f"workers were lost {most_lost} times in one piece of work; give them more memory or smaller partitions."
@@ -152,7 +152,7 @@ class OnCluster:
 
     def place(self, value: Any) -> Any:
         """Send to every worker once, whatever the number of its partitions; a small value goes with the tasks."""
-        if value.nbytes <= _small_bytes:
+        if value.nbytes <= _SMALL_BYTES:
             return value
         try:
             return self.client.scatter([value], broadcast=True, hash=False)[0]
@@ -188,7 +188,7 @@ class OnCluster:
         try:
             while True:
                 try:
-                    return list(task.result(_look_seconds))
+                    return list(task.result(_LOOK_SECONDS))
                 except TimeoutError:
                     self._look_after(handles, monotonic() - begun)
         finally:
@@ -198,7 +198,7 @@ class OnCluster:
         begun = monotonic()
         while True:
             try:
-                distributed.wait(list(futures), timeout=_look_seconds)
+                distributed.wait(list(futures), timeout=_LOOK_SECONDS)
                 break
             except TimeoutError:
                 self._look_after(futures, monotonic() - begun)

@@ -17,7 +17,7 @@ from pegasos.data.tables import Label, TableSource, pyarrow
 from pegasos.data.text import LineFile
 from pegasos.errors import PegasosError
 
-_kinds = ("int64", "double", "string")  # possible kinds of labels, from the narrowest
+_LABEL_KINDS = ("int64", "double", "string")  # possible kinds of labels, from the narrowest
 
 
 class CsvSource(TableSource):
@@ -100,7 +100,7 @@ class CsvSource(TableSource):
                 self.block_of(table, starts[-1])
                 self._places.append((place, len(text)))
                 starts.append(starts[-1] + table.num_rows)
-        self._kind, self.starts = _kinds[kind], np.array(starts, dtype=np.int64)
+        self._kind, self.starts = _LABEL_KINDS[kind], np.array(starts, dtype=np.int64)
 
     def _read(self, k: int) -> Block:
         table = self._table(self._file.read(*self._places[k]), int(self.starts[k]))
@@ -152,13 +152,13 @@ def _kind_of(column: Any) -> int:
     """The narrowest kind of labels that these texts can be."""
     import pyarrow as pa
 
-    for kind, name in enumerate(_kinds[:-1]):
+    for kind, name in enumerate(_LABEL_KINDS[:-1]):
         try:
             numbers = column.cast(name).to_numpy()
         except pa.ArrowInvalid:
             continue
-        return kind if np.isfinite(numbers).all() else len(_kinds) - 1
-    return len(_kinds) - 1
+        return kind if np.isfinite(numbers).all() else len(_LABEL_KINDS) - 1
+    return len(_LABEL_KINDS) - 1
 
 
 def _is_number(field: str) -> bool:

@@ -14,14 +14,14 @@ from pegasos.data.options import checked_count
 from pegasos.data.origin import FileOrigin, reason
 from pegasos.errors import PegasosError
 
-_chunk = 1 << 18
+_CHUNK_BYTES = 1 << 18
 
 
 def place_of(name: str, read: Callable[[int, int], bytes], position: int) -> str:
     """The file, line and column of a byte, for a message; `read` returns this many bytes from a position on."""
     line, after = 1, 0
-    for begin in range(0, position, _chunk):
-        piece = read(begin, min(_chunk, position - begin))
+    for begin in range(0, position, _CHUNK_BYTES):
+        piece = read(begin, min(_CHUNK_BYTES, position - begin))
         line += piece.count(b"\n")
         after = begin + piece.rfind(b"\n") + 1 if b"\n" in piece else after
     return f"{name}, line {line}, column {position - after + 1}"
@@ -80,7 +80,7 @@ def decompressed(path: Path) -> Iterator[bytes]:
     compression = compression_of(path)
     if compression is None:
         with path.open("rb") as file:
-            while piece := file.read(_chunk):
+            while piece := file.read(_CHUNK_BYTES):
                 yield piece
         return
     make = _compressions[compression][1](path)
@@ -108,7 +108,7 @@ def _decompress(path: Path, make: Callable[[], Any]) -> Iterator[bytes]:
     """Decompress a file that may hold several streams; the last must be complete."""
     with path.open("rb") as file:
         stream, is_whole = make(), False
-        while piece := file.read(_chunk):
+        while piece := file.read(_CHUNK_BYTES):
             while piece:
                 if is_whole:
                     stream = make()

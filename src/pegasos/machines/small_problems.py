@@ -30,7 +30,7 @@ most_rows = 4096  # most rows of one problem
 most_table_rows = 2048  # most rows of all problems together, where the kernel matrix is computed at once
 _aim = 0.9  # fraction of the requested gap that a problem is solved to
 _steps_per_row, _work = 200, 1e9  # limits per problem: steps per row, and slopes updated
-_thread_work = 5e5  # squared rows of problems that are worth starting a thread for
+_THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
 _batch_work = 2e8  # squared rows of problems that are solved in one call
 _rounding = 1e-12  # fraction of the sum of the costs below which slopes count as 0
 
@@ -118,7 +118,7 @@ class SmallProblems:
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
         b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
-        threads = min(threads, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _thread_work))
+        threads = min(threads, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
         settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, _work, steps, threads
         _core.small_solve(rows.table, rows.source, *point, *settings)
         return np.abs(b), scores, steps

@@ -24,7 +24,7 @@ from pegasos.persistence.specs import Reader, Spec, Writer, require
 from pegasos.persistence.values import Kind, Shared, anything
 
 _kind = "model"
-_layout = 1  # of what is in the archive
+_layout = 1  # version of the archive's layout
 
 # The classes that a file may name, and their modules.
 _homes = {

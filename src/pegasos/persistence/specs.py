@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from pegasos.errors import PegasosError
 
-_largest_count = 2**53
-_free_bytes = 1 << 24  # bytes that may be created from arrays repeatedly
+_LARGEST_COUNT = 2**53
+_FREE_BYTES = 1 << 24  # bytes that may be created from arrays repeatedly
 _transposed = ".T"
 
 Dimension = str | int | None  # a name, a name and "+1", a number; None: any length
@@ -64,7 +64,7 @@ class Reader:
         self.lengths: dict[str, int] = {}
         self.seen: list[Any] = []  # indexed by the numbers that the writer assigned
         self._arrays = {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
-        self._bytes_left = _free_bytes + 4 * sum(array.nbytes for array in arrays.values())
+        self._bytes_left = _FREE_BYTES + 4 * sum(array.nbytes for array in arrays.values())
 
     def array(self, stored: Any, what: str) -> npt.NDArray[Any]:
         """The array of this name."""
@@ -148,7 +148,7 @@ class Count:
     """A whole number."""
 
     least: int = 0
-    most: int = _largest_count
+    most: int = _LARGEST_COUNT
     dimension: str | None = None  # the length that it is
 
     def pack(self, value: Any, what: str, out: Writer) -> int:

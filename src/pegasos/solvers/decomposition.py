@@ -42,10 +42,10 @@ _CLIMB_WORK, _steps_per_row = 5e7, 4  # most slopes updated per piece, and most 
 _FEW_STEPS = 1 << 12
 # fraction of the requested gap at which an ascent ends, for columns in double and in single precision
 _AIM, _AIM_SINGLE = 0.9, 0.5
-_least_effort = 1e-9
+_LEAST_EFFORT = 1e-9
 _STEPS_PER_SQUARE = 1.0  # steps that take as long as an interior point, per squared number of its rows
 _evidence = 8  # steps per row before their rate is trusted
-_most_interiors = 6
+_MOST_INTERIORS = 6
 _FAR = 1e-3  # relative error above which a low-rank factor says too little about the kernel
 # fraction of the requested gap that an interior point aims at, which makes rows at bounds easier to recognize
 _INTERIOR_AIM = 0.01
@@ -312,7 +312,7 @@ class Decomposition:
         state.is_chosen = False
         if taken == 0:  # each of many rows may hold a small part of the gap
             state.effort *= 0.5 if n_new else 0.1
-        if state.effort < _least_effort or abs(state.gap) <= _ROUNDING * state.primal:
+        if state.effort < _LEAST_EFFORT or abs(state.gap) <= _ROUNDING * state.primal:
             raise ExhaustedError
         if self._is_slow(problem, state):
             self._choose_inside(problem, state)
@@ -327,7 +327,7 @@ class Decomposition:
         if state.steps - newer[0] >= max(_evidence * n, newer[0] - older[0]):
             state.marks = newer, (state.steps, state.least_gap)
         aim = 0.5 * min(self.tol or 0.0, state.target) * state.primal
-        if not 0.0 < aim < state.gap or taken < _evidence * n or state.n_interiors >= _most_interiors:
+        if not 0.0 < aim < state.gap or taken < _evidence * n or state.n_interiors >= _MOST_INTERIORS:
             return False
         rate = math.log(older[1] / state.least_gap) / taken if 0.0 < state.least_gap < older[1] < np.inf else 0.0
         return math.log(state.gap / aim) > rate * _STEPS_PER_SQUARE * min(n, _dense_rows) ** 2
@@ -380,7 +380,7 @@ class Decomposition:
             return
         state.factor = None
         if factor.error > _FAR * float(np.sum(problem.rows.squared_norms[state.inside])):
-            state.inside, state.n_interiors = state.inside[:0], _most_interiors
+            state.inside, state.n_interiors = state.inside[:0], _MOST_INTERIORS
             return
         self._pose(problem, state, LowRankSystem(math.sqrt(unit) * factor.root[:, : factor.rank]))
 

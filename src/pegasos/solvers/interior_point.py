@@ -104,8 +104,7 @@ class InteriorPoint:
         them. All products start at their center: with k = width times the mean cost, v - u = r - d a, a = k/u and t =
         k/v
         add up to the bound of a. `beside`, if given, is the contribution of rows that are not present to both
-        objectives; it
-        replaces what follows from `alpha`.
+        objectives; it replaces what follows from `alpha`.
         """
         fixed, constant = _fixed(problem, chosen, alpha) if beside is None else beside
         sign, cost = problem.sign[chosen], problem.cost[chosen].astype(np.float64)

@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack
 Column = npt.NDArray[np.float64]
 
 _BOUNDARY = 0.995  # fraction of the distance to the nearest bound that a step covers
-_most_iterations = 100
+_MOST_ITERATIONS = 100
 _STALLED = 5  # iterations without a better gap after which the method ends: rounding allows no less
 _RIDGE, _RIDGE_GROWTH, _MOST_RIDGES = 1e-15, 100.0, 6  # relative to the largest entry of the diagonal
 _LEAST_PIVOT = 1e-12  # relative to the largest entry of the diagonal
@@ -219,7 +219,7 @@ class InteriorPoint:
             self.best = gap, self.b
         has_both = bool(((self.b > self.lower) & (self.b < self.upper)).all())
         has_stalled = self.since_best >= _STALLED and self.best[0] < np.inf
-        at_limit = self.n_iterations >= _most_iterations or has_stalled
+        at_limit = self.n_iterations >= _MOST_ITERATIONS or has_stalled
         self.is_over = gap <= self.enough or at_limit or not has_both
 
     def refine(self) -> bool:
@@ -236,8 +236,7 @@ class InteriorPoint:
 
         A row belongs to a bound where the multiplier of that bound, whose scale is the margin, is much larger than the
         distance, whose scale is that of all rows. An active-set method follows: it solves for the free rows, fixes
-        those that
-        would leave their bounds, and frees those that gain by leaving a bound.
+        those that would leave their bounds, and frees those that gain by leaving a bound.
         """
         gap, best = self.best
         scale = _CLEAR * float(np.minimum(best - self.lower, self.upper - best).mean())

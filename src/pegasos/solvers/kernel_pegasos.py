@@ -26,7 +26,7 @@ from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 from pegasos.solvers.pegasos import Pegasos, Sampling, growing_epochs
 
-_rows_at_once = 512
+_ROWS_AT_ONCE = 512
 
 
 @dataclass
@@ -88,7 +88,7 @@ class KernelPegasos:
         rows = _rows(problem)
         averages = self.pegasos.average is not None
         size = self.pegasos.batch_size
-        if size > _rows_at_once and size * size > rows.table.size:
+        if size > _ROWS_AT_ONCE and size * size > rows.table.size:
             raise PegasosError(
                 f"batch_size={size} needs a kernel matrix of {size * size * rows.dtype.itemsize / 2**20:.0f} MB; "
                 "raise cache_size or use smaller batches."
@@ -147,7 +147,7 @@ class KernelPegasos:
                 state.averaged = 0
                 state.tail_at *= 2
             ahead = n - state.drawn % n  # rows left in this epoch
-            self.step(problem, state, max(1, min(-(-ahead // size), _rows_at_once // size)))
+            self.step(problem, state, max(1, min(-(-ahead // size), _ROWS_AT_ONCE // size)))
 
     def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
         """Take n_steps more steps, on rows drawn ahead."""

@@ -31,7 +31,7 @@ from pegasos.problem import Floats, Problem, Rows, inner
 Vector = npt.NDArray[np.float64]
 Sums = tuple[float, float, float, int]  # losses, gap, sum of alpha, number of rows that bend the objective
 
-_first_softness = 0.6
+_FIRST_SOFTNESS = 0.6
 _SOFTNESS_FACTOR = 0.4  # factor on the softness when its minimum is near enough
 _SAMPLE_RATIO = 4  # ratio of the sizes of consecutive samples
 _ROWS_PER_FEATURE = 8  # least number of rows per feature in a sample
@@ -39,9 +39,9 @@ _FEWEST_ROWS = 2000  # least number of rows in a sample
 _FEWEST_SMOOTH_ROWS = 500  # least number of rows in a sample where the loss is already smooth
 _DIRECT_SIDE = 320  # largest side of a matrix that is recomputed at each step
 _LARGEST_SIDE = 1500  # largest side of any matrix
-_most_steps = 80
+_MOST_STEPS = 80
 _MOST_STEPS_HERE = 12  # steps at one softness and on the same rows: more would not find the minimum either
-_most_products = 30
+_MOST_PRODUCTS = 30
 _PATIENCE = 8  # products after which a new matrix is worth its cost
 _THREAD_SPEEDUP = 1.6  # assumed on every machine: the choice of a solver must not depend on the machine
 SMOOTH_RIDGE = 0.05  # ridge of a loss above which no smaller smoothing is needed on the way to the last digits
@@ -126,7 +126,7 @@ class Newton:
         while n // (stride * _SAMPLE_RATIO) >= max(_ROWS_PER_FEATURE * side, fewest):
             stride *= _SAMPLE_RATIO
         none = np.empty(0, self.dtype)
-        softness = problem.ridge if np.isinf(problem.cap) else max(_first_softness, problem.ridge)
+        softness = problem.ridge if np.isinf(problem.cap) else max(_FIRST_SOFTNESS, problem.ridge)
         state = NewtonState(np.zeros(side), softness, stride, none, none, none, np.zeros(side))
         self._look(problem, state, stride)
         state.visits = 0  # the run starts here
@@ -141,7 +141,7 @@ class Newton:
         state.steps += 1
         state.steps_here += 1
         state.visits += rows.rows.n_rows
-        state.stalled = state.is_lost = state.steps >= _most_steps or not slope < 0.0
+        state.stalled = state.is_lost = state.steps >= _MOST_STEPS or not slope < 0.0
         if state.stalled:
             return
         _core.residuals(rows.native, (state.weights + move).astype(self.dtype), state.other)
@@ -225,7 +225,7 @@ class Newton:
         if not first > 0.0:
             return move
         n_products = 0
-        while n_products < _most_products:
+        while n_products < _MOST_PRODUCTS:
             n_products += 1
             bent = self._bent(rows, state, along)
             length = square / inner(along, bent)

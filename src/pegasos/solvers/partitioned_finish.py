@@ -62,8 +62,7 @@ def _around_intercepts(
     """With a free intercept, solve the regularized problem around a center, whose solution is the next center.
 
     This is the proximal point method of `free_intercept`. At the end, the dual variables of the heavier sign are
-    reduced,
-    so that together with those of the fixed rows both signs have equal sums.
+    reduced, so that together with those of the fixed rows both signs have equal sums.
     """
     bias, mu = problem.bias, problem.lam * problem.total
     center, last = bias * float(weights[-1]), None

@@ -452,8 +452,7 @@ class _Descent:
 
         Around the first point, the problem with fixed rows is the problem itself, so the line leads downhill. Where all
         violating rows were gathered, and those of the end fit, the end is used: all support vectors stay local there,
-        so the
-        lower bound rises in every round.
+        so the lower bound rises in every round.
         """
         found = self._ask(Along(begin, end))
         steps = [begin + t * (end - begin) for t in LENGTHS.tolist()]

@@ -172,8 +172,7 @@ class DualRule:
     """A dual point computed from weights, row by row; at a softness above 0, that of the smoothed problem.
 
     At a softness of 0, rows with ``-below <= r_i <= above`` are left out and have the dual variable 0; the others are
-    at
-    the bound on their side of the margin. ``scales`` multiply the dual variables of sign -1 and of sign +1.
+    at the bound on their side of the margin. ``scales`` multiply the dual variables of sign -1 and of sign +1.
     """
 
     weights: Vector

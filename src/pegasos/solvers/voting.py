@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from pegasos.problem import Matrix, Rows
 
-_scores_at_once = 1 << 21
+_SCORES_AT_ONCE = 1 << 21
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Votes:
     def scores(self, X: Matrix, bias: float) -> npt.NDArray[np.float64]:
         """The fraction of the votes for +1 minus that for -1, for each row of X."""
         total = max(1, int(self.lives.sum()))
-        n_at_once = max(1, _scores_at_once // len(self.lives))
+        n_at_once = max(1, _SCORES_AT_ONCE // len(self.lives))
         scores = np.empty(X.shape[0])
         for begin in range(0, X.shape[0], n_at_once):
             part = X[begin : begin + n_at_once]

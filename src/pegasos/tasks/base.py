@@ -33,8 +33,7 @@ class Task(Protocol):
     """What y means.
 
     A task is immutable. An estimator creates it with parameters only; `learn` returns the task of given targets, which
-    has
-    the number of problems. A task is independent of rows, models and solvers.
+    has the number of problems. A task is independent of rows, models and solvers.
     """
 
     name: ClassVar[str]  # value of the estimators' parameter
