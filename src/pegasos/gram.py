@@ -117,7 +117,7 @@ class KernelRows:
             )
         if squared_norms.min(initial=0.0) < 0.0:
             row = int(squared_norms.argmin())
-            raise PegasosError(f"{kernel} is no kernel: its value of row {row} with itself is {squared_norms[row]}.")
+            raise PegasosError(f"{kernel} is not a kernel: its value of row {row} with itself is {squared_norms[row]}.")
         items = with_fast_products(items)
         # No value exceeds the largest diagonal entry.
         wide = double or float(squared_norms.max(initial=0.0)) > _LARGEST_SINGLE

@@ -127,7 +127,7 @@ def _check_votes(votes: Votes, lengths: Mapping[str, int]) -> None:
     n_features, n_votes = lengths["n_features_in_"], lengths["n_votes"]
     shapes = [np.shape(piece) for piece in votes.pieces]
     require(all(len(shape) == 2 and shape[1] == n_features for shape in shapes), "pieces", "rows of the features")
-    require(sum(shape[0] for shape in shapes) == n_votes, "pieces", "one row a vote")
+    require(sum(shape[0] for shape in shapes) == n_votes, "pieces", "one row per vote")
     require(all(piece.dtype == np.float64 for piece in votes.pieces), "pieces", "numbers of 64 bits")
 
 

@@ -37,7 +37,7 @@ _GAP_OF_ONE_EPOCH = 0.01  # relative gap at which Pegasos starts when no tol is 
 _LEAST_NEWTON_GAP = 1e-3  # relative gap below which an interior point on the rows near the margin is faster
 _NEWTON_MARGIN = 0.8  # Newton's method aims at this fraction of the requested gap by its own estimate
 _INTERIOR_MARGIN = 0.3  # the same fraction for an interior point
-_LOOK = 6e4  # nanoseconds that one review of dual ascent takes
+_LOOK = 6e4  # nanoseconds per look at dual ascent (see `Solver.next_look`)
 _CACHED = float(1 << 24)  # number of values that fit into the caches
 # approximate distance of a smoothed solution's residuals from the exact ones, per unit of softness
 _PART_OF_SOFTNESS = 0.5
