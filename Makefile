@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP := $(shell find cpp -name '*.h' -o -name '*.inl' -o -name '*.cpp')
+CPP := $(shell find cpp/core cpp/bindings -name '*.h' -o -name '*.inl' -o -name '*.cpp')
+PAGE_CPP := $(shell find cpp/playground -name '*.h' -o -name '*.cpp')
 
 # What is run with a wheel: scikit-learn's checks, and the estimators.
 WHEEL_TESTS := tests/contract/test_online.py tests/contract/test_scikit_learn.py
@@ -12,42 +13,44 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
 .PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo                 train on bundled data, print the certificates, draw the gap"
-	@echo "make test                 the quick suite"
-	@echo "make test-slow            everything, the slow tests too"
-	@echo "make test-sklearn         scikit-learn's own tests of sklearn.svm against pegasos.svm"
-	@echo "make test-sklearn-versions  the same with SKLEARN_VERSIONS, by default 1.7.2 and 1.8.0"
-	@echo "make sanitize             the quick suite on a core with address and undefined-behaviour sanitizers"
-	@echo "make tsan                 what runs in threads, on a core with the sanitizer of threads"
-	@echo "make valgrind             every function of the core under valgrind, which must be there"
-	@echo "make adversary            false certificates and crashes looked for, an hour or SECONDS=600"
-	@echo "make fuzz                 broken files before every reader, ten minutes each"
+	@echo "make demo                 train on bundled data, print certificates, draw figures"
+	@echo "make test                 the quick test suite"
+	@echo "make test-slow            all tests, including slow ones"
+	@echo "make test-sklearn         run scikit-learn's own tests for sklearn.svm against pegasos.svm"
+	@echo "make test-sklearn-versions  the same for SKLEARN_VERSIONS, by default 1.7.2 and 1.8.0"
+	@echo "make sanitize             the quick suite on a core with address and undefined-behavior sanitizers"
+	@echo "make tsan                 threaded code on a core with the thread sanitizer"
+	@echo "make valgrind             every function of the core under valgrind, which must be installed"
+	@echo "make adversary            search for false certificates and crashes, for an hour or SECONDS=600"
+	@echo "make fuzz                 corrupt files for every reader, ten minutes each"
 	@echo "make lint                 ruff, mypy, clang-format, import-linter, stubs"
 	@echo "make format               rewrite the sources in the house style"
 	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
-	@echo "make sdist                the source archive, built twice: the same bytes"
-	@echo "make wheel                the wheel, tried in an environment without a compiler"
-	@echo "make test-oldest          contract and estimators with the oldest versions allowed; test-newest: with betas"
-	@echo "make audit                known vulnerabilities of what is installed; asks PyPI"
-	@echo "make docs                 the site, into build/docs; no warning, no dead link"
-	@echo "make bench                time to a measured gap, against the rivals"
-	@echo "make bench-kernels        the same with kernels, and rows a second at predict"
-	@echo "make bench-online         rows a second of the online learners"
+	@echo "make sdist                build the source archive twice and compare the bytes"
+	@echo "make wheel                build the wheel and test it without a compiler"
+	@echo "make test-oldest          test with the oldest supported versions; test-newest: with the newest, betas included"
+	@echo "make audit                check installed packages for known vulnerabilities; queries PyPI"
+	@echo "make docs                 build the site into build/docs; warnings and dead links are errors"
+	@echo "make playground           build the playground: the core as WebAssembly and its scripts in one page"
+	@echo "make film                 record a short film of the playground into docs/images; needs Chromium"
+	@echo "make bench                time to a measured gap, compared with other libraries"
+	@echo "make bench-kernels        the same with kernels, and prediction speed"
+	@echo "make bench-online         speed of the online learners"
 	@echo "make bench-losses         squared hinge, regression and one class against scikit-learn"
-	@echo "make bench-path           a path over lam against its fits one by one, and against a grid search"
-	@echo "make bench-promise        how many fits end with their proof, over data sets, lam, tol, type and units"
-	@echo "make bench-certified      shares of certified predictions, their price, and a count of violations"
-	@echo "make bench-scale          reading files, and what else concerns data that is large"
+	@echo "make bench-path           a path over lam compared with single fits and with a grid search"
+	@echo "make bench-promise        share of fits that reach tol, over data sets, lam, tol, dtype and units"
+	@echo "make bench-certified      shares of certified predictions, their cost, and a count of violations"
+	@echo "make bench-scale          reading files, out-of-core and distributed training"
 	@echo "make bench-tuning         AutoPegasos against a grid, Optuna and halving; needs PEGASOS_DATA"
 	@echo "make experiments          all experiments, and the pages in docs/experiments; needs PEGASOS_DATA"
-	@echo "make experiments-quick    little of each, nothing written; needs PEGASOS_DATA"
-	@echo "make experiments-timing   those that measure time, for a machine with nothing else to do; needs PEGASOS_DATA"
+	@echo "make experiments-quick    a short run of each, nothing written; needs PEGASOS_DATA"
+	@echo "make experiments-timing   those that measure time, for an idle machine; needs PEGASOS_DATA"
 	@echo "make experiments-kernels  accuracies of the kernels on strings, graphs and series; needs PEGASOS_DATA"
 	@echo "make experiments-fashion  all pairs of Fashion-MNIST, linear and RBF; needs PEGASOS_DATA"
 	@echo "make experiments-imbalance rare classes: costs, and balanced draws; needs PEGASOS_DATA"
@@ -162,7 +165,7 @@ fuzz: $(VENV)/.test
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/clang-format --dry-run --Werror $(CPP) $(PAGE_CPP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m nanobind.stubgen --quiet -m pegasos._core -o build/_core.pyi
@@ -171,7 +174,7 @@ lint: $(VENV)/.lint
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(CPP)
+	$(BIN)/clang-format -i $(CPP) $(PAGE_CPP)
 
 stubs: $(VENV)/.lint
 	$(BIN)/python -m nanobind.stubgen --quiet -m pegasos._core -o src/pegasos/_core.pyi
@@ -179,6 +182,16 @@ stubs: $(VENV)/.lint
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W -n -E -a -d build/doctrees docs build/docs
 	$(BIN)/python docs/_site/links.py build/docs
+
+$(VENV)/.playground: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --group playground
+	@touch $@
+
+playground: $(VENV)/.playground
+	$(BIN)/python web/playground/build.py
+
+film: $(VENV)/.test
+	$(BIN)/python web/playground/film.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run

@@ -18,8 +18,10 @@ extensions = [
     "numpydoc",
     "_site.mathml",
     "_site.gallery",
+    "_site.notebooks",
     "_site.reference",
     "_site.navigation",
+    "_site.playground",
 ]
 exclude_patterns = ["_site"]
 nitpicky = True

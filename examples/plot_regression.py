@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import scale
+from sklearn.preprocessing import StandardScaler
 
 from pegasos import KernelPegasosRegressor, PegasosRegressor
 from pegasos.plots import PredictionsDisplay
@@ -37,25 +37,27 @@ def coverage(models: list, X: np.ndarray, y: np.ndarray) -> str:
 def main(folder: str = "docs/images") -> None:
     """One picture of predictions, one of quantiles."""
     X, y = load_diabetes(return_X_y=True)
-    X, new, y, target = train_test_split(scale(X), y, test_size=0.3, random_state=0)
+    X, new, y, target = train_test_split(X, y, test_size=0.3, random_state=0)
+    scaler = StandardScaler().fit(X)
+    X, new = scaler.transform(X), scaler.transform(new)
     model = PegasosRegressor(C=1.0, epsilon=20.0, regularize_intercept=False, tol=1e-2, random_state=0).fit(X, y)
-    drawn = PredictionsDisplay.from_estimator(model, new, target).plot(title="diabetes, rows not seen, tol=1e-2")
-    print(f"diabetes: R2 {model.score(new, target):.2f} on rows not seen; {model.status_}")
+    drawn = PredictionsDisplay.from_estimator(model, new, target).plot(title="diabetes, held-out data, tol=1e-2")
+    print(f"diabetes: R2 {model.score(new, target):.2f} on held-out data; {model.status_}")
     drawn.figure_.savefig(Path(folder) / "predictions.png", dpi=100)
 
     shared = {"loss": "quantile", "regularize_intercept": False, "random_state": 0}
     linear = [PegasosRegressor(lam=1e-3, quantile=q, **shared).fit(X, y) for q in QUANTILES]
-    print(f"diabetes, rows not seen, share of targets below each quantile: {coverage(linear, new, target)}")
+    print(f"diabetes, held-out data, share of targets below each quantile: {coverage(linear, new, target)}")
 
     X, y = waves(600, 0)
     curves = [KernelPegasosRegressor(gamma=0.5, C=1.0, quantile=q, **shared).fit(X, y) for q in QUANTILES]
-    print(f"waves, rows not seen, share of targets below each quantile: {coverage(curves, *waves(5000, 1))}")
+    print(f"waves, held-out data, share of targets below each quantile: {coverage(curves, *waves(5000, 1))}")
     _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
     ax.scatter(X[:, 0], y, s=6, color="0.6", linewidth=0.0)
     grid = np.linspace(0.0, 6.0, 300)[:, None]
     for quantile, curve, dash in zip(QUANTILES, curves, ("--", "-", "-."), strict=True):
         ax.plot(grid[:, 0], curve.predict(grid), dash, label=f"quantile {quantile}")
-    ax.set(xlabel="x", ylabel="y", title="three certified quantiles of 600 rows")
+    ax.set(xlabel="x", ylabel="y", title="three certified quantiles of 600 samples")
     ax.legend(frameon=False)
     ax.figure.savefig(Path(folder) / "quantiles.png", dpi=100)
     plt.close("all")

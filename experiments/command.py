@@ -8,7 +8,7 @@ from typing import Any
 def run(experiment: ModuleType, arguments: list[str] | None = None) -> dict[str, Any]:
     """Measure, draw and write; ``--quick`` measures little and writes nothing, ``--draw`` measures nothing.
 
-    An experiment has ``measure(quick)``, which returns results with their claims, ``draw(results)`` and
+    An experiment has ``measure(quick)``, which returns results, ``claims(results)``, ``draw(results)`` and
     ``page(results)``.
     """
     from experiments import pages
@@ -17,12 +17,12 @@ def run(experiment: ModuleType, arguments: list[str] | None = None) -> dict[str,
     name = name.rpartition(".")[2]
     parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=experiment.__doc__)
     parser.add_argument("--quick", action="store_true", help="little data; nothing is written")
-    parser.add_argument("--draw", action="store_true", help="page and pictures anew, from the results there are")
+    parser.add_argument("--draw", action="store_true", help="verdicts, page and pictures anew, from results on file")
     options = parser.parse_args(arguments)
     results: dict[str, Any] = pages.read(name) if options.draw else experiment.measure(options.quick)
-    if not options.draw:
-        for each in results["claims"]:
-            print(f"{'held' if each['held'] else 'did not hold'}: {each['says']}\n    {each['found']}", flush=True)
+    results["claims"] = experiment.claims(results)
+    for each in results["claims"]:
+        print(f"{each['verdict']}: {each['says']}\n    {each['found']}", flush=True)
     if not options.quick:
         experiment.draw(results)
         pages.write(name, results, experiment.page(results))

@@ -79,6 +79,12 @@ def text_problem(name: str, lam: float) -> tuple[Problem, tuple[sp.csr_matrix, n
     return problem_of(X[~is_test], sign[~is_test], lam), (X[is_test], sign[is_test])
 
 
+def hinge_objective(X: sp.csr_matrix | np.ndarray, sign: np.ndarray, lam: float, weights: np.ndarray) -> float:
+    """lam/2 |w|^2 + mean hinge loss, without an intercept."""
+    losses = np.maximum(0.0, 1.0 - sign * np.asarray(X @ weights))
+    return float(0.5 * lam * weights @ weights + losses.mean())
+
+
 def problem_of(X: sp.csr_matrix | np.ndarray, sign: np.ndarray, lam: float) -> Problem:
     """All costs 1, no intercept."""
     return Problem.plain(Rows.of(X, 0.0), np.ascontiguousarray(sign), lam)

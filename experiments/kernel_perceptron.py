@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments import command, pages, pictures
+from experiments import command, judging, pages, pictures
 from pegasos.online import KernelPerceptron
 
 points = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -63,23 +63,28 @@ def measure(quick: bool) -> dict[str, Any]:
     n_passes = steps[-1]["pass"]
     after = [alphas_of(model(k)) for k in range(1, n_passes + 1)]
     same = all(after[k] == steps[4 * k + 3]["alpha"] for k in range(n_passes))
+    return {"steps": steps, "after_each_pass": after, "same": same, "picture": "kernel_perceptron.png"}
+
+
+def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the slides do step by step."""
+    steps = results["steps"]
     first = [step["alpha"] for step in steps[:2]]
-    claims = [
+    return [
         pages.claim(
             pages.slides,
             "of four points, the first is missed and its alpha becomes 1; the second is taken for positive, and its "
             "alpha becomes -1.",
-            first == [[1, 0, 0, 0], [1, -1, 0, 0]],
+            judging.every([first == [[1, 0, 0, 0], [1, -1, 0, 0]]]),
             f"f(x1) = {steps[0]['f']:g}, so alpha = {first[0]}; f(x2) = {steps[1]['f']:g}, so alpha = {first[1]}.",
         ),
         pages.claim(
             pages.slides,
             "the kernelised perceptron stops when all points are on their side.",
-            same and not any(step["wrong"] for step in steps[-4:]),
-            f"After {n_passes} passes none is wrong; `KernelPerceptron` has the same alphas after each pass.",
+            judging.every([results["same"], not any(step["wrong"] for step in steps[-4:])]),
+            f"After {steps[-1]['pass']} passes none is wrong; `KernelPerceptron` has the same alphas after each pass.",
         ),
     ]
-    return {"steps": steps, "after_each_pass": after, "picture": "kernel_perceptron.png", "claims": claims}
 
 
 def draw(results: dict[str, Any]) -> None:

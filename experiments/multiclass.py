@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import LinearSVC
 
-from experiments import command, data, pages, pictures
+from experiments import command, data, judging, pages, pictures
 from pegasos import GapWarning, PegasosClassifier
 from pegasos.tasks import CLASSIFICATIONS
 
@@ -170,7 +170,7 @@ def measure(quick: bool) -> dict[str, Any]:
             "machines": results,
         }
     results_of_all = {"tol": tol, "seconds": round(perf_counter() - begun), "tasks": found}
-    return results_of_all | {"picture": "multiclass.png", "claims": claims(results_of_all)}
+    return results_of_all | {"picture": "multiclass.png"}
 
 
 def _cell(result: dict[str, Any], key: str) -> str:
@@ -207,23 +207,24 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
         for way in ("one against the rest", "one against one", "Crammer-Singer")
     )
     times = [pairs[name]["seconds"] / rest[name]["seconds"] for name in rest]
-    mean = float(np.exp(np.mean(np.log(times))))
+    logs = judging.interval(np.log(times))
     ahead = [name for name in rest if joint[name]["accuracy"] >= rest[name]["accuracy"]]
-    gain = float(np.mean([joint[name]["accuracy"] - rest[name]["accuracy"] for name in rest]))
+    gain = judging.interval([100 * (joint[name]["accuracy"] - rest[name]["accuracy"]) for name in rest])
     return [
         pages.claim(
             pages.slides,
             "the drawback of one against one is its time: K (K - 1) / 2 machines where one against the rest has K.",
-            mean > 1.5,
-            f"It takes {mean:.2g} times as long, from {min(times):.2g} to {max(times):.2g}: more machines, but each "
-            "sees the rows of two classes only, and these are easier to separate.",
+            logs.verdict(least=0.0),
+            f"It takes {np.exp(logs.middle):.2g} times as long on average, from {min(times):.2g} to {max(times):.2g} "
+            f"(the logarithm is {logs} over {len(rest)} data sets): more machines, but each sees the rows of two "
+            "classes only, and these are easier to separate.",
         ),
         pages.claim(
             pages.notes,
             "one against the rest has trouble with points between its machines; a machine of all classes at once "
             "(Crammer-Singer) is the other solution.",
-            len(ahead) > len(rest) / 2 and gain > 0.0,
-            f"At least as accurate on {len(ahead)} of {len(rest)} data sets, by {100 * gain:.1f} points on average.",
+            gain.verdict(least=0.0),
+            f"At least as accurate on {len(ahead)} of {len(rest)} data sets, by {gain} points over them.",
         ),
     ]
 

@@ -1,6 +1,7 @@
 """Results as a file and as a page: every number of the page is in the file.
 
-A result file has ``claims``: what a source says, whether it held, and what was found. The index is made of them.
+A result file has ``claims``: what a source says, the verdict by the rule of `judging`, and what was found. The index is
+made of them.
 """
 
 import json
@@ -8,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
+
+from experiments.judging import FAILED, HELD, UNDECIDED, VERDICTS
 
 folder = Path(__file__).parents[1] / "docs" / "experiments"
 
@@ -19,9 +22,10 @@ exercise = "Exercise on the convergence of Pegasos (Amini)"
 report = "Project report on Pegasos (Andrew)"
 
 
-def claim(source: str, says: str, held: bool, found: str) -> dict[str, Any]:
-    """What a source says, whether it held here, and a sentence on what was found."""
-    return {"source": source, "says": says, "held": bool(held), "found": found}
+def claim(source: str, says: str, verdict: str, found: str) -> dict[str, Any]:
+    """What a source says, the verdict of `judging`, and a sentence on what was found."""
+    assert verdict in VERDICTS, verdict
+    return {"source": source, "says": says, "verdict": verdict, "found": found}
 
 
 def write(name: str, results: dict[str, Any], page: str) -> None:
@@ -55,7 +59,7 @@ def claims(results: dict[str, Any]) -> str:
     parts = [
         wrapped(f"{each['source']}: {each['says']}")
         + "\n\n"
-        + wrapped(f"**{'Held' if each['held'] else 'Did not hold'}.** {each['found']}")
+        + wrapped(f"**{each['verdict'].capitalize()}.** {each['found']}")
         for each in results["claims"]
     ]
     return "## What the source says, and what was found\n\n" + "\n\n".join(parts) + "\n"
@@ -69,14 +73,19 @@ def index() -> str:
         title = page.read_text(encoding="utf8").splitlines()[0].removeprefix("# ")
         picture = f"[figure]({results['picture']})"
         for each in results.get("claims", ()):
-            held = "held" if each["held"] else "**did not hold**"
-            lines.append([f"[{title}]({page.name})", each["says"], held, each["found"], picture])
-    n_held = sum(line[2] == "held" for line in lines)
+            verdict = each["verdict"] if each["verdict"] == HELD else f"**{each['verdict']}**"
+            lines.append([f"[{title}]({page.name})", each["says"], verdict, each["found"], picture])
+    counts = {verdict: sum(line[2].strip("*") == verdict for line in lines) for verdict in VERDICTS}
     return f"""# Experiments
 
 What the documents behind this library claim, show and ask, answered by its own code. Each page is made by one command,
 `python -m experiments.<name>`, from a file of results beside it; all of them by `make experiments`. Of {len(lines)}
-claims {n_held} held.
+claims {counts[HELD]} held, {counts[FAILED]} did not hold, and {counts[UNDECIDED]} are undecided.
+
+One rule judges them all. A claim is turned into a number and a range that the number must lie in. The number is
+measured several times, over seeds, draws, splits, pairs of classes or data sets, and its 95 % interval decides: within
+the range the claim *held*, outside it *did not hold*, across the border it is *undecided*. A claim about every case (an
+identity, a proved bound) is judged by the cases; of one with several parts all must hold.
 
 {table(["page", "claim", "", "what was found", ""], lines)}"""
 

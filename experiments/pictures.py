@@ -62,7 +62,7 @@ def save(figure: Any, name: str) -> None:
 
 
 def boundary(axes: Any, model: Any, X: Any, y: Any) -> None:
-    """Rows in a plane, what a model says of it, and its margin."""
+    """Rows in a plane, what a model says of it, and its margin; rings mark rows with y f(x) <= 0."""
     import numpy as np
 
     low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
@@ -72,6 +72,7 @@ def boundary(axes: Any, model: Any, X: Any, y: Any) -> None:
     axes.contour(across, along, scores, levels=[-1, 0, 1], colors="black", linestyles=("--", "-", "--"), linewidths=1)
     for label, colour, marker in zip(model.classes_, colours, "os", strict=False):
         axes.scatter(*X[y == label].T, s=9, color=colour, marker=marker, label=f"class {label}")
-    wrong = model.predict(X) != y
+    # A score of 0 decides nothing: it is a mistake for both classes, whatever `predict` makes of it.
+    wrong = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X) <= 0.0
     axes.scatter(*X[wrong].T, s=40, facecolors="none", edgecolors="black", label="mistaken")
     axes.legend(loc="best", fontsize=7)

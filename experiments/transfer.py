@@ -22,7 +22,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from experiments import command, data, pages, pictures
+from experiments import command, data, judging, pages, pictures
 from pegasos import PegasosClassifier
 
 seed = 0
@@ -131,7 +131,7 @@ def measure(quick: bool) -> dict[str, Any]:
     warnings.simplefilter("error", ConvergenceWarning)
     found = _of_settings(1 if quick else 20)
     setting = {"sizes": sizes, "lams": lams, "hold_fast": hold_fast, "seed": seed}
-    return {**setting, "found": found, "picture": picture, "claims": claims(found)}
+    return {**setting, "found": found, "picture": picture}
 
 
 def _of_settings(n_draws: int) -> list[dict[str, Any]]:
@@ -165,26 +165,27 @@ def draw(results: dict[str, Any]) -> None:
     pictures.save(figure, results["picture"])
 
 
-def claims(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
     """What the notes say of the two professors."""
+    found = results["found"]
     gains = [gain for each in found for gain in _gains(each, ("target only",))]
     better, worse = (sum(side * gain > 2 * error for _, gain, error in gains) for side in (1, -1))
-    few = [gain for n, gain, _ in gains if n <= 20]
+    few = judging.interval([100 * gain for n, gain, _ in gains if n <= 20])
     medians = [[float(np.median(lams)) for lams in each["lam"]] for each in found]
     return [
         pages.claim(
             pages.notes,
             "with few mails labelled, a filter drawn to that of a similar user does better than one from those mails "
             "alone.",
-            worse == 0 and better > len(gains) / 2 and float(np.mean(few)) > 0.0,
+            few.verdict(least=0.0),
             f"Better by more than two standard errors in {better} of {len(gains)} cells, worse in {worse}; with 20 "
-            f"mails or fewer by {100 * float(np.mean(few)):.1f} points of balanced accuracy on average.",
+            f"mails or fewer by {few} points of balanced accuracy over users and sizes.",
         ),
         pages.claim(
             pages.notes,
             "how much to trust the other user is C (1 / lam): low where the two are alike, large where one's own mails "
             "tell more.",
-            all(each[0] >= each[-1] for each in medians) and any(each[0] > each[-1] for each in medians),
+            judging.interval([np.log10(each[0] / each[-1]) for each in medians]).verdict(least=0.0),
             "The lam that cross-validation chooses falls from "
             f"{', '.join(f'{each[0]:g} to {each[-1]:g}' for each in medians)} as {sizes[0]} labelled mails become "
             f"{sizes[-1]}.",

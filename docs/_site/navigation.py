@@ -1,13 +1,18 @@
-"""Guides that the index does not name are appended to its list of guides: a page that is new is found."""
+"""Fill the places that the index leaves open: ``<!-- pages: learn/* playground -->`` becomes the pages that exist.
+
+A pattern stands for pages that the index does not name elsewhere; ``*`` matches pages of the top folder alone, so a
+new page is listed without being named. A folder with an index of its own is listed by that index.
+"""
 
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import Any
 
 from sphinx.application import Sphinx
 
-mark = "<!-- other guides -->"
+place = re.compile(r"^<!-- pages: (.*) -->$", re.MULTILINE)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -18,6 +23,30 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def _complete(app: Sphinx, page: str, source: list[str]) -> None:
     if page == "index":
-        named = set(re.findall(r"^([\w-]+)$", source[0], re.MULTILINE))
-        others = sorted(name for name in app.env.found_docs if "/" not in name and name not in named | {"index"})
-        source[0] = source[0].replace(mark, "\n".join(others))
+        source[0] = completed(source[0], set(app.env.found_docs))
+
+
+def completed(source: str, found: set[str]) -> str:
+    """The index with every open place filled by pages in `found`."""
+    named = {"index", *re.findall(r"^(?:[^<\n]+<)?([\w/-]+)>?$", source, re.MULTILINE)}
+
+    def fill(match: re.Match[str]) -> str:
+        lines = []
+        for pattern in match.group(1).split():
+            fitting = sorted(name for name in found - named if _matches(name, pattern, found))
+            lines += fitting
+            named.update(fitting)
+        return "\n".join(lines)
+
+    # Patterns that name a page come before the one that takes what is left.
+    texts = {match.group(0): "" for match in place.finditer(source)}
+    for match in sorted(place.finditer(source), key=lambda one: one.group(1) == "*"):
+        texts[match.group(0)] = fill(match)
+    return place.sub(lambda match: texts[match.group(0)], source)
+
+
+def _matches(name: str, pattern: str, found: set[str]) -> bool:
+    folder, _, _ = name.rpartition("/")
+    if folder and name != f"{folder}/index" and f"{folder}/index" in found:
+        return False
+    return fnmatchcase(name, pattern) and name.count("/") == pattern.count("/")

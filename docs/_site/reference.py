@@ -53,6 +53,9 @@ def page(module: ModuleType) -> str:
     lines = [f".. automodule:: {module.__name__}", "   :no-members:", "", f".. currentmodule:: {module.__name__}", ""]
     for name in names(module):
         offered = getattr(module, name)
+        if not (getattr(offered, "__module__", None) or "pegasos").startswith("pegasos"):
+            lines += [f"``{name}`` is `{offered.__module__.split('.')[0]}`'s own.", ""]
+            continue
         lines += (
             [f".. autoclass:: {name}", "   :members:", "   :inherited-members:"]
             if inspect.isclass(offered)
@@ -79,7 +82,7 @@ def _skip(app: Sphinx, what: str, name: str, member: Any, skip: bool, *_: Any) -
     if what != "class" or skip:
         return None
     if isinstance(member, property):
-        return None
+        return True if (getattr(member.fget, "__module__", None) or "").startswith("pyspark") else None
     home = getattr(member, "__module__", None) or ""
     return True if not callable(member) or not home.startswith("pegasos") else None
 

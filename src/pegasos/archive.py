@@ -89,7 +89,7 @@ def read(path: str | os.PathLike[str], kind: str) -> Archive:
     except OSError as error:
         raise PegasosError(f"{path} could not be read: {error.strerror or error}.") from error
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, RecursionError) as error:
-        raise PegasosError(f"{path} is no whole archive of pegasos: {error}.") from error
+        raise PegasosError(f"{path} is not a complete archive of pegasos: {error}.") from error
 
 
 class _BrokenError(Exception):
@@ -115,7 +115,7 @@ def _checked_members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile
     """The members of the archive, whose sizes are possible in a file of this length."""
     members = {info.filename: info for info in archive.infolist()}
     if len(members) != len(archive.infolist()) or _contents not in members:
-        raise _BrokenError("it is no archive of pegasos")
+        raise _BrokenError("it is not an archive of pegasos")
     for info in members.values():
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 1:
             raise _BrokenError(f"{info.filename!r} in it is packed, which archives of pegasos are not")
@@ -129,7 +129,7 @@ def _checked_members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile
 def _checked_contents(text: bytes, kind: str) -> dict[str, Any]:
     contents = json.loads(text)
     if not isinstance(contents, dict) or type(contents.get("format")) is not int:
-        raise _BrokenError("it is no archive of pegasos")
+        raise _BrokenError("it is not an archive of pegasos")
     if contents["format"] != format_number:
         raise _BrokenError(f"it has format {contents['format']}, and this version of pegasos reads {format_number}")
     if contents.get("kind") != kind:

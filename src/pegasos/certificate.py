@@ -23,7 +23,7 @@ class Certificate:
     Attributes
     ----------
     primal : float
-        The objective P(w) of the weights handed over.
+        The objective P(w) of the weights returned.
     dual : float
         A lower bound D(alpha) on the best possible objective.
     gap : float

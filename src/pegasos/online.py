@@ -1,4 +1,4 @@
-"""Online learners: each row is seen, learnt from, and forgotten.
+"""Online learners: each row is seen, learned from, and forgotten.
 
 >>> from pegasos.online import PassiveAggressive
 >>> model = PassiveAggressive().partial_fit([[0.0, 1.0], [1.0, 0.0]], ["left", "right"], classes=["left", "right"])

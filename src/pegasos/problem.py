@@ -190,10 +190,12 @@ class Rows:
         """The same sums in extended precision, which is slow, for when the rounding of double matters."""
         mu = np.longdouble(problem.lam) * np.longdouble(problem.total)
         own, gain = np.zeros(len(weights), np.longdouble), np.longdouble(0.0)
+        spread = np.zeros(len(weights), np.longdouble)  # sum_i a_i |x_ij|
         magnitude = reach = ridge = np.longdouble(0.0)
         for mine in self.blocks():
             a = np.clip(alpha[mine].astype(np.longdouble), 0.0, problem.bound[mine])
             self.add_long(mine, a * problem.sign[mine], own)
+            self.add_long(mine, a, spread, absolute=True)
             gain += np.sum(a * (1.0 - problem.sign[mine] * problem.offset[mine].astype(np.longdouble)))
             magnitude += np.sum(a * (1.0 + np.abs(problem.offset[mine])))
             reach += np.sum(a * self.lengths_of(mine))
@@ -201,16 +203,17 @@ class Rows:
         own /= mu
         gain -= ridge
         depth = long_rows + self.n_rows / long_rows + 8.0
-        off = (long_unit * depth + unit * problem.cap_roundings) * reach / mu
+        rate = long_unit * depth + unit * problem.cap_roundings
+        off = rate * (spread + magnitude * hidden_length(self.n_features)) / mu  # of each weight
         carried = unit * (
             self.scores_depth * problem.carried.length * reach + 8.0 * problem.carried.constant * magnitude
         )
         of_bounds = unit * problem.cap_roundings * (magnitude + 2.0 * ridge)
         error = long_unit * depth * (magnitude + ridge) + of_bounds + carried
-        long_length = np.sqrt(np.sum(own * own))
-        dual = gain - error - 0.5 * mu * (long_length + off) ** 2 * (1.0 + 64.0 * long_unit)
+        # Feature by feature, as the scores above.
+        dual = gain - error - 0.5 * mu * np.sum((np.abs(own) + off) ** 2) * (1.0 + 64.0 * long_unit)
         value = float(dual + 0.5 * mu * np.longdouble(self.square(weights)))
-        apart = float(np.sqrt(np.sum((own - weights) ** 2)) + off)
+        apart = float(np.sqrt(np.sum((own - weights) ** 2)) + np.sqrt(np.sum(off * off)))
         return DualSums(weights, value, last_roundings(value, float(mu), length), apart)
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
@@ -244,35 +247,54 @@ class Rows:
     ) -> np.longdouble:
         offset = problem.offset[mine]
         margins = problem.sign[mine] * (self.long_scores(weights, mine) + offset)
-        by_length = long_unit * (primal.depth + 4.0) * primal.length + primal.carried_by_length
+        # Feature by feature: of features of very different size, |w| |x_i| would be far more than any score.
+        of_score = long_unit * (primal.depth + 4.0) * self.long_scores(np.abs(weights), mine, absolute=True)
+        by_length = primal.carried_by_length
         if problem.carried.length > 0.0:  # the model adds the prior in double
             by_length += primal.moved
         of_offset = unit if problem.carried.length > 0.0 else long_unit if primal.length > 0.0 else 0.0
         by_constant = 8.0 * (unit * problem.carried.constant + of_offset * np.abs(offset))
-        farthest = problem.loss.value(1.0 - margins + by_length * self.lengths_of(mine) + by_constant)
+        of_hidden = long_unit * (primal.depth + 4.0) * primal.length * hidden_length(self.n_features)
+        errors = of_score + of_hidden + by_length * self.lengths_of(mine) + by_constant
+        farthest = problem.loss.value(1.0 - margins + errors)
         counts = problem.cost[mine] > 0.0
         return np.longdouble(np.sum(problem.cost[mine][counts] * farthest[counts]))
 
-    def long_scores(self, weights: npt.NDArray[np.longdouble], mine: slice) -> npt.NDArray[np.longdouble]:
-        """Scores of some rows in extended precision; slow."""
+    def long_scores(
+        self, weights: npt.NDArray[np.longdouble], mine: slice, *, absolute: bool = False
+    ) -> npt.NDArray[np.longdouble]:
+        """The scores of some rows, or of their absolute values, with all the digits that the machine has; slowly."""
         block = self.values[mine if self.numbers is None else self.numbers[mine]]
+        block = abs(block) if absolute else block
         if sp.issparse(block):
             products = np.append(block.data * weights[block.indices], np.longdouble(0.0))
             sums = np.add.reduceat(products, block.indptr[:-1])
             scores = np.where(np.diff(block.indptr) > 0, sums, 0.0)
         else:
             scores = (block * weights[:-1]).sum(axis=1)
-        # The constant column adds the intercept of the model, which is a double.
-        return np.asarray(scores + self.bias * np.float64(weights[-1]), np.longdouble)
+        # What the constant column adds is the intercept of the model, which is a number in double.
+        bias = abs(self.bias) if absolute else self.bias
+        return np.asarray(scores + bias * np.float64(weights[-1]), np.longdouble)
 
-    def add_long(self, mine: slice, coefficients: npt.NDArray[np.longdouble], out: npt.NDArray[np.longdouble]) -> None:
-        """Add the sum of some rows, each times its coefficient, in extended precision."""
+    def add_long(
+        self,
+        mine: slice,
+        coefficients: npt.NDArray[np.longdouble],
+        out: npt.NDArray[np.longdouble],
+        *,
+        absolute: bool = False,
+    ) -> None:
+        """Add the sum of some rows, each times its coefficient, with all the digits that the machine has.
+
+        ``absolute``: of their absolute values.
+        """
         block = self.values[mine if self.numbers is None else self.numbers[mine]]
+        block = abs(block) if absolute else block
         if sp.issparse(block):
             np.add.at(out, block.indices, block.data * np.repeat(coefficients, np.diff(block.indptr)))
         else:
             out[:-1] += (block * coefficients[:, None]).sum(axis=0)
-        out[-1] += self.bias * np.sum(coefficients)
+        out[-1] += (abs(self.bias) if absolute else self.bias) * np.sum(coefficients)
 
     def blocks(self) -> Iterator[slice]:
         """Iterate over all rows in blocks small enough that results take little memory."""

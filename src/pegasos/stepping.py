@@ -190,7 +190,8 @@ def _linear(model: PegasosClassifier, X: Any, y: Any, initial: Any, *, objective
     while True:
         drawn = _drawn(problem, pegasos, state)
         before, alpha_before = pegasos.point(problem, state)
-        margins = problem.sign[drawn] * (problem.rows.scores_of(before)[drawn] + problem.offset[drawn])
+        scores = problem.rows.view(drawn.astype(np.uint32)).scores_of(before)
+        margins = problem.sign[drawn] * (scores + problem.offset[drawn])
         pegasos.step(problem, state, 1)
         after, alpha = pegasos.point(problem, state)
         number = state.counters.step

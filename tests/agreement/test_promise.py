@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
-from pegasos import PegasosClassifier, lam_path
+from pegasos import PegasosClassifier, PegasosClassifierCV, lam_path
 from pegasos.data import ArraySource
 from pegasos.estimators.warnings import GapWarning
 from tests.agreement.interior_point import optimum_of
@@ -248,3 +248,16 @@ def test_a_path_is_certified_in_any_units():
     X, y = load_wine(return_X_y=True)
     path = lam_path(X.astype(np.float32), y, lams=[1e-2, 1e-4, 1e-6], random_state=0)
     assert max(certificate.relative_gap for certificate in path.certificates) <= 1e-3
+
+
+def test_paths_and_folds_of_huge_features_end_with_their_proof():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 6)) * 10.0 ** np.linspace(-2, 12, 6)
+    y = np.where(X[:, 0] / 0.01 + X[:, 5] / 1e12 + 0.5 * random.normal(size=300) > 0, 1, 0)
+    X = X.astype(np.float32)
+    path = lam_path(X, y, lams=[1e-2, 1e-3, 1e-4, 1e-5, 1e-6], random_state=0)
+    assert max(certificate.relative_gap for certificate in path.certificates) <= 1e-3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GapWarning)
+        model = PegasosClassifierCV(lams=[1e-2, 1e-3], random_state=0).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-3

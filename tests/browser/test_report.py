@@ -1,31 +1,12 @@
 """The report in a browser: opens without complaint, answers to pointer and keys, fits a phone, runs nothing else."""
 
-import os
-import shutil
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
 from pegasos import PegasosClassifier, report
 
-api = pytest.importorskip("playwright.sync_api", reason="the driver is missing: pip install playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
-
-FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
-if getattr(os, "geteuid", lambda: 1)() == 0:
-    FLAGS.append("--no-sandbox")
 HOSTILE = '</script><script>document.title="taken"</script>"><img src=x onerror=document.title="taken">'
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with api.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")

@@ -55,3 +55,13 @@ def test_the_site_is_built_without_a_warning(tmp_path, faults):
     assert "<math" in (site / "theory" / "convergence.html").read_text(encoding="utf8")
     gallery = (site / "gallery.html").read_text(encoding="utf8")
     assert all(f"examples/{script.name}" in gallery for script in (ROOT / "examples").glob("*.py"))
+
+
+def test_open_places_of_the_index_are_filled_by_the_pages_that_exist():
+    completed = runpy.run_path(str(ROOT / "docs" / "_site" / "navigation.py"), run_name="navigation")["completed"]
+    source = "Begin <tutorial>\n<!-- pages: * -->\n<!-- pages: learn/* playground -->\n"
+    found = {"index", "tutorial", "new", "playground", "learn/one", "learn/two", "experiments/toy"}
+    begin = ["Begin", "<tutorial>"]
+    assert completed(source, found).split() == [*begin, "new", "learn/one", "learn/two", "playground"]
+    assert completed(source, found | {"learn/index"}).split() == [*begin, "new", "learn/index", "playground"]
+    assert completed(source, {"index", "tutorial"}).split() == begin

@@ -12,10 +12,12 @@ import numpy as np
 
 from pegasos import (
     AutoPegasos,
+    AutoPegasosRegressor,
     KernelPegasosOneClass,
     KernelPegasosRegressor,
     PegasosOneClass,
     PegasosRegressor,
+    PegasosRegressorCV,
 )
 from pegasos.persistence.models import _layout
 from tests.unit.persistence.mutations import X, sources, two
@@ -43,6 +45,9 @@ def models():
     yield "21-KernelPegasosRegressor", KernelPegasosRegressor(**settings).fit(X, X[:, 0]), X
     yield "22-PegasosOneClass", PegasosOneClass(nu=0.3, random_state=0).fit(X + 3.0), X + 3.0
     yield "23-KernelPegasosOneClass", KernelPegasosOneClass(nu=0.3, random_state=0).fit(X), X
+    yield "24-PegasosRegressorCV", PegasosRegressorCV(3, cv=2, random_state=0).fit(X, X[:, 0]), X
+    search = AutoPegasosRegressor(time_budget=None, n_trials=3, cv=2, random_state=0).fit(X, X[:, 0])
+    yield "25-AutoPegasosRegressor", search, X
 
 
 def write(name, model, rows):

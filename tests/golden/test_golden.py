@@ -27,8 +27,11 @@ def test_a_golden_model_says_what_it_said(path):
     if "decision_function" not in told:  # numbers are predicted
         np.testing.assert_allclose(model.predict(rows), told["predict"], **exact)
         return
-    assert model.predict(rows).tolist() == told["predict"]
-    np.testing.assert_allclose(model.decision_function(rows), told["decision_function"], **exact)
+    decisions = np.array(told["decision_function"])
+    np.testing.assert_allclose(model.decision_function(rows), decisions, **exact)
+    # A score of 0 is a tie, which rounding decides.
+    is_tie = np.abs(decisions) <= exact["atol"] if decisions.ndim == 1 else np.zeros(len(decisions), bool)
+    assert model.predict(rows)[~is_tie].tolist() == np.array(told["predict"])[~is_tie].tolist()
 
 
 def test_there_is_a_golden_model_of_every_class():

@@ -144,7 +144,7 @@ def test_nothing_is_ever_unpickled(path):
     with pytest.raises(PegasosError, match="a type that pegasos does not write"):
         archive.read(path, "test")
     path.write_bytes(pickle.dumps({"a": 1}))
-    with pytest.raises(PegasosError, match="no whole archive"):
+    with pytest.raises(PegasosError, match="not a complete archive"):
         archive.read(path, "test")
 
 

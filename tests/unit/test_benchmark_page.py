@@ -1,7 +1,49 @@
 """The page on speed."""
 
-from benchmarks import page
+import pytest
+
+from benchmarks import page, tables
 
 
 def test_the_page_on_speed_is_made_of_the_results():
     assert page.PAGE.read_text(encoding="utf8") == page.page()
+
+
+NAMES = {
+    "a9a": "a9a",
+    "covtype": "covtype",
+    "mnist": "mnist",
+    "fashion_mnist": "fashion_mnist",
+    "kddcup99": "kddcup99",
+    "generated": "dense_2m",
+    "reuters21578": "reuters21578",
+    "generated text": "sparse_1m",
+}
+README = page.PAGE.parents[1] / "README.md"
+
+
+def shown_panels():
+    """The rows of the README's first table of times: data set, lam, and a cell for each solver."""
+    text = README.read_text(encoding="utf8")
+    header = "| data | lam | pegasos | LIBLINEAR | LinearSVC | Snap ML | fastest rival / pegasos |\n"
+    name = None
+    for line in text.split(header)[1].split("\n\n")[0].splitlines()[1:]:
+        first, lam, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        name = NAMES[first.partition(" (")[0]] if first else name
+        yield name, float(lam), [cell.strip("*").removesuffix(" s") for cell in cells]
+
+
+def test_the_times_in_the_readme_are_those_of_the_results():
+    measured = {(row.problem, row.lam): row for row in tables.read(1e-3)}
+    compared = 0
+    for name, lam, (ours, liblinear, linear, snap, ratio) in shown_panels():
+        row = measured[name, lam]
+        snaps = [one for solver, one in row.outcomes.items() if solver.startswith("Snap ML")]
+        best = min([one for one in snaps if one.reached] or snaps, key=lambda one: one.seconds)
+        pairs = [(ours, row.outcomes["pegasos"]), (liblinear, row.outcomes["LIBLINEAR"])]
+        for cell, outcome in [*pairs, (linear, row.outcomes["LinearSVC"]), (snap, best)]:
+            assert cell.startswith(">") != outcome.reached, (name, lam, cell)
+            assert float(cell.strip("> ")) == pytest.approx(outcome.seconds, rel=0.06), (name, lam, cell)
+        assert float(ratio.strip("> ")) == pytest.approx(row.ratio, abs=0.051)
+        compared += 1
+    assert compared == 10

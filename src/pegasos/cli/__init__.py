@@ -20,15 +20,16 @@ from typing import Any, NoReturn
 from pegasos import __version__
 
 _commands = {
-    "train": "train on a file of rows and write a model with its certificate",
-    "predict": "the classes of the rows of a file, by a model",
-    "certify": "how good is a model, of whatever tool, on the rows of a file",
-    "report": "one HTML page about a model on the rows of a file",
+    "train": "train on a data file and write a model with its certificate",
+    "predict": "predict the class of each row of a file",
+    "certify": "measure how close a model is to the optimum, including models trained elsewhere",
+    "report": "write an HTML page about a model and a data file",
     "tune": "choose scaling, kernel, width and lam within a time budget",
-    "bench": "race pegasos and its rivals on this machine to the same gap",
-    "convert": "make a binary cache of a data file",
+    "bench": "compare pegasos with other solvers on this machine, to the same gap",
+    "convert": "write a binary cache of a data file",
+    "playground": "open a page on which algorithms train step by step, in the browser",
     "demo": "train on bundled data and print the certificates",
-    "completion": "print what makes the shell complete these commands",
+    "completion": "print shell completion for these commands",
 }
 _epilog = """\
 examples:
@@ -37,11 +38,11 @@ examples:
   pegasos certify model.pegasos data.svm
 
 exit codes:
-  0    done; what train or certify was asked to prove is proved
-  1    done, but the gap did not reach tol; the model is written all the same
-  2    an error, in one sentence on stderr
-  130  interrupted (Ctrl-C); train has written the model it had reached, if any
-  141  whoever read the output went away, as in pegasos predict ... | head
+  0    success; train or certify proved the requested gap
+  1    finished, but the gap did not reach tol; train has written the model
+  2    an error, with a one-line message on stderr
+  130  interrupted (Ctrl-C); train has written the current model, if any
+  141  the reader of the output closed it, as in pegasos predict ... | head
 """
 _style: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
 
@@ -57,7 +58,7 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are no text are printed as they are
+        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are not text are printed as they are
     given = [_spelt(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     parsed = parser_for(next((word for word in given if word in _commands), None)).parse_args(given)
     try:
@@ -86,7 +87,7 @@ def parser_for(command: str | None) -> Parser:
     """All commands with a line each; the arguments only of this one."""
     parser = Parser(
         prog="pegasos",
-        description="Support vector machines that return the proof of how good they are.",
+        description="Support vector machines with a proof of how good each fit is.",
         epilog=_epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -26,22 +26,24 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
     """How a file is to be read."""
     options = parser.add_argument_group("options of formats")
     options.add_argument("--format", help="svmlight, csv, parquet, arrow, npy or npz; default: by the name of the file")
-    options.add_argument("--label", type=_name_or_number, help="tables: the column of the labels, its name or number")
-    options.add_argument("--features", type=_listed, help="tables: the columns of X, with commas; default: all others")
+    options.add_argument("--label", type=_name_or_number, help="tables: the label column, by name or number")
+    options.add_argument(
+        "--features", type=_listed, help="tables: the feature columns, separated by commas; default: all others"
+    )
     options.add_argument(
         "--weight-column",
         dest="weight",
         type=_name_or_number,
         metavar="COLUMN",
-        help="tables: the column of the sample weights, its name or number",
+        help="tables: the column of sample weights, by name or number",
     )
-    options.add_argument("--header", choices=_words, help="CSV: whether the first line has names")
+    options.add_argument("--header", choices=_words, help="CSV: whether the first line is a header")
     options.add_argument("--delimiter", help="CSV: default ',', and a tab for .tsv; tab or '\\\\t' is the tab")
     options.add_argument("--labels", help=".npy: the file of the labels")
     options.add_argument("--zero-based", choices=_words, help="svmlight: whether the first index is 0")
-    options.add_argument("--n-features", type=int, help="svmlight: default: as the largest index says")
+    options.add_argument("--n-features", type=int, help="svmlight: number of features; default: the largest index")
     options.add_argument("--dtype", choices=("float32", "float64"), help="text: default float32")
-    options.add_argument("--block-bytes", type=int, help="about how many bytes of the file make a block")
+    options.add_argument("--block-bytes", type=int, help="approximate bytes per block")
 
 
 def format_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _from_json(path: str) -> Any:
     try:
         values = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:
-        raise PegasosError(f"{path} is no JSON: {error}.") from error
+        raise PegasosError(f"{path} is not JSON: {error}.") from error
     if "format" in values:
         from pegasos.export import read_model
 

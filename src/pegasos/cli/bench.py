@@ -1,11 +1,11 @@
-"""Race pegasos and its rivals that are installed here, on one problem, to the same measured distance from the optimum.
+"""Compare pegasos with the other solvers installed here, on one problem, to the same measured gap.
 
 pegasos bench
 pegasos bench data.svm --lam 1e-4 --target 1e-3
 pip install liblinear-official && pegasos bench data.svm
 
-A solver gets the seconds of the loosest of its settings whose measured objective is within the target; that setting is
-run again, and the best run counts. Two classes: of more, the largest against the rest. Without a file, the rows are
+A solver gets the time of its loosest setting whose measured objective is within the target; that setting is run again,
+and the best run counts. With more than two classes, the largest is trained against the rest. Without a file, data is
 generated.
 """
 
@@ -30,7 +30,7 @@ _repeats = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The rows, the problem, the target."""
     parser.add_argument("data", metavar="DATA", nargs="?", help=f"{kinds}; default: generated rows")
-    parser.add_argument("--lam", type=float, default=1e-4, help="strength of the regularisation (default: 1e-4)")
+    parser.add_argument("--lam", type=float, default=1e-4, help="strength of the regularization (default: 1e-4)")
     parser.add_argument("--target", type=float, default=1e-3, help="relative gap to reach (default: 1e-3)")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds that one run may take (default: 10)")
     parser.add_argument("--n-jobs", type=int, help="threads for pegasos; the others have one (default: 1)")

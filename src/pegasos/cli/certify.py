@@ -1,12 +1,12 @@
-"""How good is a model on the rows of a file, by a proof that is computed here, whoever made the model.
+"""Measure how close a model is to the optimum on a data file, including models trained elsewhere.
 
 pegasos certify model.pegasos data.svm
 pegasos certify data.svm.model data.svm --C 1
 pegasos certify weights.npz data.csv --label species --lam 1e-4
 
-A model of pegasos brings its dual point. For one of another tool, and on other rows than those of its fit, a dual point
-of these rows is found first, for the problem that the parameters below describe: those that the model was trained with.
-The weights stay as they are. The exit code is 0 if the relative gap is at most tol, otherwise 1.
+A pegasos model contains its dual point. For a model of another tool, or on data other than its training data, the dual
+problem is solved first, for the parameters below: pass those that the model was trained with.
+The weights are not changed. The exit code is 0 if the relative gap is at most tol, otherwise 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The class of each row of a file, one a line; with more columns, behind a line of their names, with tabs.
+"""Predict the class of each row of a file, one per line; with more columns, tab-separated with a header line.
 
 pegasos predict model.pegasos new.svm
 pegasos predict model.pegasos new.svm --scores -o scores.tsv
@@ -6,7 +6,7 @@ pegasos predict model.pegasos new.csv --probabilities
 pegasos predict model.pegasos test.csv --label species
 pegasos predict model.pegasos X.npy
 
-Where the labels of the file are classes of the model, the accuracy is printed on stderr.
+If the labels in the file are classes of the model, the accuracy is printed on stderr.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The model, the rows, and what is asked about them."""
     parser.add_argument("model", metavar="MODEL", help=models)
     parser.add_argument("data", metavar="DATA", help=kinds)
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the predictions go; default: stdout")
-    parser.add_argument("--scores", action="store_true", help="the decision values as well")
-    parser.add_argument("--probabilities", action="store_true", help="as well, if trained with --probability")
-    parser.add_argument("--certified", action="store_true", help="and whether no exact solution decides otherwise")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file for the predictions; default: stdout")
+    parser.add_argument("--scores", action="store_true", help="also write the decision values")
+    parser.add_argument(
+        "--probabilities", action="store_true", help="also write probabilities, if trained with --probability"
+    )
+    parser.add_argument(
+        "--certified", action="store_true", help="also write whether every exact solution predicts the same class"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     add_format_options(parser)
 

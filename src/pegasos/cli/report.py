@@ -1,4 +1,4 @@
-"""Write one HTML page about a model on the rows of a file: what is proved, how it errs, what it looks at.
+"""Write an HTML page about a model and a data file: certificate, errors, important features.
 
 pegasos report model.pegasos data.svm
 pegasos report model.pegasos test.svm -o test.html --title "Spam, March"

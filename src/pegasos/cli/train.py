@@ -1,12 +1,12 @@
-"""Train a support vector machine on a file of rows, until the result is proved, and write the model.
+"""Train a support vector machine on a data file to a proved gap, and write the model.
 
 pegasos train data.svm --lam 1e-4 -o model.pegasos
 pegasos train data.svm --hold-out 0.3 --report report.html
 pegasos train table.csv --label species --kernel rbf --gamma 0.1 --C 10
 pegasos train large.svm --memory 2G --checkpoint run.ckpt --test test.svm
 
-The exit code is 0 if the gap reached tol, 1 if it did not (the model is written all the same), 2 for an error. Ctrl-C
-ends the training with the model reached, which is written; the exit code is 130.
+The exit code is 0 if the gap reached tol, 1 if it did not (the model is still written), 2 for an error. Ctrl-C
+ends the training and writes the current model; the exit code is 130.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, what is written, what is measured, and the parameters of the model."""
     parser.add_argument("data", metavar="DATA", help=kinds)
     parser.add_argument("-o", "--output", metavar="MODEL", help="the model; default: the name of DATA with .pegasos")
-    parser.add_argument("--report", metavar="HTML", help="also write a page about the model on DATA")
-    parser.add_argument("--test", metavar="FILE", help="print the accuracy on the rows of another file")
-    parser.add_argument("--hold-out", type=float, metavar="SHARE", help="keep this share of the rows for a test")
+    parser.add_argument("--report", metavar="HTML", help="also write an HTML report of the model on DATA")
+    parser.add_argument("--test", metavar="FILE", help="print the accuracy on another file")
+    parser.add_argument("--hold-out", type=float, metavar="SHARE", help="hold out this share of the data for testing")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
     large = parser.add_argument_group("more rows than memory; linear machines only")
     large.add_argument("--out-of-core", action="store_true", help="read block by block, within --memory 2G")
-    large.add_argument("--memory", metavar="BYTES", help="the same within so much, such as 500M")
+    large.add_argument("--memory", metavar="BYTES", help="read block by block within this limit, such as 500M")
     large.add_argument(
-        "--checkpoint", metavar="FILE", help="save the state there now and then; go on from it if it is there"
+        "--checkpoint", metavar="FILE", help="save the state there periodically; resume from it if it exists"
     )
     add_parameter_options(parser)
     add_format_options(parser)

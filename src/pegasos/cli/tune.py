@@ -1,4 +1,4 @@
-"""Choose scaling, kernel, width and lam for a file of rows, and say why.
+"""Choose scaling, kernel, width and lam for a data file, and explain the choice.
 
 pegasos tune data.svm
 pegasos tune data.svm --budget 5m --scoring balanced_accuracy
@@ -28,15 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, the budget, and where the results go."""
     parser.add_argument("data", metavar="DATA", help=kinds)
     parser.add_argument("--budget", default="1m", help="time for the search, such as 90, 30s, 5m or 1h; default: 1m")
-    parser.add_argument("--trials", type=int, help="settings to try at most")
-    parser.add_argument("--scoring", help="what to maximise, by scikit-learn's name; default: accuracy")
+    parser.add_argument("--trials", type=int, help="maximum number of settings to try")
+    parser.add_argument("--scoring", help="score to maximize, by its scikit-learn name; default: accuracy")
     parser.add_argument("--folds", type=int, default=5, help="folds of the cross-validation; default: 5")
-    parser.add_argument("--seed", type=int, help="makes a search with --trials that ends within its time repeatable")
-    parser.add_argument("--quiet", action="store_true", help="print no line for each setting")
+    parser.add_argument(
+        "--seed", type=int, help="seed; makes a search with --trials that ends within its budget repeatable"
+    )
+    parser.add_argument("--quiet", action="store_true", help="do not print a line per setting")
     parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
-    parser.add_argument("-o", "--output", metavar="MODEL", help="a file for the best model, which `predict` reads")
-    parser.add_argument("--leaderboard", type=Path, help="a CSV file for all settings and their scores")
-    parser.add_argument("--picture", type=Path, help="a file for a picture of the search, such as search.png")
+    parser.add_argument("-o", "--output", metavar="MODEL", help="file for the best model")
+    parser.add_argument("--leaderboard", type=Path, help="CSV file for all settings and their scores")
+    parser.add_argument("--picture", type=Path, help="file for a plot of the search, such as search.png")
     add_format_options(parser)
 
 

@@ -49,7 +49,7 @@ class MappedSource(FileBlocks):
         X = csr_of(_readable(X.data, self.dtype), columns, ends, self.n_features)
         if not is_sound(X):
             raise PegasosError(
-                f"{self.origin.name}: data, indices and indptr are no CSR matrix of {self.n_features} columns "
+                f"{self.origin.name}: data, indices and indptr are not a CSR matrix of {self.n_features} columns "
                 f"(rows {begin}..{end - 1})."
             )
         return Block(X, self._y[begin:end])
@@ -114,7 +114,7 @@ class _Members:
         except MemoryError:  # not a defect of the file
             raise
         except _unreadable as error:
-            raise PegasosError(f"{origin.name} is no whole .npz file: {reason(error)}.") from error
+            raise PegasosError(f"{origin.name} is not a complete .npz file: {reason(error)}.") from error
         self.names = set(self._found)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
@@ -153,9 +153,9 @@ def _load(path: Path, name: str) -> npt.NDArray[Any]:
     except MemoryError as error:  # Python's parser also raises this for a header that is nested too deeply
         raise PegasosError(f"{name} has a header for which there is not enough memory.") from error
     except _unreadable as error:
-        raise PegasosError(f"{name} is no whole .npy file: {reason(error)}.") from error
+        raise PegasosError(f"{name} is not a complete .npy file: {reason(error)}.") from error
     if not isinstance(found, np.ndarray):
-        raise PegasosError(f"{name} is no .npy file.")
+        raise PegasosError(f"{name} is not a .npy file.")
     return np.asarray(found)
 
 

@@ -30,7 +30,7 @@ class ParquetSource(TableSource):
         try:
             file = parquet.ParquetFile(origin.path)
         except (OSError, ValueError) as error:
-            raise PegasosError(f"{origin.name} is no whole Parquet file: {reason(error)}.") from error
+            raise PegasosError(f"{origin.name} is not a complete Parquet file: {reason(error)}.") from error
         schema, self._metadata = file.schema_arrow, file.metadata
         super().__init__(origin, schema.names, label=label, features=features, weight=weight, match=match)
         self.dtype = _common_type(origin, schema, self.features)
@@ -88,7 +88,7 @@ class ArrowSource(TableSource):
         try:
             return ipc.open_file(pyarrow("", origin).memory_map(str(origin.path)))
         except (OSError, ValueError) as error:
-            raise PegasosError(f"{origin.name} is no whole Arrow file: {reason(error)}.") from error
+            raise PegasosError(f"{origin.name} is not a complete Arrow file: {reason(error)}.") from error
 
 
 def _common_type(origin: FileOrigin, schema: Any, features: Sequence[str]) -> np.dtype[Any]:

@@ -179,7 +179,7 @@ def _directory(path: Path) -> tuple[dict[str, Any], str]:
     with path.open("rb") as file:
         head = file.read(_step)
         if not head.startswith(magic):
-            raise PegasosError(f"{path} is no cache of pegasos: make one with pegasos convert.")
+            raise PegasosError(f"{path} is not a cache of pegasos: make one with pegasos convert.")
         if len(head) < _step:
             raise _damaged(path, "it is truncated")
         _, number, begin, size, checksum = _preamble.unpack_from(head)
@@ -200,7 +200,7 @@ def _directory(path: Path) -> tuple[dict[str, Any], str]:
     try:
         return json.loads(text), text.decode()
     except ValueError as error:
-        raise _damaged(path, "its directory is no JSON") from error
+        raise _damaged(path, "its directory is not JSON") from error
 
 
 def _encoded(labels: npt.NDArray[Any], codes: dict[str, int]) -> npt.NDArray[Any]:

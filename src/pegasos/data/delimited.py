@@ -85,7 +85,7 @@ class CsvSource(TableSource):
         try:
             fields = next(csv.reader([line.decode("utf-8-sig")], delimiter=self._delimiter), [])
         except (UnicodeDecodeError, csv.Error) as error:
-            raise PegasosError(f"{origin.name}, line 1: it is no CSV text in UTF-8: {reason(error)}.") from error
+            raise PegasosError(f"{origin.name}, line 1: it is not CSV text in UTF-8: {reason(error)}.") from error
         if not fields:
             raise PegasosError(f"{origin.name}: the first line is empty.")
         return [field.strip() for field in fields], len(line)

@@ -54,16 +54,16 @@ class TextError(Exception):
 
 
 _sentences = {
-    "label": "{token} is no label; a line of svmlight text begins with a number.",
+    "label": "{token} is not a label; a line of svmlight text begins with a number.",
     "no_label": "the line begins with a feature, {token}, and has no label: write one before it, 0 if there is none.",
     "many_labels": "{token} is several labels; a row has one here: make a file for each label first.",
-    "query": "{token} is no query number; write qid:1, or leave it out.",
-    "entry": "{token} is no feature; features are index:value, with blanks between them.",
+    "query": "{token} is not a query number; write qid:1, or leave it out.",
+    "entry": "{token} is not a feature; features are index:value, with blanks between them.",
     "index": "the index of {token} is larger than any that can be read, 18 digits.",
     "below_base": "index 0, though indices should begin with 1; give zero_based=True or 'auto'.",
     "beyond_features": "index {index} is larger than n_features allows; give a larger n_features, or none.",
     "repeated": "index {index} for the second time in this row; write it once.",
-    "value": "{token} is no number, as the value of index {index}.",
+    "value": "{token} is not a number, as the value of index {index}.",
     "not_finite": "{token} is not finite; impute it, drop the line, or read it with allow_nan=True.",
     "too_large": "{token} is too large for {dtype}; rescale it, or read it as a wider type.",
     "no_room": "the file has changed while it was read; read it again when it is complete.",

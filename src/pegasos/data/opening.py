@@ -260,7 +260,7 @@ def convert(
     if kept is not None:
         return kept
     if not goal.parent.is_dir():
-        raise PegasosError(f"{goal.parent} is no folder, so that {goal} cannot be written.")
+        raise PegasosError(f"{goal.parent} is not a folder, so that {goal} cannot be written.")
     with as_plain(file, goal.parent) as plain:
         origin = FileOrigin(plain, str(path), stamp_of(plain), fingerprint)
         write_cache(goal, _openers[kind](origin, **options), fingerprint)

@@ -65,7 +65,7 @@ class TableSource(FileBlocks):
         others = {*names} - taken
         unknown = [name for name in self.features if name not in others]
         if unknown:
-            raise PegasosError(f"{origin.name}: {unknown[0]!r} is no column of features; {_listed(names)}.")
+            raise PegasosError(f"{origin.name}: {unknown[0]!r} is not a column of features; {_listed(names)}.")
         self.n_features = len(self.features)
 
     def block_of(self, table: Any, first_row: int) -> Block:

@@ -86,10 +86,10 @@ def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_f
             f"multi_class='crammer_singer' is a hinge over all classes and does not support loss={loss!r}; use 'ovr' "
             "or 'ovo'."
         )
-    if solver == "cutting_plane":
+    if solver in ("cutting_plane", "interior_point"):
         raise PegasosError(
-            "solver='cutting_plane' does not support multi_class='crammer_singer', which has more than two signs; "
-            "use 'ovr' or 'ovo'."
+            f"solver={solver!r} does not support multi_class='crammer_singer', which has more than two signs; use "
+            "'ovr' or 'ovo'."
         )
     if nu is not None:
         raise PegasosError(
@@ -106,7 +106,10 @@ def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_f
 def check_for_source(model: Any) -> None:
     """What blocks from a source do not support."""
     refused = {
-        "solver": (model.solver == "cutting_plane", "does not support cutting planes: give solver='auto', or use fit"),
+        "solver": (
+            model.solver in ("cutting_plane", "interior_point"),
+            "needs a solver that goes from row to row: give solver='auto', or use fit",
+        ),
         "multi_class": (
             getattr(model, "multi_class", "ovr") not in ("auto", "ovr"),
             "trains one class against the rest: give multi_class='ovr'",

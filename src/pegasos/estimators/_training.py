@@ -70,7 +70,7 @@ class TrainedModel(CertifiedModel):
         """Learn from a block of a stream; ``told`` is what the task must know of all targets that will ever come."""
         self._check_parameters()
         if self.C is not None:
-            raise PegasosError(f"C={self.C!r} needs the number of rows, which a stream has not; give lam instead.")
+            raise PegasosError(f"C={self.C!r} needs the number of samples, which is unknown in a stream; give lam.")
         _checks.check_aim(self, self._origin)
         before, settings = getattr(self, "fitted_", None), self._settings()
         task = self._task() if before is None else goes_on_from(before, self._task(), settings)

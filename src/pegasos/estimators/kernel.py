@@ -38,44 +38,44 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     sigma : float, optional
         Width of "rbf" instead of ``gamma``: ``exp(-|x - z|^2 / (2 sigma^2))``.
     degree : int, default=3
-        Of "poly".
+        Parameter of "poly".
     coef0 : float, default=1.0
-        Of "poly".
-    solver : {"auto", "pegasos", "decomposition"}, default="auto"
-        "pegasos" is the published algorithm and nothing else; "decomposition" climbs the dual by pairs, as
-        SVM-light and SMO do, to any gap; "auto" is decomposition, or linear dual ascent on explicit features where the
-        kernel has them.
+        Parameter of "poly".
+    solver : {"auto", "pegasos", "decomposition", "smo"}, default="auto"
+        "pegasos" is the published algorithm alone; "decomposition" is dual ascent by pairs, as in SVM-light and SMO,
+        to any gap, and "smo" is another name for it; "auto" is
+        decomposition, or a linear solver on explicit features if the kernel has them.
     batch_size, sampling, projection, average, fit_intercept, regularize_intercept, intercept_scaling, class_weight
         As in `PegasosClassifier`.
     multi_class : {"auto", "ovr", "ovo"}, default="ovr"
-        More than two classes: one problem per class, against the rest, which share the kernel matrix; or one for each
-        pair of classes, over the rows of those two, each with a table of its own. ``lam`` means what it means for two
-        classes alone, ``C`` what it means in LIBSVM. Streams and ``max_support`` need "ovr". "auto" is "ovr".
+        More than two classes: one problem per class, against the rest, which share the kernel matrix; or one per
+        pair of classes, on the samples of those two, each with its own kernel matrix. ``lam`` has the same meaning as
+        for two classes alone, ``C`` the same as in LIBSVM. Streams and ``max_support`` need "ovr". "auto" is "ovr".
     prior : fitted classifier, (coef, intercept) or None, default=None
-        A model learnt from other data: any fitted model with ``decision_function`` and ``classes_``. Its scores are
-        added to those that are learnt here, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is regularized,
-        ``lam/2 |v|^2``: a large ``lam`` leaves the prior as it is, a small one lets the data overrule it. The model
-        keeps the prior, uncopied, and calls it whenever it predicts. Classes are matched by label. In a stream it is
-        that of the first call.
+        A model learned from other data: any fitted model with ``decision_function`` and ``classes_``. Its scores are
+        added to the learned ones, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is regularized,
+        ``lam/2 |v|^2``: a large ``lam`` keeps the prior, a small one lets the data override it. The model
+        holds a reference to the prior and calls it to predict. Classes are matched by label. In a stream, the
+        prior of the first call is used.
     max_iter : int, default=1000
-        Epochs at most: for Pegasos as many visits as there are rows, for decomposition as many coordinate steps.
+        Maximum number of epochs: as many visits (Pegasos) or coordinate steps (decomposition) as there are samples.
     time_budget : float, optional
-        Seconds at most, to within one block of kernel columns.
+        Time limit in seconds, kept to within one block of kernel columns.
     certified_share : float, optional
-        Go on after ``tol`` is reached until this share of the training rows, by sample weight, has a certified
-        prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
-        takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
-        predictions matter and the objective does not.
+        Continue after ``tol`` is reached until this share of the training data, by sample weight, has a certified
+        prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as
+        necessary, within ``max_iter`` and ``time_budget``; ``status_`` states the share reached. Use 0.99 if
+        predictions matter more than the objective.
     cache_size : float, default=1000
-        Megabytes for columns of the kernel matrix; the rows that still move have a matrix of their own beside it.
+        Megabytes for columns of the kernel matrix; the active samples have a matrix of their own in addition.
     approximation : int or "auto", optional
-        Train on an explicit map of so many features, made from as many training rows (pivoted Cholesky), by the linear
-        solvers: much faster on many rows, and the model has no more support vectors than that. "auto" stops where the
-        map leaves 1e-4 of the trace of the kernel matrix. The objective in ``certificate_`` is that of the exact
-        problem, its lower bound that of the map; ``certify`` proves the gap to the exact optimum.
+        Train on this many explicit features, built from as many training samples (pivoted Cholesky), with the linear
+        solvers: much faster on many samples, and the model has at most that many support vectors. "auto" stops when
+        1e-4 of the trace of the kernel matrix is left. The objective in ``certificate_`` is that of the exact
+        problem, its lower bound that of the approximation; ``certify`` proves the gap to the exact optimum.
     max_support : int, optional
-        Support vectors at most. Those that matter least are dropped, in a stream after each block; the certificate
-        states what that cost.
+        Maximum number of support vectors. The least important are dropped, in a stream after each block; the
+        certificate shows what that cost.
     n_jobs : int, optional
         Threads for the problems of several classes, when the kernel matrix fits into the cache; with "ovo" as many as
         have room there for the matrices of their pairs. The result does not depend on it.
@@ -102,11 +102,11 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     Notes
     -----
     While a fit with ``tol`` of at least 1e-5 runs, kernel values are computed and kept in float32 for float32 rows, and
-    for 2,000 rows or more while C is at most 100. The certificate at the end is that of the kernel in double; where it
-    differs by a quarter of ``tol``, the fit goes on in double. Where ``time_budget`` leaves no time for that, the
-    certificate has room for what single precision may have lost. At predict, scores come from float32 values where
-    these are off by 0.05 at worst (1e-5 is usual), and from values in double elsewhere and for every row whose class
-    would be open.
+    for 2,000 rows or more while C is at most 100. The final certificate is for the kernel in double precision; if it
+    differs by a quarter of ``tol``, the fit continues in double precision. If ``time_budget`` leaves no time for that,
+    the certificate includes an allowance for what single precision may have lost. At predict, scores come from float32
+    values where these are off by 0.05 at worst (1e-5 is usual), and from values in double elsewhere and for every row
+    whose class would be open.
 
     The kernel matrix is never formed unless it fits into ``cache_size``. Sparse rows with more than 2 % of entries are
     copied into a dense array for the solver when that takes less than 256 MB; dense rows are copied once when a quarter
@@ -140,7 +140,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     approximation: int | str | None = field(default=None, kw_only=True)
 
     def _check_parameters(self) -> None:
-        self._check_classification(("auto", "pegasos", "decomposition"))
+        self._check_classification(("auto", "pegasos", "decomposition", "smo"))
         if self.multi_class == "crammer_singer":
             raise PegasosError(
                 "multi_class='crammer_singer' is for linear machines (PegasosClassifier); with a kernel use 'ovr' or "

@@ -155,7 +155,7 @@ class Classes:
         return anything.pack(value, what, out)
 
     def unpack(self, stored: Any, what: str, source: Reader) -> npt.NDArray[Any]:
-        """Two at least, but for columns of an indicator matrix."""
+        """Two at least, except for columns of an indicator matrix."""
         labels = anything.unpack(stored, what, source)
         require(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 1, what, "a list of labels")
         require(bool((labels[:-1] < labels[1:]).all()), what, "a sorted list of different labels")

@@ -27,71 +27,72 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
         ``inf`` asks for a hard margin: where the classes cannot be separated, the fit proves that and ends.
     nu : float, optional
-        Instead of ``lam`` and ``C``: the share of margin errors at most, and of support vectors at least, as in
-        scikit-learn's `NuSVC`. Each problem has the lam at which its dual point adds up to ``nu N``; see
+        Instead of ``lam`` and ``C``: an upper bound on the share of margin errors and a lower bound on that of support
+        vectors, as in scikit-learn's `NuSVC`. Each problem gets the lam whose dual point adds up to ``nu N``; see
         ``solved_lam_``.
     loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
-        What a row costs whose margin falls short of 1 by r: "hinge" is ``max(0, r)``; "squared_hinge" its square, the
-        default of scikit-learn's LinearSVC; "huber_hinge" is ``r^2 / (2 smoothing)`` up to ``r = smoothing`` and the
-        line ``r - smoothing / 2`` beyond.
+        The loss of a sample whose margin falls short of 1 by r: "hinge" is ``max(0, r)``; "squared_hinge" is its
+        square, the default of scikit-learn's LinearSVC; "huber_hinge" is ``r^2 / (2 smoothing)`` up to ``r =
+        smoothing`` and the line ``r - smoothing / 2`` beyond.
     smoothing : float, default=0.5
-        Where "huber_hinge" turns into a line; the other losses do not use it.
-    solver : {"auto", "pegasos", "dual", "cutting_plane"}, default="auto"
-        "pegasos" is the algorithm of the paper and nothing else; "dual" is dual coordinate ascent; "cutting_plane" is
-        the method of SVM-Perf, one pass over the rows for each plane; "auto" starts with Pegasos where that is enough,
-        continues with dual ascent as soon as that closes the gap faster, and supports it with an interior point method
-        where it is slow. With many rows and not too many features it uses Newton's method on a smoothed problem.
+        The r at which "huber_hinge" becomes linear; ignored by the other losses.
+    solver : {"auto", "pegasos", "dual", "cutting_plane", "interior_point"}, default="auto"
+        "pegasos" is the paper's algorithm alone; "dual" is dual coordinate ascent; "cutting_plane" is
+        the method of SVM-Perf, one pass over the rows for each plane; "interior_point" is the textbook method for
+        quadratic programs on all samples, for up to about 4,000 features or samples; "auto" starts with Pegasos where
+        that is enough, continues with dual ascent once that closes the gap faster, and switches to an interior-point
+        method if that is slow. With many samples and few features it uses Newton's method on a smoothed problem.
     batch_size : int or "all", default=1
         Rows per Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform", "balanced", "sequential"}, default="shuffle"
-        Pegasos visits the rows in shuffled epochs, draws them uniformly at random as in the paper, or draws the two
-        sides of each problem in turn, however rare one of them is. The objective is the same: a row that is drawn too
-        often counts for less. "sequential" visits them in their order, epoch after epoch.
+        The order of Pegasos: shuffled epochs, uniformly at random as in the paper, or alternating between the two
+        sides of each problem, however rare one of them is. The objective is the same: a row that is drawn more
+        often counts less. "sequential" visits them in the given order, epoch after epoch.
     projection : bool, default=False
-        Keep the Pegasos iterates within the ball that is known to hold the optimum.
+        Project the Pegasos iterates onto a ball that contains the optimum.
     average : {None, "uniform", "tail"}, default=None
         Return the last Pegasos iterate, the mean of all, or the mean since the last epoch that is a power of two. In a
-        stream, the tail begins anew after blocks 1, 2, 4, ...; what it was counts for an eighth of its steps.
+        stream, the tail restarts after blocks 1, 2, 4, ...; the previous mean then counts for an eighth of its steps.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     regularize_intercept : bool, default=True
         The intercept is the weight of a constant feature of value ``intercept_scaling``, regularized like the others.
-        False: it is free, as in the textbook and in LIBSVM; the certificate is that of the joint problem. It must be
-        True for the solver "pegasos" and in a stream.
+        False: it is unregularized, as in the textbook and in LIBSVM; the certificate covers it too. It must be
+        True for ``solver="pegasos"`` and in a stream.
     intercept_scaling : float, default=1.0
         A larger value regularizes the intercept less.
     multi_class : {"auto", "ovr", "ovo", "crammer_singer"}, default="ovr"
-        How more than two classes are told apart. "ovr": one problem per class, against the rest, in parallel threads.
-        "ovo": one for each pair of classes, over the rows of those two; ``lam`` means what it means for two classes
-        alone, ``C`` what it means in LIBSVM. "crammer_singer": one problem of all classes,
+        How more than two classes are handled. "ovr": one problem per class, against the rest, in parallel threads.
+        "ovo": one problem per pair of classes, on the samples of those two; ``lam`` has the same meaning as for two
+        classes alone, ``C`` the same as in LIBSVM. "crammer_singer": one joint problem,
         ``lam/2 |W|^2 + (1/N) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i>)``; for two classes it is solved for
         w_1 - w_0, as an ordinary problem with half the lam. "auto": "ovo" for 3 to 30 classes, otherwise, in streams
         and for sources of blocks "ovr".
     class_weight : dict, "balanced" or None, default=None
-        What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``.
+        Factor on the loss of each class; "balanced" is ``N / (n_classes * N_class)``.
     prior : fitted linear classifier, (coef, intercept) or None, default=None
-        A model learnt from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
-        0. Any fitted model with ``coef_``, ``intercept_`` and ``classes_``. A large ``lam`` leaves the prior as it is,
-        a small one forgets it. Features are matched by name where the prior and X have names, classes by label. In a
-        stream it is that of the first call.
+        A model learned from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
+        0. Any fitted model with ``coef_``, ``intercept_`` and ``classes_``. A large ``lam`` keeps the prior,
+        a small one forgets it. Features are matched by name if the prior and X have names, classes by label. In a
+        stream, the prior of the first call is used.
     tol : float or None, default=1e-3
         The relative duality gap at which the fit ends. None: run ``max_iter`` epochs.
     max_iter : int, optional
-        Epochs at most; an epoch visits as many rows as there are. By default 100,000 where ``tol`` ends the fit, which
-        is far more than "auto" needs; 1,000 for "pegasos" and "cutting_plane", whose last digits take too many, and for
+        Maximum number of epochs; an epoch has as many visits as there are samples. By default 100,000 if ``tol`` ends
+        the fit, far more than "auto" needs; 1,000 for "pegasos" and "cutting_plane", which converge slowly, and for
         ``tol=None``.
     time_budget : float, optional
-        Seconds at most. Kept to within one chunk of work, about 0.05 s, or one step of Newton's method: a few passes
-        over the rows.
+        Time limit in seconds. It is kept to within one chunk of work, about 0.05 s, or one step of Newton's method: a
+        few passes over the data.
     certified_share : float, optional
-        Go on after ``tol`` is reached until this share of the training rows, by sample weight, has a certified
-        prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as that
-        takes, within ``max_iter`` and ``time_budget``; ``status_`` says what was reached. 0.99 is a good value where
-        predictions matter and the objective does not.
+        Continue after ``tol`` is reached until this share of the training data, by sample weight, has a certified
+        prediction: one that no exact solution changes (`certified`). The gap then falls below ``tol`` as far as
+        necessary, within ``max_iter`` and ``time_budget``; ``status_`` states the share reached. Use 0.99 if
+        predictions matter more than the objective.
     probability : bool, "sigmoid" or "isotonic", default=False
-        Whether to fit `predict_proba` as well, on scores of five folds (fewer where a class has fewer rows), so that a
+        Whether to fit `predict_proba` as well, on scores of five folds (fewer if a class has fewer samples), so that a
         fit takes six times as long: by Platt's sigmoid (True or "sigmoid"), or by isotonic regression, which needs
-        some thousand rows. Each fit has an equal share of ``time_budget``.
+        a few thousand samples. Each fit gets an equal share of ``time_budget``.
     warm_start : bool, default=False
         Start the next fit where the last one ended: with the same number of rows from its dual point, otherwise (for
         ``solver="pegasos"``) from its weights and step count.
@@ -102,7 +103,7 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited.
     verbose : int, default=0
-        1: a line for each certificate.
+        1: print a line for each certificate.
 
     Attributes
     ----------
@@ -120,16 +121,16 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         each row of its two classes, in the order of the rows: n_classes - 1 numbers per row in all. For
         "crammer_singer" the sum over the classes is at most cost_i, and the entry of the row's own class is 0.
     support_ : array of int
-        Rows with alpha above 0, for any class. The smaller ``tol``, the fewer beyond those at the margin.
+        Indices of samples with alpha above 0, for any class. A smaller ``tol`` leaves fewer beyond the margin.
     margin_ : float, or array of shape (n_problems,)
-        The geometric margin of the rows of the fit: the least distance on the right side of the boundary, negative
-        where a row is on the wrong side.
+        The geometric margin of the training data: the smallest signed distance from the boundary, negative
+        if a sample is on the wrong side.
     trace_ : Trace
         Columns step, epoch, seconds, primal, dual, gap: ``dict(est.trace_)``.
     n_iter_ : int
-        Epochs, of the problem that took the most.
+        Epochs of the problem that took the most.
     n_steps_ : int
-        Steps, of all problems; in a stream the t of the step 1/(lam t), which need not begin at 1 (`partial_fit`).
+        Steps of all problems; in a stream the t of the step size 1/(lam t), which may start above 1 (`partial_fit`).
     fitted_ : Fit
         Everything above in one frozen record, with the status as an enum.
     n_features_in_ : int
@@ -167,4 +168,4 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
 
     def _check_parameters(self) -> None:
-        self._check_classification(("auto", "pegasos", "dual", "cutting_plane"))
+        self._check_classification(("auto", "pegasos", "dual", "cutting_plane", "interior_point"))

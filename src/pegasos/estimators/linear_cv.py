@@ -18,42 +18,42 @@ class PegasosClassifierCV(ChoosesLam, CertifiedClassifier, ChoiceParameters):
     """Linear support vector machine that chooses lam by cross-validation, and proves how good its solution is.
 
     Every fold follows a path of certified fits, from large to small lam, each starting where the last one ended; the
-    folds run in threads, on views of the rows, which are never copied. Then one fit on all rows with the chosen lam
-    starts at the mean of the folds' dual points. Several classes are told apart one against the rest.
+    folds run in threads, on views of the data, which is never copied. Then one fit on all the data with the chosen lam
+    starts at the mean of the folds' dual points. Several classes are handled one-vs-rest.
 
     Parameters
     ----------
     lams : int or list of float, default=10
-        How many lams to try, in equal ratios: from the largest at which anything but the length of the weights changes,
-        down to ``eps`` of it, and further down while the smallest is the best. Or the lams themselves, sorted either
-        way. The loss is a mean over the rows, so lam means the same for a fold as for all rows.
+        How many values to try, in equal ratios: from the largest at which more than the length of the weights changes,
+        down to ``eps`` times that, and further down while the smallest is the best. Or the values themselves, sorted
+        either way. The loss is a mean over the samples, so lam means the same for a fold as for all the data.
     eps : float, default=1e-5
         The smallest lam over the largest.
     cv : int, splitter or list of (train, test), default=5
-        The folds: for an int, stratified, in the order of the rows, as everywhere in scikit-learn. A splitter by groups
+        The folds: for an int, stratified, in the order of the data, as everywhere in scikit-learn. A splitter by groups
         gets the ``groups`` of `fit`.
     holdout : float, optional
-        Instead of folds: the share of the rows that is held out, once, stratified and at random.
+        Instead of folds: the share of the data that is held out, once, stratified and at random.
     scoring : str, callable or None, default=None
-        What is maximised: the name of a scorer of scikit-learn, by default the accuracy, or
+        The score to maximize: the name of a scikit-learn scorer, by default accuracy, or
         ``scoring(estimator, X, y)``. A name is computed from the decisions, weighted by ``sample_weight``; a callable
-        gets a model and a copy of the rows held out.
+        gets a model and a copy of the held-out data.
     one_standard_error : bool, default=False
         Choose the largest lam whose mean score is within one standard error of the best: a simpler model, as good.
     loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
         See `PegasosClassifier`.
     smoothing : float, default=0.5
-        Of "huber_hinge".
+        Parameter of "huber_hinge".
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
-        Value of the constant feature whose weight, regularized like the others, carries the intercept.
+        Value of the constant feature whose weight, regularized like the others, is the intercept.
     class_weight : dict, "balanced" or None, default=None
     tol : float, default=1e-3
         The relative duality gap of every fit.
     probability : bool, "sigmoid" or "isotonic", default=False
-        Whether the fit on all rows has `predict_proba`; see `PegasosClassifier`.
+        Whether the final fit has `predict_proba`; see `PegasosClassifier`.
     max_iter : int, default=100_000
-        Epochs of each fit at most.
+        Maximum number of epochs of each fit.
     n_jobs : int, optional
         Threads for the folds. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -61,19 +61,19 @@ class PegasosClassifierCV(ChoosesLam, CertifiedClassifier, ChoiceParameters):
     Attributes
     ----------
     lam_ : float
-        The lam chosen.
+        The chosen lam.
     C_ : float
         The same as ``1 / (lam N)``.
     best_score_ : float
-        The mean score of the lam chosen.
+        The mean score of the chosen lam.
     lams_ : array of shape (n_lams,), the largest first
     scores_ : array of shape (n_folds, n_lams)
     cv_results_ : dict
-        Columns as those of scikit-learn's searches, one entry per lam: ``param_lam``, ``split0_test_score``, ...,
+        Columns as in scikit-learn's searches, one entry per lam: ``param_lam``, ``split0_test_score``, ...,
         ``mean_test_score``, ``std_test_score``, ``standard_error``, ``rank_test_score``, and ``relative_gap``, the
         largest certified one of the folds.
     coef_, intercept_, classes_, certificate_, status_, alpha_, support_, margin_, trace_, n_iter_, n_features_in_
-        Of the fit on all rows; see `PegasosClassifier`.
+        Of the final fit; see `PegasosClassifier`.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class TrainedOneClass(OutlierMixin, CertifiedModel):
     @with_callbacks
     @keeps_on_failure
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the lam at which the dual point spends the share nu of the rows, and train until the gap is proved.
+        """Find the lam whose dual point adds up to the share nu, and train until the gap is proved.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class TrainedOneClass(OutlierMixin, CertifiedModel):
         return super().certify(X, y, sample_weight)
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
-        """How much each row belongs to those of the fit; `offset_` is where the class ends."""
+        """Score each sample: larger means more typical; outliers are below `offset_`."""
         return np.asarray(self.decision_function(X) + self.offset_)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -123,14 +123,14 @@ class TrainedOneClass(OutlierMixin, CertifiedModel):
         return decisions
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """1 for rows that belong, -1 for outliers."""
+        """Return 1 for inliers, -1 for outliers."""
         decisions = self.decision_function(X)
         answer: npt.NDArray[Any] = self.fitted_.task.answer(decisions)
         return answer
 
     @property
     def offset_(self) -> float:
-        """The score at which the class ends: the negative of ``intercept_[0]``."""
+        """The score below which a sample is an outlier: ``-intercept_[0]``."""
         check_is_fitted(self, "fitted_")
         return -float(self._current.model.intercept[0])
 
@@ -145,22 +145,22 @@ class TrainedOneClass(OutlierMixin, CertifiedModel):
 class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
     """Linear one-class support vector machine that proves how good its solution is.
 
-    Separates the rows from the origin with the largest margin: of a plane it returns the side where at most ``nu`` of
-    the rows do not lie. A linear machine tells rows that point in one direction from the origin; for the usual use, a
-    region around the rows, take `KernelPegasosOneClass`, or this one behind an approximate kernel map such as
-    `sklearn.kernel_approximation.Nystroem`, for any number of rows.
+    Separates the data from the origin by a plane with the largest margin, leaving at most a share ``nu`` on the side of
+    the origin. This suits data that points in one direction; for a region around the data, use
+    `KernelPegasosOneClass`, or this class behind a kernel approximation such as
+    `sklearn.kernel_approximation.Nystroem`, for any number of samples.
 
     Parameters
     ----------
     nu : float, default=0.5
-        The share of the rows that may be outside at most, and that are support vectors at least.
+        An upper bound on the share of outliers in the training data and a lower bound on that of support vectors.
     solver : {"auto", "dual"}, default="auto"
     tol : float, default=1e-3
-        The relative duality gap. The search for nu goes for 1e-6 at least.
+        The relative duality gap. The search for nu uses at most 1e-6.
     max_iter : int, optional
-        Epochs at most, of each solve of the search.
+        Maximum number of epochs of each solve of the search.
     time_budget : float, optional
-        Seconds at most, of each solve of the search.
+        Time limit in seconds for each solve of the search.
     warm_start, n_jobs, random_state, verbose
         As in `PegasosClassifier`.
 
@@ -175,7 +175,7 @@ class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
     alpha_ : array of shape (n_rows,)
         The dual point: its sum is nu times the sum of the sample weights.
     support_ : array of int
-        Rows with alpha above 0: those outside and on the edge.
+        Indices of samples with alpha above 0: outliers and those on the edge.
     status_, trace_, n_iter_, n_steps_, fitted_, n_features_in_, feature_names_in_
         As in `PegasosClassifier`.
 
@@ -210,7 +210,7 @@ class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
     kernel, gamma, degree, coef0, cache_size
         As in `KernelPegasosClassifier`.
     nu : float, default=0.5
-        The share of the rows that may be outside at most, and that are support vectors at least.
+        An upper bound on the share of outliers in the training data and a lower bound on that of support vectors.
     solver : {"auto", "decomposition"}, default="auto"
     max_support : None
         Not supported: dropping support vectors would change nu.

@@ -92,7 +92,7 @@ class SolverParameters(CommonParameters):
     def _why_not_a_stream(self) -> str | None:
         """What `partial_fit` does not support; None: nothing is in the way."""
         if self.nu is not None:
-            return "a stream does not know the share nu of all its rows; give lam instead of nu."
+            return "nu is a share of all samples, which a stream does not have; give lam instead of nu."
         if self._is_free:
             return "a stream does not support an unregularized intercept; give regularize_intercept=True."
         return None

@@ -112,9 +112,9 @@ class TrainedRegressor(TrainedModel, CertifiedRegressor):
     @available_if(can_stream)
     @keeps_on_failure
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """One pass of Pegasos over a block of rows; the step count goes on.
+        """Make one pass of Pegasos over a block of samples; the step count continues.
 
-        The certificate is about the last block alone: the rows before it are gone.
+        The certificate covers only the last block.
 
         Parameters
         ----------
@@ -140,26 +140,26 @@ class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionP
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights, so that the objective is
         that of scikit-learn's `LinearSVR` and `SVR`, ``1/2 |w|^2 + C sum_i loss_i``. Give one of the two.
     nu : float, optional
-        Instead of ``epsilon``, for ``loss="epsilon_insensitive"``: the tube is as wide as leaves at most this share of
-        the rows outside, as in scikit-learn's `NuSVR`; ``epsilon_`` is what was found.
+        Instead of ``epsilon``, for ``loss="epsilon_insensitive"``: the tube leaves at most this share of
+        the samples outside, as in scikit-learn's `NuSVR`; ``epsilon_`` is its half width.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber"}, default="epsilon_insensitive"
-        Of the residual r, y less prediction. "epsilon_insensitive": ``max(0, |r| - epsilon)``.
-        "squared_epsilon_insensitive": the square of that. "quantile": ``quantile * r`` where the target is above the
-        prediction, ``(quantile - 1) * r`` where it is below. "huber": ``r^2 / 2`` up to ``|r| = delta``, a line beyond.
+        Loss of the residual r = y - prediction. "epsilon_insensitive": ``max(0, |r| - epsilon)``.
+        "squared_epsilon_insensitive": the square of that. "quantile": ``quantile * r`` if the target is above the
+        prediction, ``(quantile - 1) * r`` if it is below. "huber": ``r^2 / 2`` up to ``|r| = delta``, a line beyond.
     epsilon : float, default=0.1
-        Half the width of the tube in which errors cost nothing, in units of y.
+        Half the width of the tube in which errors have no loss, in units of y.
     delta : float, default=1.35
-        Where "huber" becomes a line, in units of y.
+        The residual at which "huber" becomes linear, in units of y.
     quantile : float, default=0.5
         The share of targets that should lie below the prediction, for ``loss="quantile"``; 0.5 is the median.
-    solver : {"auto", "pegasos", "dual", "cutting_plane"}, default="auto"
+    solver : {"auto", "pegasos", "dual", "cutting_plane", "interior_point"}, default="auto"
         As in `PegasosClassifier`.
     batch_size, projection, average, fit_intercept, regularize_intercept, intercept_scaling
         As in `PegasosClassifier`.
     sampling : {"shuffle", "uniform"}, default="shuffle"
-        Pegasos visits the rows in shuffled epochs, or draws them uniformly at random as in the paper.
+        The order of Pegasos: shuffled epochs, or uniformly at random as in the paper.
     prior : fitted linear regressor, (coef, intercept) or None, default=None
-        A model learnt from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
+        A model learned from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
         0.
     tol, max_iter, time_budget, warm_start, n_jobs, random_state, verbose
         As in `PegasosClassifier`.
@@ -196,7 +196,7 @@ class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionP
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
 
     def _check_parameters(self) -> None:
-        self._check_regression(("auto", "pegasos", "dual", "cutting_plane"))
+        self._check_regression(("auto", "pegasos", "dual", "cutting_plane", "interior_point"))
 
 
 @documented_by(PegasosRegressor)
@@ -217,8 +217,8 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     batch_size, projection, average, fit_intercept, regularize_intercept, intercept_scaling, sampling
         As in `PegasosRegressor`.
     prior : fitted regressor, (coef, intercept) or None, default=None
-        A model learnt from other data: any fitted model with ``predict``. Its predictions are added to those that are
-        learnt here, and only the difference is regularized.
+        A model learned from other data: any fitted model with ``predict``. Its predictions are added to the learned
+        ones, and only the difference is regularized.
     tol, warm_start, n_jobs, random_state, verbose
         As in `PegasosRegressor`.
 
@@ -250,5 +250,5 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     _saved = layout_of_numbers.kernel
 
     def _check_parameters(self) -> None:
-        self._check_regression(("auto", "pegasos", "decomposition"))
+        self._check_regression(("auto", "pegasos", "decomposition", "smo"))
         self._check_kernel()

@@ -36,7 +36,7 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Aim:
-    """What the weights were meant to minimise; without lam and C nobody has said."""
+    """What the weights were meant to minimize; without lam and C nobody has said."""
 
     lam: float | None = None
     C: float | None = None
@@ -256,5 +256,5 @@ def check_vectors(kernel: Kernel) -> None:
     """Refuse a kernel of anything but rows of numbers."""
     if not kernel.takes_vectors:
         raise PegasosError(
-            f"{kernel} is no kernel of rows of numbers, so there is no form for it outside; keep the model as it is."
+            f"{kernel} is not a kernel of rows of numbers, so there is no form for it outside; keep the model as it is."
         )

@@ -1,6 +1,6 @@
 """Model files of LIBLINEAR, https://github.com/cjlin1/liblinear.
 
-A header of keys, then ``w`` and one line a feature, with a weight for each class. Of two classes there is one weight,
+A header of keys, then ``w`` and one line per feature, with one weight per class. With two classes there is one weight,
 whose score is positive for the label that comes first. With a bias above 0 there is one more line, of the weights of a
 constant feature of that value.
 """
@@ -145,7 +145,7 @@ def from_liblinear(path: Path, *, C: float | None = None, lam: float | None = No
     line, (kind,) = text.words(header, "solver_type", 1, end)
     if kind not in _classifiers:
         raise text.fault(
-            line, f"{kind} is no classifier of LIBLINEAR; expected one of {', '.join(sorted(_classifiers))}"
+            line, f"{kind} is not a classifier of LIBLINEAR; expected one of {', '.join(sorted(_classifiers))}"
         )
     n_classes = text.count(header, "nr_class", 2, end)
     labels = text.labels(header, n_classes, end)

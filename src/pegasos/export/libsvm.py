@@ -173,7 +173,7 @@ def _entries(term: KernelTerm) -> Any:
 def from_libsvm(
     path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None
 ) -> KernelPegasosClassifier:
-    """Read a model file of LIBSVM: an estimator with the same scores and, but for ties of votes, the same classes.
+    """Read a model file of LIBSVM: an estimator with the same scores and, except for ties of votes, the same classes.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def from_libsvm(
     header, end = text.header("SV", _keys)
     line, (kind,) = text.words(header, "svm_type", 1, end)
     if kind not in _classifiers:
-        raise text.fault(line, f"{shown(kind)} is no classifier of LIBSVM; expected c_svc or nu_svc")
+        raise text.fault(line, f"{shown(kind)} is not a classifier of LIBSVM; expected c_svc or nu_svc")
     kernel = _kernel(text, header, end)
     n_classes = text.count(header, "nr_class", 2, end)
     labels = text.labels(header, n_classes, end)

@@ -2,7 +2,7 @@
 
 LIBSVM keeps support vectors class by class. One of class i has K - 1 coefficients, one for its part in the pair with
 each other class: of the pair (i, j), i < j, those of class i are in row j - 1 and those of class j in row i. Here there
-is one row a pair, in the order (0, 1), (0, 2), ..., (1, 2), ... In this module a score is positive for the first class.
+is one row per pair, in the order (0, 1), (0, 2), ..., (1, 2), ... A score is positive here for the first class.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ByClass(NamedTuple):
 
 
 def by_class(of_pairs: Numbers, n_classes: int) -> ByClass:
-    """From one row a pair. Which class a support vector was of is seen from the pairs it has a part in."""
+    """From one row per pair. Which class a support vector was of is seen from the pairs it has a part in."""
     pairs = pairs_of(n_classes)
     missing = of_pairs != 0.0
     places: list[tuple[int, int]] = []
@@ -60,7 +60,7 @@ def _likely_class(of_pairs: Numbers, pairs: Sequence[tuple[int, int]], n_classes
 
 
 def by_pair(dual_coef: Numbers, n_support: npt.NDArray[np.intp]) -> Numbers:
-    """One row a pair, from support vectors class by class."""
+    """One row per pair, from support vectors class by class."""
     n_classes = len(n_support)
     ends = np.cumsum(n_support)
     begins = ends - n_support
@@ -72,7 +72,7 @@ def by_pair(dual_coef: Numbers, n_support: npt.NDArray[np.intp]) -> Numbers:
 
 
 def reordered(of_pairs: Numbers, order: npt.NDArray[np.intp]) -> Numbers:
-    """The rows of pairs, or one number a pair, when class order[a] comes to stand in place a.
+    """The rows of pairs, or one number per pair, when class order[a] comes to stand in place a.
 
     A pair whose classes change places changes its sign.
     """

@@ -37,7 +37,7 @@ _kernels: dict[str, type[Kernel]] = {
 
 
 def to_json(model: Any, path: Path | None = None) -> str:
-    """Write a model as JSON; the text is handed over as well.
+    """Write a model as JSON; the text is returned as well.
 
     Parameters
     ----------
@@ -146,12 +146,12 @@ def from_json(source: Path) -> PegasosClassifier | KernelPegasosClassifier:
     except json.JSONDecodeError as error:
         raise PegasosError(f"{name}, line {error.lineno}: {error.msg}; expected JSON.") from error
     except (ValueError, RecursionError) as error:
-        raise PegasosError(f"{name} is no JSON of a model: {error}.") from error
+        raise PegasosError(f"{name} is not the JSON of a model: {error}.") from error
     return _Keys(name, found).model()
 
 
 def _refuse_constant(word: str) -> None:
-    raise PegasosError(f"{word} is no number of JSON")
+    raise PegasosError(f"{word} is not a JSON number")
 
 
 class _Keys:

@@ -1,4 +1,4 @@
-"""A model file of any kind that this package reads, recognised by how it begins."""
+"""A model file of any kind that this package reads, recognized by how it begins."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pegasos.export.importing import check_aim
 from pegasos.export.liblinear import from_liblinear
 from pegasos.export.libsvm import from_libsvm
 from pegasos.export.plain import from_json
+from pegasos.export.svmlight import BEGINNING, from_svmlight
 from pegasos.export.text import Path, shown
 
 _looked_at = 4096  # bytes
@@ -22,7 +23,7 @@ _libsvm = ("svm_type", "kernel_type")
 def read_model(
     path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None
 ) -> PegasosClassifier | KernelPegasosClassifier:
-    """Read a model file of LIBLINEAR or LIBSVM, or JSON of `to_json`, whichever it is.
+    """Read a model file of LIBLINEAR, LIBSVM or SVM-Light, or JSON of `to_json`, whichever it is.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def read_model(
     C, lam : float, optional
         What the model was trained with, where `certify` is to be asked and the file does not say.
     n_features : int, optional
-        Of the rows that a LIBSVM model is to predict; see `from_libsvm`.
+        Of the rows that a LIBSVM or SVM-Light model is to predict; see `from_libsvm`.
     """
     check_aim(lam, C)
     try:
@@ -44,6 +45,8 @@ def read_model(
     first = words[0] if words else ""
     if first in _libsvm:
         return from_libsvm(path, C=C, lam=lam, n_features=n_features)
+    if first == BEGINNING:
+        return from_svmlight(path, C=C, lam=lam, n_features=n_features)
     if first in _liblinear:
         return from_liblinear(path, C=C, lam=lam)
     if first.startswith("{"):
@@ -54,5 +57,6 @@ def read_model(
     if begin.startswith(b"PK"):
         raise PegasosError(f"{os.fspath(path)} is an archive: models of pegasos are read by pegasos.load.")
     raise PegasosError(
-        f"{os.fspath(path)} is no model file of LIBLINEAR or LIBSVM and no JSON: it begins with {shown(first)}."
+        f"{os.fspath(path)} is no model file of LIBLINEAR, LIBSVM or SVM-Light and no JSON: it begins with "
+        f"{shown(first)}."
     )

@@ -36,7 +36,7 @@ def to_sklearn(model: Any) -> Any:
     LinearSVC, SVC, or OneVsRestClassifier of SVC
         LinearSVC of a linear machine (SVC of one against one), SVC of a kernel machine of two classes or one against
         one, and OneVsRestClassifier of one against the rest with a kernel. A kernel that scikit-learn does not know is
-        called, and needs pegasos. Probabilities are handed over where SVC has them.
+        called, and needs pegasos. Probabilities are returned where SVC has them.
 
     Examples
     --------

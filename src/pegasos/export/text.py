@@ -63,7 +63,7 @@ class ModelText:
             return cls(name, content.decode("ascii").replace("\r\n", "\n").split("\n"))
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
-            raise PegasosError(f"{name}, line {line}: byte {content[error.start]:#x} is no ASCII text.") from error
+            raise PegasosError(f"{name}, line {line}: byte {content[error.start]:#x} is not ASCII text.") from error
 
     def fault(self, line: int, why: str) -> PegasosError:
         """The error that says what is wrong and where."""

@@ -105,7 +105,7 @@ class Kernel:
         return matrices[0] if len(collections) == 1 else matrices
 
     def read(self, items: Any) -> Items:
-        """Look at a collection once; what cannot be used gets a sentence."""
+        """Look at a collection once; what cannot be used raises an error."""
         raise _missing(self, "read")
 
     def evaluate(self, a: Items, b: Items) -> Floats:

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products, positive multiples, powers, exponentials, normalisation, fields of records.
+"""Kernels made of kernels: sums, products, positive multiples, powers, exponentials, normalization, fields of records.
 
 Each is a kernel whenever its parts are: sums and positive multiples by definition, products by Schur's theorem, powers
 and exponentials as products and limits of sums of them (Schölkopf and Smola, "Learning with Kernels", 2002, sec. 13.1).
@@ -181,7 +181,7 @@ class Scaled(_Elementwise):
         return (self.kernel,)
 
     def check(self) -> None:
-        """A multiple by 0 or less is no kernel."""
+        """A multiple by 0 or less is not a kernel."""
         check_positive(self, factor=self.factor)
         super().check()
 
@@ -245,7 +245,7 @@ class Exp(_Elementwise):
     Parameters
     ----------
     kernel : Kernel
-        Its values must stay below 709; scale or normalise it otherwise.
+        Its values must stay below 709; scale or normalize it otherwise.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 A graph is one of networkx (known by ``nodes`` and ``edges``, so that it need not be installed), or a pair
 ``(adjacency, labels)`` of a dense or sparse matrix and a sequence, or None for nodes without labels. Graphs are
-undirected; weights of edges are ignored: what is not 0 is an edge. Two nodes are labelled alike if their labels are
+undirected; weights of edges are ignored: what is not 0 is an edge. Two nodes are labeled alike if their labels are
 equal; nodes without a label are all alike.
 """
 
@@ -31,7 +31,7 @@ class Graph:
     labels : tuple of str
         A text for each node, the same for labels that are equal.
     starts, neighbours : int arrays
-        The neighbours of node i are ``neighbours[starts[i]:starts[i + 1]]``, in order.
+        The neighbors of node i are ``neighbours[starts[i]:starts[i + 1]]``, in order.
     """
 
     labels: tuple[str, ...]
@@ -58,7 +58,7 @@ class Graph:
 
     @property
     def degree(self) -> int:
-        """The largest number of neighbours of a node."""
+        """The largest number of neighbors of a node."""
         return int(np.diff(self.starts).max())
 
     @property

@@ -1,8 +1,8 @@
-"""Kernels on graphs with labelled nodes: subtree patterns, shortest paths, random walks.
+"""Kernels on graphs with labeled nodes: subtree patterns, shortest paths, random walks.
 
 A graph is one of networkx, or a pair ``(adjacency, labels)`` of a dense or sparse matrix and a sequence, or None for
 nodes without labels. Graphs are undirected; weights of edges are ignored: what is not 0 is an edge. Two nodes are
-labelled alike if their labels are equal; nodes without a label are all alike.
+labeled alike if their labels are equal; nodes without a label are all alike.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from pegasos.problem import Floats
 
 
 class _Palette:
-    """Colours of nodes as small numbers, while one collection is read.
+    """Colors of nodes as small numbers, while one collection is read.
 
-    A colour has a digest of its own subtree pattern, which no other graph changes; the number saves computing it again.
+    A color has a digest of its own subtree pattern, which no other graph changes; the number saves computing it again.
     """
 
     def __init__(self) -> None:
@@ -37,12 +37,12 @@ class _Palette:
         self._number: dict[Hashable, int] = {}
 
     def of_label(self, label: str) -> int:
-        """The colour before the first round."""
+        """The color before the first round."""
         number = self._number.get(label)
         return self._new(label, 0, [label.encode()]) if number is None else number
 
     def of_neighbours(self, own: int, neighbours: list[int]) -> int:
-        """The next colour of a node from its own and those of its neighbours."""
+        """The next color of a node from its own and those of its neighbors."""
         neighbours.sort()
         pattern = (own, *neighbours)
         number = self._number.get(pattern)
@@ -59,9 +59,9 @@ class _Palette:
 
 @dataclass
 class WeisfeilerLehman(TokenKernel):
-    """The Weisfeiler-Lehman subtree kernel: common neighbourhoods of depth 0 to h.
+    """The Weisfeiler-Lehman subtree kernel: common neighborhoods of depth 0 to h.
 
-    The label of each node becomes, h times, the pattern of its own label and the labels of its neighbours; the kernel
+    The label of each node becomes, h times, the pattern of its own label and the labels of its neighbors; the kernel
     counts the pairs of nodes with the same pattern, at each depth [1]_. It has an explicit map: the counts of the
     patterns, each named by ``(depth, digest)`` with a digest of 128 bits that depends on nothing but the pattern.
 
@@ -261,7 +261,7 @@ class RandomWalk(Kernel):
         return values
 
 
-_work_at_once = 50_000_000  # pairs of nodes in a call of the core: about a second, with few steps and few neighbours
+_work_at_once = 50_000_000  # pairs of nodes in a call of the core: about a second, with few steps and few neighbors
 
 
 def _side_by_side(graphs: list[Graph]) -> _core.Graphs:

@@ -67,8 +67,8 @@ def _named(table: Any, names: list[Any], field: Any) -> Any:
 def _position(field: Any, n_columns: int) -> int:
     if isinstance(field, bool) or not isinstance(field, int | np.integer) or not -n_columns <= field < n_columns:
         raise PegasosError(
-            f"field {field!r} is no column of a matrix of {n_columns} columns without names; give a position from 0 to "
-            f"{n_columns - 1}."
+            f"field {field!r} is not a column of a matrix of {n_columns} columns without names; give a position from "
+            f"0 to {n_columns - 1}."
         )
     return int(field)
 

@@ -29,7 +29,7 @@ class IndefiniteKernelWarning(UserWarning):
 
 
 def series_of(items: Any) -> Sequences:
-    """The series of a collection; what is none gets a sentence."""
+    """The series of a collection; what is none raises an error."""
     if len(getattr(items, "shape", ())) > 1 and not sp.issparse(items):
         items = np.asarray(items)  # a frame would list its columns; its rows are the series
     arrays = [_array_of(number, item) for number, item in enumerate(objects_of(items, "time series"))]
@@ -50,8 +50,8 @@ def _array_of(number: int, item: Any) -> Doubles:
         given = np.empty(0, dtype=object)
     if given.dtype.kind not in "biuf" or given.ndim not in {1, 2}:
         raise PegasosError(
-            f"series {number} is a {type(item).__name__} that is no series; pass arrays of numbers of shape (times,) "
-            f"or (times, channels), and a single series in a list."
+            f"series {number} is a {type(item).__name__} that is not a series; pass arrays of numbers of shape "
+            f"(times,) or (times, channels), and a single series in a list."
         )
     if not given.size:
         raise PegasosError(f"series {number} is empty; leave it out.")
@@ -95,7 +95,7 @@ class GlobalAlignment(Kernel):
         k(x, y) = a(x, y) / sqrt(a(x, x) a(y, y)).
 
     From Cuturi (2011), "Fast global alignment kernels": e / (2 - e) makes the sum positive definite. The numbers a
-    span hundreds of orders of magnitude, with the lengths, so only the normalised kernel is offered: k(x, x) = 1.
+    span hundreds of orders of magnitude, with the lengths, so only the normalized kernel is offered: k(x, x) = 1.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class GlobalAlignment(Kernel):
     triangular: int | None = None
 
     def check(self) -> None:
-        """Refuse a sigma that is no scale and a band that is no width."""
+        """Refuse a sigma that is not a scale and a band that is not a width."""
         check_positive(self, sigma=self.sigma)
         if self.triangular is not None:
             check_count(self, triangular=self.triangular)
@@ -130,7 +130,7 @@ class GlobalAlignment(Kernel):
         return SelfAligned(series, self._fill(series, series, np.empty(len(series))))
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """The normalised kernel of each pair."""
+        """The normalized kernel of each pair."""
         assert isinstance(a, SelfAligned)
         assert isinstance(b, SelfAligned)
         _check_channels(a.series, b.series)
@@ -198,7 +198,7 @@ class Fourier(Kernel):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """Refuse bands that are no count and a gamma that is no scale."""
+        """Refuse bands that are not a count and a gamma that is not a scale."""
         check_count(self, n_frequencies=self.n_frequencies)
         check_positive(self, gamma=self.gamma)
 
@@ -292,7 +292,7 @@ class DynamicTimeWarping(Kernel):
         )
 
     def check(self) -> None:
-        """Refuse a gamma that is no scale."""
+        """Refuse a gamma that is not a scale."""
         check_positive(self, gamma=self.gamma)
 
     def read(self, items: Any) -> Sequences:

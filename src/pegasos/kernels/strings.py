@@ -37,7 +37,7 @@ _MOST_NEIGHBOURS = 1_000_000
 
 
 def strings_of(items: Any) -> list[str]:
-    """The strings of a collection; what is none gets a sentence."""
+    """The strings of a collection; what is none raises an error."""
     given: list[Any]
     if isinstance(items, np.ndarray) and items.ndim != 1:
         given = list(_rows_of_codes(items))
@@ -163,7 +163,7 @@ class Mismatch(TokenKernel):
     alphabet: str = "ACGT"
 
     def check(self) -> None:
-        """Refuse an alphabet with repeated letters, and neighbourhoods that no memory holds."""
+        """Refuse an alphabet with repeated letters, and neighborhoods that no memory holds."""
         check_count(self, k=self.k)
         check_count(self, least=0, m=self.m)
         if self.m >= self.k:
@@ -188,7 +188,7 @@ class Mismatch(TokenKernel):
                     f"string {number} has the letter {letter!r}, which is not in the alphabet {self.alphabet!r}; "
                     f"pass an alphabet with every letter that can occur."
                 )
-        # The strings of a collection share most of their substrings: each neighbourhood is listed once.
+        # The strings of a collection share most of their substrings: each neighborhood is listed once.
         neighbours = cache(self._neighbours)
         return Objects([self._count(text, neighbours) for text in strings])
 
@@ -321,7 +321,7 @@ class WeightedDegree(Kernel):
     degree: int
 
     def check(self) -> None:
-        """Refuse a degree that is no count."""
+        """Refuse a degree that is not a count."""
         check_count(self, degree=self.degree)
 
     @property

@@ -28,6 +28,7 @@ from pegasos.solvers.driver import Solver, Stop
 from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 from pegasos.solvers.split_ascent import SplitAscent
+from pegasos.solvers.whole_interior import WholeInterior
 from pegasos.tasks.base import Members, Scores, Task, sizes
 from pegasos.tasks.terms import Terms
 
@@ -141,6 +142,8 @@ class Linear:
             solver: Any = ascent
         elif settings.solver == "cutting_plane":
             solver = CuttingPlane()
+        elif settings.solver == "interior_point":
+            solver = WholeInterior()
         else:
             pegasos = _pegasos_for(settings.pegasos(n, dtype, task.noun), is_joint=is_joint)
             solver = (JointAuto if is_joint else Auto)(pegasos, ascent, settings.tol, ends_at_once=not settings.is_free)

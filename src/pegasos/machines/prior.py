@@ -216,8 +216,8 @@ def _in_our_features(coef: Scores, theirs: Any, ours: Names, n_features: int) ->
             raise PegasosError(_other_features(coef.shape[1], n_features))
         return coef
     places = {name: place for place, name in enumerate(theirs)}
-    _warn_of([name for name in ours if name not in places], "the prior does not know: it has weight 0 there for")
-    _warn_of(sorted(set(places) - set(ours)), "X lacks: the prior goes without")
+    _warn_of([name for name in ours if name not in places], "of X are not in the prior, which gives them weight 0:")
+    _warn_of(sorted(set(places) - set(ours)), "of the prior are not in X and are ignored:")
     mapped = np.zeros((len(coef), n_features))
     for column, name in enumerate(ours):
         if name in places:
@@ -236,7 +236,7 @@ def _our_columns(theirs: Any, ours: Names) -> npt.NDArray[np.intp] | None:
             f"X lacks {len(missing)} feature(s) of the prior, such as {missing[0]!r}, and scores cannot do without; "
             "give the prior's coefficients, or X with those features."
         )
-    _warn_of(sorted(set(places) - set(theirs)), "the prior does not know: they say nothing to it,")
+    _warn_of(sorted(set(places) - set(theirs)), "of X are not in the prior and are ignored:")
     return np.array([places[name] for name in theirs], dtype=np.intp)
 
 

@@ -170,7 +170,7 @@ class SmallProblems:
         """What rounding may change P and D of each problem by, times total.
 
         No kernel value exceeds the largest k(x, x). A free intercept b adds -b sum_i alpha_i sign_i to the dual, a
-        sum that is 0 but for rounding; an optimal b is at most 1 + |offset_i| + |w*| |x_i| for some row.
+        sum that is 0 except for rounding; an optimal b is at most 1 + |offset_i| + |w*| |x_i| for some row.
         """
         mu = self.lam * self.total
         depth, largest = unit * (self.sizes + 16.0), float(self.rows.squared_norms.max())

@@ -69,7 +69,12 @@ def solve_all(
             waiting = -(-(len(problems) - k) // n_threads)
             mine = replace(stop, time_budget=max(0.0, deadline - perf_counter()) / waiting)
         problem = problems[k]
-        solution = run(problem, solvers[k], mine, seed=seed, state=states[k], watcher=watchers[k], begun=begun)
+        looked_on: dict[str, Any] = {"seed": seed, "watcher": watchers[k], "begun": begun}
+        solution = run(problem, solvers[k], mine, state=states[k], **looked_on)
+        if states[k] is not None and solution.status is Status.ROUNDING:
+            # The point that it was to go on from may have been a bad start.
+            fresh = run(problem, solvers[k], mine, **looked_on)
+            solution = min(solution, fresh, key=lambda one: one.certificate.relative_gap)
         return complete(problem, solution)
 
     if n_threads == 1:

@@ -46,7 +46,7 @@ def _pack_kernel(value: Kernel, what: str, out: Writer) -> dict[str, Any]:
 def _kernel_of(stored: Mapping[str, Any], what: str, source: Reader) -> Kernel:
     name, given = stored.get("name"), stored.get("parameters")
     if not isinstance(name, str) or name not in known_kernels or not isinstance(given, dict):
-        raise PegasosError(f"{what} is not a kernel of this version of pegasos: {name!r}")
+        raise PegasosError(f"{what} is not a kernel of this version of pegasos, {name!r}")
     parameters = {key: anything.unpack(each, f"{what}_{key}", source) for key, each in given.items()}
     for parameter, each in parameters.items():
         _check_size(f"{parameter} of {name}", each)

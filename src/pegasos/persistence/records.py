@@ -77,7 +77,7 @@ def _check_order(state: PegasosState, lengths: Mapping[str, int]) -> None:
     is_counted = state.sampling == "balanced"  # here the position counts all draws
     require(is_counted or state.counters.position <= n_rows, "position", "that of a row")
     expected = n_rows if state.sampling in ("shuffle", "balanced") else 0
-    require(len(state.order) == expected, "order", "one number a row")
+    require(len(state.order) == expected, "order", "one number per row")
     require(not len(state.order) or int(state.order.max()) < n_rows, "order", "numbers of rows")
     require(state.weights.dtype == state.alphas.dtype, "alphas", "of the type of the weights")
 

@@ -55,7 +55,7 @@ class Anything:
             return [self.unpack(each, f"{what}_{number}", source) for number, each in enumerate(stored)]
         word = stored.get(_word)
         if not isinstance(word, str) or word not in self.kinds:
-            raise PegasosError(f"{what} is of a kind that this version of pegasos does not know, {word!r}")
+            raise PegasosError(f"{what} is of a kind that this version of pegasos does not support, {word!r}")
         return self.kinds[word].unpack(stored, what, source)
 
 

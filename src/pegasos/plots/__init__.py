@@ -1,7 +1,7 @@
-"""Pictures, as scikit-learn's Display classes: ``from_estimator`` or another ``from_...``, then ``plot(ax=...)``.
+"""Plots as Display classes like scikit-learn's: ``from_estimator`` or another ``from_...``, then ``plot(ax=...)``.
 
-They need matplotlib, ``pip install "pegasos[plots]"``, which is imported when something is drawn. Of a pipeline the
-last step is shown, of a search its best estimator. Text and axes have the colours of matplotlib's style.
+They need matplotlib, ``pip install "pegasos[plots]"``, which is imported when something is drawn. For a pipeline the
+last step is shown, for a search its best estimator. Text and axes have the colors of matplotlib's style.
 """
 
 from pegasos.plots.boundary import BoundaryDisplay

@@ -77,7 +77,7 @@ def codes_of(labels: Any, classes: npt.NDArray[Any], n_rows: int) -> npt.NDArray
     known = np.any([np.broadcast_to(match, y.shape) for match in matches], axis=0)
     if not known.all():
         raise PegasosError(
-            f"y has the label {y[~known].tolist()[0]!r}, which the model does not know: {classes.tolist()}."
+            f"y has the label {y[~known].tolist()[0]!r}, which is not a class of the model: {classes.tolist()}."
         )
     return np.asarray(np.argmax(matches, axis=0))
 
@@ -87,8 +87,8 @@ def margins_of(model: Any, rows: Any, y: Any, *, geometric: bool = False) -> npt
     if hasattr(model, "margin"):
         return np.asarray(model.margin(rows, y, geometric=geometric))
     if geometric or not hasattr(model, "decision_function"):
-        what = "the distance of rows from its boundary" if geometric else "scores of rows"
-        raise PegasosError(f"{type(model).__name__} does not know {what}; use a PegasosClassifier.")
+        what = "distances from its boundary" if geometric else "scores"
+        raise PegasosError(f"{type(model).__name__} has no {what}; use a PegasosClassifier.")
     scores = np.asarray(model.decision_function(rows), np.float64)
     codes = codes_of(y, model.classes_, len(scores))
     if scores.ndim == 1:
@@ -102,5 +102,5 @@ def checked_margins(margins: Any) -> npt.NDArray[np.float64]:
     """A vector of finite numbers."""
     found = np.asarray(margins, np.float64)
     if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
-        raise PegasosError(f"margins must be a vector of finite numbers, one a row, got shape {found.shape}.")
+        raise PegasosError(f"margins must be a vector of finite numbers, one per row, got shape {found.shape}.")
     return found

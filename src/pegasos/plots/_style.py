@@ -1,4 +1,4 @@
-"""What the pictures have in common: colours, dashes, marks, and where they are drawn."""
+"""What the pictures have in common: colors, dashes, marks, and where they are drawn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pegasos.errors import PegasosError
 
-# Okabe and Ito's colours, which colour-blind people tell apart; black, the eighth, is the text's colour here.
+# Okabe and Ito's colors, which color-blind people tell apart; black, the eighth, is the text's color here.
 colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 dashes = ("-", "--", "-.", ":")
 marks = "os^Dv*"
@@ -35,12 +35,12 @@ def matplotlib_module(name: str) -> Any:
 
 
 def ink() -> Any:
-    """The colour of text in the style that is in use."""
+    """The color of text in the style that is in use."""
     return pyplot().rcParams["text.color"]
 
 
 def curve(k: int) -> dict[str, Any]:
-    """Colour, dash and mark of the curve of this number: no two of the first dozens are alike."""
+    """Color, dash and mark of the curve of this number: no two of the first dozens are alike."""
     return {
         "color": colours[k % len(colours)],
         "linestyle": dashes[(k + k // len(colours)) % len(dashes)],
@@ -50,7 +50,7 @@ def curve(k: int) -> dict[str, Any]:
 
 
 def some_marks(n: int) -> int:
-    """Every so manieth point gets a mark: about a dozen."""
+    """Every k-th point gets a mark: about a dozen."""
     return max(1, n // 12)
 
 

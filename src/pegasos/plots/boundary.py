@@ -17,9 +17,9 @@ _room = 0.1  # of the extent of the rows, to each side
 class BoundaryDisplay:
     """The decision of a model on two features.
 
-    Each class has a colour; lines are the boundary, h = 0, and the margins, h = ±1; of several classes, where the
-    winner leads by 1. Rings are support vectors. Hatched is where an exact solution of the training problem might
-    decide otherwise; everywhere else the decision is certified.
+    Each class has a color; lines are the boundary, h = 0, and the margins, h = ±1; with several classes, where the
+    winner leads by 1. Rings are support vectors. In the hatched region an exact solution of the training problem
+    might predict another class; everywhere else the prediction is certified.
 
     Parameters
     ----------
@@ -123,13 +123,15 @@ class BoundaryDisplay:
             feature_names=(names[0], names[1]),
         )
 
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Self:
+    def plot(self, ax: Any = None, *, legend: bool = True, title: str | None = None) -> Self:
         """Draw the regions, the lines and the rows.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
+        legend : bool, default=True
+            Whether to name what is drawn, beside the axes.
         title : str, optional
         """
         ax = style.axes_for(ax, (6.4, 4.2))
@@ -142,7 +144,8 @@ class BoundaryDisplay:
         self._draw_rows(ax)
         ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1], title=title or "")
         ax.set(xlim=self.grid[0][0, [0, -1]], ylim=self.grid[1][[0, -1], 0])
-        style.legend_beside(ax)
+        if legend:
+            style.legend_beside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -17,17 +17,17 @@ _columns = ("primal", "dual", "gap")
 
 
 class ConvergenceDisplay:
-    """Primal, dual and duality gap of a run against its steps, epochs or seconds; and what the paper promises.
+    """Primal, dual and duality gap of a run against its steps, epochs or seconds.
 
-    Of one problem all three are drawn, of several the gap of each. The bound c (1 + ln T) / (2 lam T), with
-    c = (sqrt(lam) + R)^2, is what the paper proves of T steps of projected Pegasos, whatever the solver was.
+    With one problem all three are drawn, with several the gap of each. For ``solver="pegasos"`` the paper's bound
+    c (1 + ln T) / (2 lam T) after T steps, with c = (sqrt(lam) + R)^2, is drawn as well.
 
     Parameters
     ----------
     traces : list of Trace, or of anything with the columns step, epoch, seconds, primal, dual and gap
-    names : list of str, one a trace
+    names : list of str, one per trace
     lam, largest_norm : float, optional
-        lam, and the length R of the longest row, the constant column included: what the bound is made of.
+        lam, and the length R of the longest row, the constant column included; both are needed for the bound.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class ConvergenceDisplay:
     >>> model = PegasosClassifier(lam=1e-2, random_state=0).fit(scale(X), y)
     >>> drawn = ConvergenceDisplay.from_estimator(model).plot()
     >>> [line.get_label() for line in drawn.lines_]
-    ['primal', 'dual', 'gap', 'bound of the paper']
+    ['primal', 'dual', 'gap']
     """
 
     ax_: Any
@@ -142,11 +142,16 @@ class ConvergenceDisplay:
         steps = np.maximum(np.asarray(trace["step"], np.float64), 1.0)
         bound: npt.NDArray[np.float64] = suboptimality_bound(steps, self.lam, self.largest_norm)
         look = {"color": style.ink(), "linestyle": (0, (1, 1.5)), "linewidth": 1.2}
-        return list(ax.plot(style.above_zero(trace[by]), bound, label="bound of the paper", **look))
+        return list(ax.plot(style.above_zero(trace[by]), bound, label="Pegasos bound", **look))
 
 
 def _terms_of_the_bound(model: Any) -> dict[str, float]:
-    """The lam and the longest row of a fit of the paper's problem: costs of 1, a regularized intercept, no prior."""
+    """Return lam and the longest row if the paper's bound applies to the fit, otherwise nothing.
+
+    It applies to Pegasos steps on the hinge loss with costs of 1, a regularized intercept and no prior.
+    """
+    if getattr(model, "solver", None) != "pegasos" or getattr(model, "loss", "hinge") != "hinge":
+        return {}
     fitted = getattr(model, "fitted_", None)
     terms = None if fitted is None else fitted.terms
     if fitted is None or terms is None or terms.largest_norm == 0.0 or terms.is_free or terms.is_hard:

@@ -15,13 +15,13 @@ from pegasos.machines.kernel_choice import WORDS, KernelChoice, kernel_of
 from pegasos.plots import _style as style
 from pegasos.plots._models import opened
 
-_most = 3000  # items: more are no picture, and gigabytes
+_most = 3000  # items: beyond this, a picture shows nothing and takes gigabytes
 
 Numbers = npt.NDArray[np.float64]
 
 
 class KernelMatrixDisplay:
-    """The kernel matrix of items, ordered by class, and within a class so that similar ones are neighbours.
+    """The kernel matrix of items, ordered by class, and within a class so that similar ones are neighbors.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class KernelMatrixDisplay:
 def _check_number(X: Any) -> None:
     n = _num_samples(X)
     if n > _most:
-        raise PegasosError(f"a kernel matrix of {n} items is no picture; give at most {_most} of them, a sample.")
+        raise PegasosError(f"a kernel matrix of {n} items is too large to draw; pass a sample of at most {_most}.")
 
 
 def _by_similarity(square: Numbers) -> npt.NDArray[np.intp]:

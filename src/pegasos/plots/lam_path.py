@@ -109,7 +109,7 @@ class LamPathDisplay:
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         n_named : int, default=5
-            Curves that get a colour and a name, at most 7: those that reach furthest from 0. The others are grey.
+            Curves that get a color and a name, at most 7: those that reach furthest from 0. The others are gray.
         title : str, optional
         """
         if not 0 <= n_named <= _most_named:

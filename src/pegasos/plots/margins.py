@@ -31,7 +31,7 @@ class MarginDisplay:
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
-    patches_ : list of matplotlib StepPatch, one a class
+    patches_ : list of matplotlib StepPatch, one per class
 
     Examples
     --------
@@ -66,7 +66,7 @@ class MarginDisplay:
         estimator : any classifier with ``decision_function``, or what contains one
         X, y : rows and their classes, seen or not
         geometric : bool, default=False
-            Distances from the boundary in the place of functional margins, of a model with ``margin``.
+            Distances from the boundary instead of functional margins, of a model with ``margin``.
         """
         model, before = opened(estimator)
         return cls(margins_of(model, before(X), y, geometric=geometric), y, geometric=geometric)

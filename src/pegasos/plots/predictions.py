@@ -38,7 +38,7 @@ class PredictionsDisplay:
     >>> model = PegasosRegressor(C=10.0, epsilon=20.0, random_state=0).fit(20.0 * X, y)
     >>> drawn = PredictionsDisplay.from_estimator(model, 20.0 * X, y).plot(kind="residuals")
     >>> drawn.ax_.get_ylabel()
-    'target less prediction'
+    'target minus prediction'
     """
 
     ax_: Any
@@ -106,7 +106,7 @@ class PredictionsDisplay:
                 line = np.full(2, shift) if is_residual else ends + shift
                 ax.plot(ends, line, color=style.ink(), linestyle=dash, linewidth=1.0, zorder=0)
         ax.set_xlabel("prediction" if is_residual else "target")
-        ax.set_ylabel("target less prediction" if is_residual else "prediction")
+        ax.set_ylabel("target minus prediction" if is_residual else "prediction")
         ax.set_title(title or "")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -85,7 +85,7 @@ def convergence(subject: Subject) -> Chart | None:
 def _goal(subject: Subject, proof: Certificate) -> list[dict[str, Any]]:
     """The gap at which the fit of a problem ends."""
     goal = proof.primal * (subject.model.tol or 0.0)
-    return [{"y": goal, "label": f"gap asked for: {number(goal)}"}] if goal > 0.0 else []
+    return [{"y": goal, "label": f"requested gap: {number(goal)}"}] if goal > 0.0 else []
 
 
 def _looks(name: str, trace: Trace) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How a model does on rows: one walk over them, in blocks, that keeps a few numbers a row."""
+"""How a model does on rows: one walk over them, in blocks, that keeps a few numbers per row."""
 
 from __future__ import annotations
 

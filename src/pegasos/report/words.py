@@ -41,7 +41,7 @@ def verdict(subject: Subject) -> Verdict:
         return Verdict(
             "open",
             "Nothing useful is proved yet",
-            "The fit ended before its lower bound said anything: the best possible model may be much better than this "
+            "The fit ended before its lower bound became useful: the best possible model may be much better than this "
             f"one. {_remedy(subject)}",
         )
     near = in_percent(proof.relative_gap)
@@ -49,15 +49,15 @@ def verdict(subject: Subject) -> Verdict:
     each = ", in each of the problems," if problems > 1 else ""
     what = f"sum of the objectives of {problems} problems" if problems > 1 else "objective"
     explanation = (
-        "Training means to look for the weights with the least objective: the mean loss on the training rows, and a "
-        f"price for large weights. The {what} reached is {proof.primal:.7g}. No weights at all can come below "
-        f"{proof.dual:.7g}: that bound was computed from the data, by code in which the training has no part. So "
-        f"this model is{each} at most {near} above the best one that exists for these data and parameters. Whether the "
-        "data and parameters are good is another question, which the results below answer."
+        "Training looks for the weights with the smallest objective: the mean loss on the training data plus a "
+        f"penalty on large weights. The {what} of this model is {proof.primal:.7g}. No weights can have less than "
+        f"{proof.dual:.7g}: this bound was computed from the data by code that is independent of the training. So "
+        f"this model is{each} at most {near} above the optimum for this data and these parameters. Whether the "
+        "data and parameters are good is a separate question, which the results below answer."
     )
     if tol is not None and proof.relative_gap > tol:
         asked = f"{number(100.0 * tol)} %"
-        return Verdict("partly", f"Proved within {near} of the best possible, not the {asked} asked for", explanation)
+        return Verdict("partly", f"Proved within {near} of the best possible, not the {asked} requested", explanation)
     return Verdict("reached", f"Proved within {near} of the best possible", explanation)
 
 
@@ -78,7 +78,7 @@ def in_a_line(subject: Subject) -> str:
 
 
 def rows_of_fit(model: Any) -> int:
-    """How many rows the model learnt from."""
+    """How many rows the model learned from."""
     return int(model.fitted_.task.n_rows)
 
 
@@ -86,12 +86,12 @@ def which_rows(subject: Subject, outcome: Outcome) -> str:
     """Whether these are the rows of the fit."""
     if outcome.is_training:
         return (
-            "The data given are the training data: the certificate was computed again from them and is the same. "
-            "Results on training data flatter; rows the model has not seen say more."
+            "The data given are the training data: the certificate recomputed from them is the same. "
+            "Results on training data are optimistic; pass held-out data for a fair estimate."
         )
     return (
-        "The data given are not the training data, or were weighted there: the certificate of the fit does not follow "
-        "from them. The results below are those on the data given."
+        "The data given are not the training data, or had sample weights in training: they do not reproduce the "
+        "certificate of the fit. The results below are for the data given."
     )
 
 
@@ -99,9 +99,9 @@ def kind_of_rows(X: Any) -> str:
     """How the rows are stored."""
     if sp.issparse(X):
         filled = X.nnz / max(X.shape[0] * X.shape[1], 1)
-        return f"sparse, {share(filled)} of the entries not 0, {X.dtype}"
+        return f"sparse, {share(filled)} nonzero, {X.dtype}"
     if hasattr(X, "iloc") or hasattr(X, "schema"):
-        return f"a frame with {X.shape[1]} columns"
+        return f"a data frame with {X.shape[1]} columns"
     if isinstance(X, np.ndarray) and X.ndim == 2:
         return f"dense, {X.dtype}"
     return f"items such as {type(X[0]).__name__}" if len(X) else "items"
@@ -111,32 +111,32 @@ def limits(subject: Subject, outcome: Outcome) -> Iterator[str]:
     """What a reader should not conclude."""
     counts = np.bincount(subject.codes, minlength=subject.n_classes)
     yield (
-        "The proof is about the training problem. It says that no other weights have a much smaller objective; it does "
-        "not say that predictions are right."
+        "The certificate is about the training problem. It proves that no other weights have a much smaller objective, "
+        "not that predictions are right."
     )
     if outcome.is_training:
-        yield "The results are those on the training rows, which every model knows better than new ones."
+        yield "The results are for the training data; expect them to be worse on new data."
     if subject.certificate.relative_gap > (subject.model.tol or np.inf):
-        yield f"The fit did not reach what was asked for. {_remedy(subject)}"
+        yield f"The fit did not reach the requested gap. {_remedy(subject)}"
     if subject.model.status_.startswith(Status.PASSED.value):
-        yield "The model learnt from a stream: its certificate speaks of the last block alone."
+        yield "The model learned from a stream: its certificate covers only the last block."
     if outcome.probabilities is None:
-        yield "Scores are no probabilities: a score of 2 is not twice as sure as a score of 1."
+        yield "Scores are not probabilities: a score of 2 does not mean twice as certain as a score of 1."
     if (counts == 0).any():
         missing = int((counts == 0).sum())
-        yield f"{count(missing)} of {count(subject.n_classes)} classes have no row in the data given."
+        yield f"{count(missing)} of {count(subject.n_classes)} classes do not occur in the data given."
     present = counts[counts > 0]
     if present.max() > 10 * present.min():
         yield (
-            f"Classes are uneven, from {count(int(present.min()), 'row')} to {count(int(present.max()))}: look at the "
-            "recall of each class, not at the accuracy alone."
+            f"Classes are imbalanced, from {count(int(present.min()), 'row')} to {count(int(present.max()))}: look at "
+            "the recall of each class, not at the accuracy alone."
         )
     if outcome.spreads is not None and len(some := outcome.spreads[outcome.spreads > 0.0]) > 1:
         ratio = float(some.max() / some.min())
         if not sp.issparse(subject.X) and ratio > 1000.0:
-            yield f"Columns differ in scale by a factor of {number(ratio)}; the regularisation treats them alike."
+            yield f"Columns differ in scale by a factor of {number(ratio)}; the regularization treats them alike."
     if subject.n_rows < 200:
-        yield f"{count(subject.n_rows, 'row')} are few: see how wide the interval of the accuracy is."
+        yield f"{count(subject.n_rows, 'row')} are few: note the width of the accuracy interval."
 
 
 def parameters(estimator: Any) -> list[tuple[str, str]]:

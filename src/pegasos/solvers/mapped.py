@@ -1,8 +1,8 @@
 """A kernel with an explicit feature map, trained by a linear solver on the features.
 
-The problem, its dual and therefore its certificate are the same whether scores come from K or from features with
-K = F F'; only the cost differs. The returned weights are the coefficients of the rows, as for every kernel machine, and
-the certificate refers to them.
+The problem, its dual and so its certificate are the same, whether scores come from K or from features with
+K = F F'; only the price differs. The weights returned are the coefficients of the rows, as for every kernel machine,
+and the certificate is theirs.
 """
 
 from __future__ import annotations

@@ -121,6 +121,10 @@ def follow(
             before, here = here, ScoredProblem.of(problem, lam)
             state = _carried(solver, last, before, here, seed)
         last = run(here, solver, stop, seed=seed, state=state, watcher=watcher)
+        if state is not None and last.status in (Status.ROUNDING, Status.EPOCHS):
+            # A point of another lam may be a bad start, where features are badly scaled for example.
+            fresh = run(here, solver, stop, seed=seed, watcher=watcher)
+            last = min(last, fresh, key=lambda solution: solution.certificate.relative_gap)
         if last.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         yield replace(last, state=None)

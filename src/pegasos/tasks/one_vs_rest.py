@@ -269,7 +269,7 @@ class OneVsRest(Classification):
         needed = 1 if len(theirs) == 2 else len(theirs)
         unknown = [label for label in ours if label not in theirs]
         if unknown:
-            raise PegasosError(f"prior does not know class {unknown[0]!r} of y; it knows {theirs}.")
+            raise PegasosError(f"prior has no class {unknown[0]!r}, which occurs in y; its classes are {theirs}.")
         if n_scores not in (None, needed):
             raise PegasosError(
                 f"prior has {n_scores} row(s) of coefficients for the {len(theirs)} classes {theirs}; it needs "

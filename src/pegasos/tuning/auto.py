@@ -30,10 +30,11 @@ class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
     """Support vector machine that chooses scaling, kernel, width and lam itself, within a budget.
 
     The advice of every lecture as a program: scale, try the linear machine, then a polynomial of low degree, then an
-    RBF kernel with a width near the median distance, each with several lam; then go on where it looks promising
-    (Optuna's tree-structured Parzen estimator). Settings are compared by cross-validation on the same folds and given
-    up as soon as they have lost. Lists of strings, of graphs and of time series are tried with kernels of their own; so
-    are rows that look like series, each number near the one before it. Columns of a data frame are read by type.
+    RBF kernel with a width near the median distance, each with several lam; then go on where it looks promising, by
+    Bayesian optimization (Optuna's tree-structured Parzen estimator). Settings are compared by cross-validation on the
+    same folds and given up as soon as they have lost, by successive halving and racing, as bandit methods do. Lists of
+    strings, of graphs and of time series are tried with kernels of their own; so are rows that look like series, each
+    number near the one before it. Columns of a data frame are read by type.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class AutoPegasosRegressor(Automatic, RegressorMixin, BaseEstimator):
 
     def _aim(self, target: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None) -> Aim:
         if len(target) < 2:
-            raise PegasosError("one sample cannot be both learnt from and asked about; give more rows.")
+            raise PegasosError("one sample cannot be used for both training and scoring; give more.")
         spread = float(np.mean(np.abs(target - np.median(target))))
         if spread == 0.0:
             spread = float(np.ptp(target))

@@ -252,7 +252,7 @@ class Automatic(Saved, CallbackSupportMixin):
             if counts[rarest] < 2:
                 single = y[strata == rarest].tolist()[0]
                 raise PegasosError(
-                    f"class {single!r} has a single row, which cannot be both learnt from and asked about; leave it "
+                    f"class {single!r} has a single row, which cannot be used for both training and scoring; leave it "
                     "out, or find more of its kind."
                 )
             n_splits = min(int(self.cv), int(counts[rarest]))

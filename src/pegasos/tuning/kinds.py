@@ -18,7 +18,7 @@ _LEAST_CORRELATION = 0.6  # of a value with the next one, within its row
 
 
 def kind_of(X: Any) -> str:
-    """The kind of a collection, found by the readers of the kernels; what none of them takes gets a sentence."""
+    """The kind of a collection, found by the readers of the kernels; what none of them takes raises an error."""
     if _are_rows(X):
         return "rows"
     first = _first(X)

@@ -98,9 +98,9 @@ def lam_path(
     X : array or CSR of shape (n_rows, n_features)
     y : array of shape (n_rows,); for a regression also (n_rows, n_targets)
     lams : array of shape (n_lams,), optional
-        Sorted either way. By default ``n_lams`` in equal ratios: from the largest at which anything but the length of
-        the weights changes, max_i y_i <v, x_i> with v = (1/N) sum_i cost_i y_i x_i, down to ``eps`` of it. For a
-        regression, from the largest at which predictions are about as large as the residuals of the zero vector.
+        Sorted either way. By default ``n_lams`` values in equal ratios, from the largest at which more than the length
+        of the weights changes, max_i y_i <v, x_i> with v = (1/N) sum_i cost_i y_i x_i, down to ``eps`` times that.
+        For a regression, from the largest at which predictions are about as large as the residuals of the zero vector.
     n_lams : int, default=50
     eps : float, default=1e-4
     sample_weight : array of shape (n_rows,), optional
@@ -109,16 +109,16 @@ def lam_path(
         One of `PegasosClassifier`: "hinge", "squared_hinge", "huber_hinge". Or one of `PegasosRegressor`:
         "epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber".
     smoothing : float, default=0.5
-        Of "huber_hinge".
+        Parameter of "huber_hinge".
     epsilon, quantile, delta : float
-        Of the losses of `PegasosRegressor`.
+        Parameters of the losses of `PegasosRegressor`.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
-        Value of the constant feature whose weight, regularised like the others, carries the intercept.
+        Value of the constant feature whose weight, regularized like the others, is the intercept.
     tol : float, default=1e-3
-        The relative duality gap of every one of the fits.
+        The relative duality gap of every fit.
     max_iter : int, default=100_000
-        Epochs of each fit at most.
+        Maximum number of epochs of each fit.
     n_jobs : int, optional
         Threads for the problems of several classes. The result does not depend on it.
     random_state : int, RandomState or None, default=None

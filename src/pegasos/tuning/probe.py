@@ -23,7 +23,7 @@ class Look:
     ----------
     spread : float
         Half the mean squared distance of two items in the space of the kernel: k(x, x) would say little, since
-        normalised graphs or long strings are often almost alike, and machines of any use have a large C then.
+        normalized graphs or long strings are often almost alike, and machines of any use have a large C then.
     item_seconds, pair_seconds : float
         What it takes to read an item, and to evaluate a pair.
     """
@@ -70,7 +70,7 @@ class Probe:
             return Look(1.0, 0.0, 0.0)
         n_items = len(items)
         apart = float(block.trace() - block.mean() * n_items) / max(1, n_items - 1)
-        # Items that are all alike, but for rounding, have no unit of their own.
+        # Items that are all alike, except for rounding, have no unit of their own.
         spread = apart if apart > 1e-9 * float(np.abs(block).max()) else 1.0
         evaluated = max(0.0, (ended - called) - (called - read))
         return Look(spread, (read - begun) / n_items, evaluated / n_items**2)

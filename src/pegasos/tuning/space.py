@@ -145,7 +145,7 @@ class Space:
         return found
 
     def near(self, setting: Setting) -> list[dict[str, Any]]:
-        """The settings beside this one: one number a step up or down, or another scaling."""
+        """The settings beside this one: one number one step up or down, or another scaling."""
         family = self.families[setting.family]
         numbers = {"C": setting.C, **setting.chosen, "epsilon": setting.epsilon}
         scalings = [setting.scaling] if family.is_of_items else list(self.units)
@@ -246,7 +246,7 @@ class Space:
 
 _scaling_words = {
     "none": "rows as they are",
-    "standard": "columns standardised",
+    "standard": "columns standardized",
     "min-max": "columns from 0 to 1",
     "max-abs": "columns divided by their largest entry",
     "unit rows": "rows of length 1",

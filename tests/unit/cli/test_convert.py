@@ -15,5 +15,5 @@ def test_json_says_what_the_cache_holds(rows, tmp_path, capsys):
 
 
 def test_what_cannot_be_converted_gets_a_sentence(rows, failing, tmp_path):
-    assert "is no folder" in failing("convert", rows, "-o", tmp_path / "none" / "rows.cache")
+    assert "is not a folder" in failing("convert", rows, "-o", tmp_path / "none" / "rows.cache")
     assert "cannot be read" in failing("convert", tmp_path / "none.svm")

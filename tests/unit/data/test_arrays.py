@@ -107,7 +107,7 @@ def test_arrays_that_are_no_rows_are_refused(tmp_path, X, labels, sentence):
 
 def test_pickles_are_never_read(tmp_path):
     np.save(tmp_path / "X.npy", np.array([[1, "a"]], dtype=object), allow_pickle=True)
-    with pytest.raises(PegasosError, match=r"X.npy is no whole \.npy file: .*objects"):
+    with pytest.raises(PegasosError, match=r"X.npy is not a complete \.npy file: .*objects"):
         open_source(tmp_path / "X.npy", labels=tmp_path / "X.npy")
     for save in (np.savez, np.savez_compressed):
         save(tmp_path / "data.npz", X=np.array([[1, "a"]], dtype=object), y=y, allow_pickle=True)
@@ -132,7 +132,7 @@ def test_shapes_that_cannot_be_are_refused(tmp_path, shape):
         with pytest.raises(PegasosError, match=r"data\.npz: X cannot be read: "):
             open_source(tmp_path / "data.npz")
     (tmp_path / "X.npy").write_bytes(content)
-    with pytest.raises(PegasosError, match=r"X\.npy is no whole \.npy file"):
+    with pytest.raises(PegasosError, match=r"X\.npy is not a complete \.npy file"):
         open_source(tmp_path / "X.npy", labels=tmp_path / "X.npy")
 
 
@@ -154,7 +154,7 @@ def test_what_is_missing_or_broken_is_said(tmp_path):
         for broken in (whole[:100], b"", b"rubbish", whole[:-300]):
             path.write_bytes(broken)
             options = {"labels": path} if name == "X.npy" else {}
-            with pytest.raises(PegasosError, match=rf"{name} is no whole"):
+            with pytest.raises(PegasosError, match=rf"{name} is not a complete"):
                 open_source(path, **options)
 
 
@@ -184,7 +184,7 @@ def test_a_header_that_cannot_be_parsed_is_refused(tmp_path):
     np.save(tmp_path / "X.npy", dense())
     raw = (tmp_path / "X.npy").read_bytes()
     (tmp_path / "X.npy").write_bytes(raw.replace(b"}", b"\0", 1))  # numpy raises an error of Python's tokenizer
-    with pytest.raises(PegasosError, match=r"X\.npy is no whole \.npy file"):
+    with pytest.raises(PegasosError, match=r"X\.npy is not a complete \.npy file"):
         open_source(tmp_path / "X.npy", labels=tmp_path / "X.npy")
 
 

@@ -118,7 +118,7 @@ def test_the_blocks_of_a_converted_file_are_those_of_the_file(tmp_path):
 def test_a_fault_in_compressed_text_is_named_by_its_file_and_leaves_nothing(tmp_path):
     packed = tmp_path / "data.svm.gz"
     packed.write_bytes(gzip.compress(b"1 1:1\n1 x\n"))
-    with pytest.raises(PegasosError, match=r"data\.svm\.gz, line 2, column 3: 'x' is no feature"):
+    with pytest.raises(PegasosError, match=r"data\.svm\.gz, line 2, column 3: 'x' is not a feature"):
         convert(packed)
     assert os.listdir(tmp_path) == ["data.svm.gz"]
 
@@ -211,7 +211,7 @@ def test_what_is_no_cache_is_not_written_over_and_a_damaged_one_is(tmp_path):
     path = svmlight(tmp_path / "data.svm")
     goal = tmp_path / "thesis.tex"
     goal.write_text("precious")
-    with pytest.raises(PegasosError, match=r"thesis\.tex is no cache of pegasos"):
+    with pytest.raises(PegasosError, match=r"thesis\.tex is not a cache of pegasos"):
         convert(path, goal)
     assert goal.read_text() == "precious"
     cache = convert(path).path
@@ -291,7 +291,7 @@ def test_options_belong_to_the_conversion(tmp_path):
         convert(cache.path)
     with pytest.raises(PegasosError, match="is a folder: name the file of the cache"):
         convert(tmp_path / "data.svm", tmp_path)
-    with pytest.raises(PegasosError, match="is no folder"):
+    with pytest.raises(PegasosError, match="is not a folder"):
         convert(tmp_path / "data.svm", tmp_path / "absent" / "cache")
 
 

@@ -99,7 +99,7 @@ def test_labels_that_are_all_numbers_are_numbers_in_every_block(tmp_path, labels
         (CSV + b"7,8,cat,9\n", "Expected 3 columns, got 4"),
         (CSV + b"\x00\xff\n", "Expected 3 columns, got 1"),
         (CSV + b"7,8,\xff\n", "row 4: column 'species': .*invalid UTF8"),
-        (b"\xff\xfe1,2,species\n", "line 1: it is no CSV text in UTF-8"),
+        (b"\xff\xfe1,2,species\n", "line 1: it is not CSV text in UTF-8"),
         (b"a,a,species\n1,2,x\n", "several columns are called 'a'"),
         (b"a,b\n1,2\n", "there is no column 'species' for the labels; the columns are 'a', 'b'"),
     ],
@@ -117,8 +117,8 @@ def test_what_a_csv_file_cannot_say_is_refused(tmp_path, text, sentence, block_b
         ({}, "say which column holds the labels, label='name' or label=0; the columns are 'width', 'height'"),
         ({"label": 3}, "there is no column 3"),
         ({"label": True}, "there is no column True"),
-        ({"label": "species", "features": ["width", "age"]}, "'age' is no column of features"),
-        ({"label": "species", "features": ["species"]}, "'species' is no column of features"),
+        ({"label": "species", "features": ["width", "age"]}, "'age' is not a column of features"),
+        ({"label": "species", "features": ["species"]}, "'species' is not a column of features"),
         ({"label": "species", "header": "maybe"}, "header must be True, False or 'auto', got 'maybe'"),
         ({"label": "species", "delimiter": "ab"}, "delimiter must be one character"),
         ({"label": "species", "dtype": "int8"}, "dtype must be float32 or float64, got 'int8'"),
@@ -229,7 +229,7 @@ def test_rubbish_is_no_table(tmp_path, name):
     path = parquet_file(tmp_path, of, 8) if name.endswith("parquet") else arrow_file(tmp_path, of, 8)
     content = path.read_bytes()
     for broken in (b"", b"rubbish", content[:-7], b"\xff" * 300):
-        with pytest.raises(PegasosError, match=r"is no whole (Parquet|Arrow) file"):
+        with pytest.raises(PegasosError, match=r"is not a complete (Parquet|Arrow) file"):
             open_source(written(tmp_path, broken, name), label="y")
 
 

@@ -45,7 +45,10 @@ def test_values_that_are_not_finite_are_refused_with_their_row(value, form, dtyp
         ({"lam": "small"}, "got 'small'"),
         ({"lam": 0.1, "C": 1.0}, r"give lam or C, not both: got lam=0\.1 and C=1\.0"),
         ({"C": 0}, "C must be a positive number"),
-        ({"solver": "sgd"}, "solver must be one of 'auto', 'pegasos', 'dual', 'cutting_plane', got 'sgd'"),
+        (
+            {"solver": "sgd"},
+            "solver must be one of 'auto', 'pegasos', 'dual', 'cutting_plane', 'interior_point', got 'sgd'",
+        ),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1, got 0"),
         ({"batch_size": 31}, "batch_size=31 exceeds the 30 rows"),
         ({"sampling": "cyclic"}, "sampling must be one of"),
@@ -179,7 +182,7 @@ def test_a_huge_constant_feature_gives_a_truthful_status_and_no_nan(solver, size
 def test_streams_are_checked():
     with pytest.raises(PegasosError, match="first call of partial_fit needs classes="):
         PegasosClassifier().partial_fit(X, Y)
-    with pytest.raises(PegasosError, match=r"C=1\.0 needs the number of rows"):
+    with pytest.raises(PegasosError, match=r"C=1\.0 needs the number of samples"):
         PegasosClassifier(C=1.0).partial_fit(X, Y, classes=[0, 1])
     model = PegasosClassifier().partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(PegasosError, match=r"classes must be those of the first call, \[0, 1\], got \[0, 2\]"):

@@ -134,7 +134,7 @@ def test_a_warm_start_may_change_the_sampling(make):
 
 @pytest.mark.parametrize("make", [PegasosClassifier, KernelPegasosClassifier])
 def test_an_unknown_sampling_is_refused(make):
-    sentence = "sampling must be one of 'shuffle', 'uniform', 'balanced', got 'even'"
+    sentence = "sampling must be one of 'shuffle', 'uniform', 'balanced', 'sequential', got 'even'"
     with pytest.raises(PegasosError, match=sentence):
         make(sampling="even").fit(*rare(20))
     with pytest.raises(PegasosError, match=sentence):

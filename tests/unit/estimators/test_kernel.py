@@ -501,7 +501,7 @@ def asymmetric(x, z):
         ({"kernel": "chi2"}, "ChiSquared is a kernel of histograms, whose entries are not negative"),
         ({"cache_size": 0}, "cache_size must be a positive number, got 0"),
         ({"max_support": 0}, "max_support must be a whole number of at least 1, got 0"),
-        ({"solver": "dual"}, "solver must be one of 'auto', 'pegasos', 'decomposition', got 'dual'"),
+        ({"solver": "dual"}, "solver must be one of 'auto', 'pegasos', 'decomposition', 'smo', got 'dual'"),
         ({"solver": "pegasos", "batch_size": 241}, "batch_size=241 exceeds the 240 rows"),
     ],
 )

@@ -36,7 +36,7 @@ def test_every_pair_learns_as_if_its_two_classes_were_the_only_ones():
 
 
 def test_the_stream_learns_and_its_certificate_is_that_of_the_last_block():
-    model = new(multi_class="ovo")
+    model = new(multi_class="ovo", solver="pegasos")
     for X, y in zip(*blocks(), strict=True):
         model.partial_fit(X, y, classes=[0, 1, 2])
     assert model.score(X, y) > 0.75

@@ -125,13 +125,13 @@ def test_features_are_matched_by_name_and_the_others_named():
     with pytest.warns(PriorWarning) as caught:
         model = PegasosClassifier(prior=prior, **STUCK).fit(target, y)
     assert [str(each.message) for each in caught] == [
-        "1 feature(s) the prior does not know: it has weight 0 there for 'x'.",
-        "1 feature(s) X lacks: the prior goes without 'a'.",
+        "1 feature(s) of X are not in the prior, which gives them weight 0: 'x'.",
+        "1 feature(s) of the prior are not in X and are ignored: 'a'.",
     ]
     coef = prior.coef_[0]
     np.testing.assert_allclose(model.coef_[0], [coef[3], 0.0, coef[2], coef[1]], atol=1e-4)
     many = frame(np.c_[NEW, NEW], [*"abcd", "w", "x", "y", "z"])
-    with pytest.warns(PriorWarning, match=r"4 feature\(s\) the prior does not know: .* 'w', 'x', 'y', \.\.\."):
+    with pytest.warns(PriorWarning, match=r"4 feature\(s\) of X are not in the prior, .* 'w', 'x', 'y', \.\.\."):
         PegasosClassifier(prior=prior, **STUCK).fit(many, y)
 
 
@@ -139,7 +139,7 @@ def test_a_kernel_machine_shows_its_prior_the_features_that_it_knows():
     prior = SVC().fit(frame(X, "abcd"), Y)
     target = frame(np.c_[NEW[:, [3, 1, 0, 2]], NEW[:, 0]], "dbacx")
     y = np.resize(["ham", "spam"], len(target))
-    with pytest.warns(PriorWarning, match=r"1 feature\(s\) the prior does not know: they say nothing to it, 'x'"):
+    with pytest.warns(PriorWarning, match=r"1 feature\(s\) of X are not in the prior and are ignored: 'x'"):
         model = KernelPegasosClassifier(prior=prior, **STUCK).fit(target, y)
     np.testing.assert_allclose(model.decision_function(target), prior.decision_function(frame(NEW, "abcd")), atol=1e-4)
     with pytest.raises(PegasosError, match=r"X lacks 1 feature\(s\) of the prior, such as 'c'"):
@@ -280,8 +280,11 @@ def test_a_callback_sees_models_with_their_prior(make):
         (LinearSVC(), "prior is a LinearSVC that is not fitted; fit it first"),
         (LinearSVC, "got the class LinearSVC; give an instance"),
         ("theirs", "got 'theirs'"),
-        (LinearSVC().fit(X, np.where(Y == "spam", 1, 0)), r"does not know class 'ham' of y; it knows \[0, 1\]"),
-        (LinearSVC().fit(X, np.where(Y == "spam", "spam", "eggs")), "does not know class 'ham' of y"),
+        (
+            LinearSVC().fit(X, np.where(Y == "spam", 1, 0)),
+            r"has no class 'ham', which occurs in y; its classes are \[0, 1\]",
+        ),
+        (LinearSVC().fit(X, np.where(Y == "spam", "spam", "eggs")), "has no class 'ham', which occurs in y"),
         (LinearSVC().fit(X[:, :3], Y), "3 features"),
         ((np.ones(3), 0.0), "prior has 3 features, X has 4; without names on both they must agree"),
         ((np.array([1.0, np.nan, 0.0, 0.0]), 0.0), "contain NaN or infinity"),

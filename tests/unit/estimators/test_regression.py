@@ -47,7 +47,8 @@ def test_the_interval_holds_what_the_exact_solution_predicts(model, free):
     assert (lower <= exact.predict(new)).all()
     assert (exact.predict(new) <= upper).all()
     narrow = exact.predict_interval(new)
-    assert (narrow[1] - narrow[0]).max() < (upper - lower).max()
+    # A fit may end far below its tol.
+    assert (narrow[1] - narrow[0]).max() < max((upper - lower).max(), 1e-5)
 
 
 @pytest.mark.parametrize("model", BOTH)

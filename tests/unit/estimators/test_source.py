@@ -250,7 +250,7 @@ def test_a_checkpoint_knows_its_seed_where_none_is_given(tmp_path):
 
 def test_a_damaged_checkpoint_is_refused(checkpoint):
     checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
-    with pytest.raises(PegasosError, match="state is no whole archive of pegasos"):
+    with pytest.raises(PegasosError, match="state is not a complete archive of pegasos"):
         model().fit_source(source(), memory="200K", checkpoint=checkpoint)
 
 

@@ -204,8 +204,8 @@ GOOD = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias 1\nw\n0.5
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("L2R_LR", "L2R_L2LOSS_SVR", "line 1: .*is no classifier of LIBLINEAR"),
-        ("L2R_LR", "ONECLASS_SVM", "line 1: .*is no classifier"),
+        ("L2R_LR", "L2R_L2LOSS_SVR", "line 1: .*is not a classifier of LIBLINEAR"),
+        ("L2R_LR", "ONECLASS_SVM", "line 1: .*is not a classifier"),
         ("solver_type L2R_LR\n", "", "line 5: the header ends without solver_type"),
         ("nr_class 2", "nr_class 2000000000", "line 3: expected 2000000000 value.s. after label, got 2"),
         ("nr_class 2", "nr_class 1", "line 2: nr_class must be at least 2, got 1"),
@@ -230,7 +230,7 @@ GOOD = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias 1\nw\n0.5
         ("-1e3", "1_0", "line 8: expected finite numbers, got '1_0'"),
         ("-1e3", "x" * 1000, "line 8: expected finite numbers, got 'xxxx.*[.][.][.]'"),
         ("-1e3", "\x00", "line 8: expected finite numbers"),
-        ("-1e3", "é", "line 8: byte 0xc3 is no ASCII text"),
+        ("-1e3", "é", "line 8: byte 0xc3 is not ASCII text"),
     ],
 )
 def test_a_broken_file_is_refused_with_the_line(old, new, sentence, tmp_path):

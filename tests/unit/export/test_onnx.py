@@ -82,8 +82,8 @@ def test_what_has_no_graph_is_refused_in_a_sentence(tmp_path):
     matrix = KernelPegasosClassifier("precomputed", lam=0.1).fit(X @ X.T, PAIR)
     cosine = KernelPegasosClassifier(RBF(0.5).normalized(), lam=0.1).fit(X, PAIR)
     for model, sentence in (
-        (strings, "no kernel of rows of numbers"),
-        (own, "no kernel of rows of numbers"),
+        (strings, "not a kernel of rows of numbers"),
+        (own, "not a kernel of rows of numbers"),
         (matrix, "precomputed kernel matrix holds no support vectors"),
         (cosine, "has no ONNX form"),
         (PegasosClassifier(), "not fitted"),

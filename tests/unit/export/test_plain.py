@@ -97,7 +97,7 @@ def test_the_lines_of_javascript_in_the_guide_predict_what_the_model_does(name, 
 def test_what_json_cannot_say_is_refused_in_a_sentence():
     strings = KernelPegasosClassifier(Spectrum(2), lam=0.1).fit(["abab", "cdcd"], [0, 1])
     for model, sentence in (
-        (strings, "no kernel of rows of numbers"),
+        (strings, "not a kernel of rows of numbers"),
         (model_of("algebra"), "use to_onnx"),
         (model_of("kernel on a prior"), "adds a prior to its own"),
         (KernelPegasosClassifier("precomputed", lam=0.1).fit(X @ X.T, PAIR), "precomputed kernel matrix"),
@@ -153,9 +153,9 @@ def test_a_broken_file_is_refused_in_a_sentence(base, changes, sentence):
     ("text", "sentence"),
     [
         ('{"format": "pegasos model 1",\n "classes": [1, 2,\n}', "the text, line 3: "),
-        ('{"intercept": NaN}', "NaN is no number of JSON"),
-        ('{"a":' * 100_000, "no JSON of a model"),
-        ('{"a": ' + "1" * 100_000 + "}", "no JSON of a model|format is not"),
+        ('{"intercept": NaN}', "NaN is not a JSON number"),
+        ('{"a":' * 100_000, "not the JSON of a model"),
+        ('{"a": ' + "1" * 100_000 + "}", "not the JSON of a model|format is not"),
     ],
 )
 def test_what_is_no_json_is_refused_with_the_line(text, sentence):
@@ -178,7 +178,7 @@ def test_files_that_are_not_models_are_refused(tmp_path):
     with pytest.raises(PegasosError, match="format is not"):
         from_json(tmp_path / "list.json")
     (tmp_path / "bytes.json").write_bytes(b'{"a": "\xff"}')
-    with pytest.raises(PegasosError, match="no JSON of a model"):
+    with pytest.raises(PegasosError, match="not the JSON of a model"):
         from_json(tmp_path / "bytes.json")
     with pytest.raises(FileNotFoundError):
         read_model(tmp_path / "none")

@@ -67,7 +67,7 @@ def test_what_scikit_learn_has_no_model_for_is_refused():
     with pytest.raises(PegasosError, match=r"export its last step, pipeline\[-1\]"):
         to_sklearn(make_pipeline(MinMaxScaler(), PegasosClassifier(lam=0.1)).fit(X, PAIR))
     strings = KernelPegasosClassifier(Spectrum(2), lam=0.1).fit(["abab", "cdcd"], [0, 1])
-    with pytest.raises(PegasosError, match="no kernel of rows of numbers"):
+    with pytest.raises(PegasosError, match="not a kernel of rows of numbers"):
         to_sklearn(strings)
 
 

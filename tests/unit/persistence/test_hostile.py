@@ -207,7 +207,7 @@ def test_another_kind_of_file_is_named(tmp_path, path):
     with pytest.raises(PegasosError, match="holds a 'checkpoint', not a 'model'"):
         pegasos.load(path)
     path.write_bytes(b"\x80\x04\x95 a pickle")
-    with pytest.raises(PegasosError, match="no whole archive"):
+    with pytest.raises(PegasosError, match="not a complete archive"):
         pegasos.load(path)
     with pytest.raises(FileNotFoundError):
         pegasos.load(tmp_path / "none.pegasos")

@@ -83,7 +83,7 @@ def assert_same_model(model, loaded, X, y):
     for method in ("predict", "decision_function", "predict_proba"):
         if hasattr(model, method):
             assert same(getattr(loaded, method)(X), getattr(model, method)(X)), method
-    if hasattr(model, "certify"):
+    if hasattr(model, "certified"):
         assert same(loaded.certified(X, region="ball"), model.certified(X, region="ball"))
         assert loaded.certify(X, y) == model.certify(X, y)
         assert same(loaded.certified(X), model.certified(X))  # the rows of the fit are known again

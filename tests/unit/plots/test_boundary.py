@@ -101,7 +101,7 @@ def test_what_cannot_be_drawn_gets_a_sentence():
         drawn(model, ["a", "b"])
     with pytest.raises(PegasosError, match="finite"):
         drawn(model, np.full((60, 2), np.nan))
-    with pytest.raises(PegasosError, match="the label 'elm', which the model does not know"):
+    with pytest.raises(PegasosError, match="the label 'elm', which is not a class of the model"):
         drawn(model, X, np.repeat("elm", 60))
     with pytest.raises(PegasosError, match=r"class of each of the 60 rows, got shape \(3,\)"):
         drawn(model, X, WORDS[:3])

@@ -19,20 +19,24 @@ def fitted(y, **settings):
     return PegasosClassifier(lam=1e-2, random_state=0, **settings).fit(X, y)
 
 
+def by_pegasos(y, **settings):
+    return fitted(y, solver="pegasos", tol=None, max_iter=20, **settings)
+
+
 def named(drawn):
     return {line.get_label(): line for line in drawn.lines_}
 
 
 @pytest.mark.parametrize("by", ["step", "epoch", "seconds"])
 def test_the_curves_of_one_problem_are_the_columns_of_its_trace(by):
-    model = fitted(Y == 0)
+    model = by_pegasos(Y == 0)
     lines = named(ConvergenceDisplay.from_estimator(model).plot(by=by))
     for column in ("primal", "gap"):
         np.testing.assert_array_equal(lines[column].get_xdata(), model.trace_[by])
         np.testing.assert_array_equal(lines[column].get_ydata(), model.trace_[column])
     longest = np.sqrt((X**2).sum(axis=1).max() + 1.0)  # with the constant column
     bound = suboptimality_bound(model.trace_["step"], 1e-2, longest)
-    np.testing.assert_allclose(lines["bound of the paper"].get_ydata(), bound)
+    np.testing.assert_allclose(lines["Pegasos bound"].get_ydata(), bound)
 
 
 def test_a_dual_that_is_not_above_zero_is_left_out():
@@ -45,13 +49,13 @@ def test_a_dual_that_is_not_above_zero_is_left_out():
 @pytest.mark.parametrize(
     ("multi_class", "names"),
     [
-        ("ovr", ["0 against the rest", "1 against the rest", "2 against the rest", "bound of the paper"]),
+        ("ovr", ["0 against the rest", "1 against the rest", "2 against the rest", "Pegasos bound"]),
         ("ovo", ["1 against 0", "2 against 0", "2 against 1"]),
         ("crammer_singer", ["primal", "dual", "gap"]),
     ],
 )
 def test_of_several_problems_the_gap_of_each_is_drawn(multi_class, names):
-    model = fitted(Y, multi_class=multi_class)
+    model = by_pegasos(Y, multi_class=multi_class)
     lines = named(ConvergenceDisplay.from_estimator(model).plot())
     assert list(lines) == names
     if multi_class != "crammer_singer":
@@ -65,10 +69,15 @@ def test_one_part_of_several_is_drawn_in_full():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"class_weight": "balanced"}, {"regularize_intercept": False}, {"prior": fitted(Y == 0)}]
+    "settings", [{"class_weight": "balanced"}, {"loss": "squared_hinge"}, {"prior": fitted(Y == 0)}]
 )
 def test_where_the_paper_proves_nothing_there_is_no_bound(settings):
-    assert "bound of the paper" not in named(ConvergenceDisplay.from_estimator(fitted(Y == 0, **settings)).plot())
+    assert "Pegasos bound" not in named(ConvergenceDisplay.from_estimator(by_pegasos(Y == 0, **settings)).plot())
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "dual"}, {"regularize_intercept": False}])
+def test_the_bound_of_pegasos_is_not_drawn_over_another_solver(settings):
+    assert "Pegasos bound" not in named(ConvergenceDisplay.from_estimator(fitted(Y == 0, **settings)).plot())
 
 
 def test_pipelines_searches_kernels_and_streams_have_a_run_too(plt):

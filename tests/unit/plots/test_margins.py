@@ -46,7 +46,7 @@ def test_a_model_without_margins_is_asked_for_its_scores(n_classes):
     ours.coef_, ours.intercept_ = rival.coef_, rival.intercept_
     margins = MarginDisplay.from_estimator(rival, rows, y).margins
     np.testing.assert_allclose(margins, ours.margin(rows, y), rtol=1e-12)
-    with pytest.raises(PegasosError, match="SGDClassifier does not know the distance of rows"):
+    with pytest.raises(PegasosError, match="SGDClassifier has no distances from its boundary"):
         MarginDisplay.from_estimator(rival, rows, y, geometric=True)
 
 

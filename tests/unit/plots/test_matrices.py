@@ -81,7 +81,7 @@ def test_what_cannot_be_drawn_gets_a_sentence():
     linear = PegasosClassifier(lam=1e-2, random_state=0).fit(X, Y)
     with pytest.raises(PegasosError, match="PegasosClassifier has no kernel; use from_kernel"):
         KernelMatrixDisplay.from_estimator(linear, X, Y)
-    with pytest.raises(PegasosError, match="4000 items is no picture; give at most 3000"):
+    with pytest.raises(PegasosError, match="4000 items is too large to draw; pass a sample of at most 3000"):
         KernelMatrixDisplay.from_kernel("rbf", np.zeros((4000, 1)))
     with pytest.raises(PegasosError, match="kernel must be"):
         KernelMatrixDisplay.from_kernel("gaussian", X)

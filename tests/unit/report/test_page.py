@@ -147,7 +147,7 @@ def test_the_strongest_feature_has_the_largest_weight_times_spread(model, cancer
     ("settings", "sentence"),
     [
         ({"solver": "pegasos", "max_iter": 1, "lam": 1e-6}, "Nothing useful is proved yet"),
-        ({"solver": "dual", "max_iter": 4, "tol": 1e-4}, "of the best possible, not the 0.01 % asked for"),
+        ({"solver": "dual", "max_iter": 4, "tol": 1e-4}, "of the best possible, not the 0.01 % requested"),
         ({"solver": "dual", "max_iter": 20, "tol": None}, "Proved within"),
     ],
 )
@@ -273,7 +273,7 @@ def test_a_stream_says_that_its_proof_is_of_the_last_block(cancer):
     for part in (slice(0, 300), slice(300, 569)):
         model.partial_fit(X[part], y[part], classes=[0, 1])
     html = model.report(X[300:], y[300:]).html
-    assert "speaks of the last block alone" in html
+    assert "covers only the last block" in html
     assert "are the training data" in html
 
 
@@ -349,7 +349,7 @@ def test_a_file_is_written_whole_or_not_at_all(model, cancer, tmp_path):
 
 
 def test_the_bound_is_told_from_the_objective_in_words(model, cancer):
-    found = re.search(r"reached is ([\d.e-]+\d)\. .*? come below ([\d.e-]+): ", model.report(*cancer).html)
+    found = re.search(r"of this model is ([\d.e-]+\d)\. .*? have less than ([\d.e-]+): ", model.report(*cancer).html)
     primal, dual = map(float, found.groups())
     assert primal == pytest.approx(model.certificate_.primal, rel=1e-6)
     assert dual == pytest.approx(model.certificate_.dual, rel=1e-6)
@@ -359,7 +359,7 @@ def test_the_bound_is_told_from_the_objective_in_words(model, cancer):
 def test_the_least_certain_rows_are_those_whose_lead_may_fall_lowest(several):
     X, y = load_digits(return_X_y=True)
     X, y = X[:500] / 16.0, y[:500] if several else y[:500] % 2
-    model = PegasosClassifier(lam=1e-3, tol=0.1, random_state=0).fit(X, y)
+    model = PegasosClassifier(lam=1e-3, tol=0.1, solver="dual", random_state=0).fit(X, y)
     html = report.make(model, X, y).html
     table = html[html.index("The least certain rows") :]
     rows = [int(found) for found in re.findall(r'<tr><th scope="row">(\d+)</th>', table)[:10]]

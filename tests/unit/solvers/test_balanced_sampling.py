@@ -127,7 +127,7 @@ def test_kernel_pegasos_draws_from_the_signs_of_its_pool_alone(pool):
     problem = awkward_kernel_problem(Linear())
     solver = KernelPegasos(Pegasos(sampling="balanced"))
     state = solver.enter(problem, np.zeros(41), pool, step=0, seed=3)
-    drawn, weights = solver._draw(state, 5)
+    drawn, weights = solver.draw(state, 5)
     sign = problem.sign[pool]
     expected = list(islice(kernel_reference.draw_rows("balanced", len(pool), 3, sign), 5))
     np.testing.assert_array_equal(drawn, pool[expected])

@@ -170,5 +170,5 @@ def test_what_planes_do_not_offer_is_refused_in_a_sentence(tmp_path):
     X, y = np.eye(3), [0, 1, 2]
     with pytest.raises(PegasosError, match="crammer_singer"):
         PegasosClassifier(solver="cutting_plane", multi_class="crammer_singer").fit(X, y)
-    with pytest.raises(PegasosError, match="fit_source does not support cutting planes"):
+    with pytest.raises(PegasosError, match="fit_source needs a solver that goes from row to row"):
         PegasosClassifier(solver="cutting_plane").fit_source(tmp_path)

@@ -116,7 +116,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
             self._advance(state, rows, labels, order)
         except KeyboardInterrupt as caught:
             if state.counters.step == 0:
-                raise  # nothing was learnt
+                raise  # nothing was learned
             interrupt = caught
         if not state.is_finite:
             raise PegasosError("the numbers left the range of the machine; scale the features to about 1.")

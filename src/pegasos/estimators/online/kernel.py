@@ -122,7 +122,7 @@ class KernelOnlineClassifier(OnlineClassifier):
     def _model(self, state: KernelOnlineState, rows: Sample) -> dict[str, Any]:
         support = state.support_numbers
         coefficients = state.vectors[:, support]
-        state.move_to(len(support))  # what is no support is forgotten
+        state.move_to(len(support))  # what is not a support is forgotten
         is_known = not isinstance(rows.kernel, Precomputed)
         return {
             "kernel_": rows.kernel,

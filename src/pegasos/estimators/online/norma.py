@@ -22,8 +22,8 @@ from pegasos.solvers.kernel_online import KernelOnlineLearner, NormaStep
 class Norma(KernelOnlineClassifier):
     """NORMA: online gradient descent with a kernel, truncated.
 
-    ``f <- (1 - eta lam) f; if sign f(x) < rho: f <- f + eta cost sign k(x, .)``. The constant step makes it forget: it
-    follows a target that moves. Several classes: one function a class, against the rest; they share the support
+    ``f <- (1 - eta lam) f; if sign f(x) < rho: f <- f + eta cost sign k(x, .)``. With a constant step it forgets, so it
+    follows a drifting target. Several classes: one function per class, against the rest; they share the support
     vectors.
 
     Parameters
@@ -31,22 +31,22 @@ class Norma(KernelOnlineClassifier):
     kernel : str, Kernel or callable, default="rbf"
         As in `KernelPerceptron`.
     eta : float, default=0.5
-        Length of a step.
+        Step size.
     lam : float, default=1e-3
-        Strength of the regularisation; ``eta * lam`` must be below 1.
+        Strength of the regularization; ``eta * lam`` must be below 1.
     nu : float, optional
-        Between 0 and 1: the margin rho moves so that about this share of the rows misses it. Without it rho is 1.
+        Between 0 and 1: the margin rho is adjusted so that about this share of the samples misses it. Default: rho = 1.
     tau : int or None, default=1000
-        Terms at most: the oldest go first. None keeps all of them.
+        Maximum number of terms; the oldest are dropped first. None keeps all of them.
     class_weight : dict, "balanced" or None, default=None
-        What multiplies the cost of the rows of each class; in a stream "balanced" counts the rows so far.
+        Factor on the loss of each class; in a stream "balanced" uses the samples seen so far.
     gamma, degree, coef0, fit_intercept, max_iter, shuffle, random_state
         As in `KernelPerceptron`. The constant feature of the intercept shrinks like the others.
 
     Attributes
     ----------
     rho_ : array of shape (1,) or (n_classes,)
-        The margin asked for.
+        The current margin.
     support_, support_vectors_, dual_coef_, intercept_, kernel_, classes_
         As in `KernelPerceptron`.
     mistakes_, mistake_curve_, loss_curve_, n_steps_, n_iter_

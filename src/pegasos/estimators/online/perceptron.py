@@ -24,21 +24,21 @@ from pegasos.solvers.online import OnlineLearner, PerceptronStep
 class Perceptron(LinearOnlineClassifier):
     """Perceptron, with the last, the averaged or the voted vector.
 
-    ``if sign <w, x> <= 0: w <- w + cost sign x``. Several classes: one vector a class, against the rest.
+    ``if sign <w, x> <= 0: w <- w + cost sign x``. Several classes: one vector per class, against the rest.
 
     Parameters
     ----------
     prediction : {"last", "averaged", "voted"}, default="averaged"
-        By the last vector; by the mean of the vectors after each row; or by the vote of all the vectors it went
-        through, each as often as the rows it survived. A vote keeps the rows of the mistakes, sparse ones as sparse.
+        Predict by the last vector, by the mean of the vectors after each sample, or by a vote of all vectors, each
+        with as many votes as the samples it survived. Voting stores the samples of the mistakes, sparse if X is.
     max_votes : int, default=5000
-        Vectors that may vote, of each class; beyond it the oldest go, so that memory stays bounded on a long stream.
+        Maximum number of voting vectors per class; beyond it the oldest are dropped, which bounds the memory.
     fit_intercept : bool, default=True
         The intercept is the weight of a constant column of ones.
     max_iter : int, default=5
-        Passes of `fit` at most; a pass without a mistake changes nothing and is the last.
+        Maximum number of passes of `fit`; a pass without a mistake is the last.
     shuffle : bool, default=True
-        Whether `fit` visits the rows in a new order in each pass; `partial_fit` keeps to the order given.
+        Whether `fit` visits the rows in a new order in each pass; `partial_fit` uses the given order.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -48,11 +48,11 @@ class Perceptron(LinearOnlineClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     mistakes_ : int
-        Rows that the model got wrong, or could not decide, before it learnt from them.
+        Samples that were wrong or undecided before they were learned from.
     mistake_curve_ : int array of shape (n_points, 2)
-        Rows visited, and mistakes up to there; points 5 % apart, so a few hundred however long the stream.
+        Samples visited and mistakes so far; points 5 % apart, so a few hundred for any stream.
     loss_curve_ : array of shape (n_points, 2)
-        Rows visited, and the sum of ``cost max(0, 1 - sign score)`` up to there, of all classes.
+        Samples visited and the sum of ``cost max(0, 1 - sign score)`` so far, over all classes.
     n_steps_ : int
         Rows visited.
     n_iter_ : int
@@ -62,9 +62,9 @@ class Perceptron(LinearOnlineClassifier):
 
     Notes
     -----
-    A ``sample_weight`` is the length of the row's step: a row of weight 2 moves the vector twice as far, which is not
-    the same as meeting the row twice, for after the first time it may be right. There is no ``class_weight``: longer
-    steps do not make a perceptron, which ends at the first vector without mistakes, care more for a class.
+    A ``sample_weight`` is the length of the sample's step: a weight of 2 moves the vector twice as far, which is not
+    equivalent to repeating the sample, since after the first step it may be right. There is no ``class_weight``: longer
+    steps do not favor a class, since the perceptron stops at the first vector without mistakes.
 
     References
     ----------

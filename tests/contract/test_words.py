@@ -1,0 +1,84 @@
+"""The mechanical part of the house style: habits that a regular expression can find do not come back."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# What is written by scripts, or quotes others, has its own rules.
+GENERATED = ("docs/experiments/", "docs/speed.md", "docs/_", "docs/images/")
+
+HABITS = {
+    r"\bin the place of\b": "instead of",
+    r"\bso manieth\b": "every k-th",
+    r"\bfor ever\b": "forever",
+    r"\bhand(s|ed)? over\b": "return(s|ed)",
+    r"\b(bounds?|rows?|solvers?) (do|does) not know\b": "does not depend on, does not support",
+    r"\bcounts of work\b": "estimated operation counts",
+    r"\bmodels of others\b": "models trained elsewhere",
+    r"\bof weight 2 is that row twice\b": "a sample weight of 2 is equivalent to repeating the row",
+    r"\bends? (the fit )?with a sentence\b|\brefused with a sentence\b|\bgets a sentence\b": "raises an error",
+    r"(?<![Tt]here )\b(is|are) no (whole|number|label|cache|folder|kernel|series|picture|column|JSON)\b": "is not a",
+    r"\b(one|numbers?|bytes|problem|rows|values|predictions) a (row|class|line|second|thread|problem|pair)\b": "per",
+    r"\b(regulari|minimi|maximi|normali|standardi|optimi|recogni|summari)s(e[ds]?|ing|ations?|ers?)\b": "-ize",
+    r"\b(behaviour|misspelt|whilst|learnt)\b": "American spelling",
+}
+
+PAGES = [
+    page
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    if page.name != "CHANGELOG.md" and not str(page.relative_to(ROOT)).startswith(GENERATED)
+]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+
+def prose(path):
+    """The text without names: no code in a page, no identifier in a source file."""
+    text = path.read_text(encoding="utf8")
+    if path.suffix == ".md":
+        text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+        return re.sub(r"`[^`\n]*`|\]\([^)]*\)", "", text)
+    words = r"\b(learnt|summarise|_?maximise_over|normalised_by_logarithms)\b|regularised"
+    return re.sub(rf"\w*_\w*|\.\w+|{words}", "", text)
+
+
+@pytest.mark.parametrize("path", [*PAGES, *SOURCES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_habit_of_the_house_style_s_list_is_found(path):
+    text = prose(path)
+    found = [(match.group(0), better) for habit, better in HABITS.items() for match in re.finditer(habit, text)]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("The mean stands in the place of the sum.", True),
+        ("There is one a row, and all are regularised.", True),
+        ("x is no number.", True),
+        ("There is no number, and one per row.", False),
+        ("`is no number` is code.", False),
+    ],
+)
+def test_the_habits_are_recognized(tmp_path, text, is_found):
+    (tmp_path / "page.md").write_text(text, encoding="utf8")
+    assert any(re.search(habit, prose(tmp_path / "page.md")) for habit in HABITS) == is_found
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for folder in ("", "algorithms", "theory") for page in sorted((ROOT / "docs" / folder).glob("*.md"))],
+    ids=lambda page: page.stem,
+)
+def test_a_page_begins_with_who_it_is_for(page):
+    text = page.read_text(encoding="utf8")
+    if "{include}" not in text and page.name not in ("index.md", "playground.md"):
+        assert re.match(r"# .*\n\nFor ", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_page_of_the_site_has_one_title(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)
+    if "docs" in page.parts and "{include}" not in page.read_text(encoding="utf8"):
+        assert len(re.findall(r"^# \S", text, re.MULTILINE)) == 1
