@@ -1,4 +1,4 @@
-// What the binding files share: arrays to views, and nothing of the mathematics.
+// Shared by the bindings: arrays as views; no mathematics.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -60,7 +60,7 @@ RowValues row_values(const GivenFloatArray& array, Index length, const char* nam
 void require_length(const Vector& vector, Index length);
 void require_side(const Matrix& matrix, Index side);
 
-// A float64 vector with one entry a row, of any stride.
+// A float64 vector with one entry per row, of any stride.
 Column column_of(const InputArray& array, Index n, const char* name);
 
 Sampling sampling_of(std::string_view word);

@@ -12,10 +12,10 @@ namespace pegasos {
 
 using NumberArray = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The view together with the arrays it looks into.
+// The view together with the arrays it refers to.
 struct OwnedGraphs {
   Graphs graphs;
-  Index largest;  // nodes of a graph
+  Index largest;  // nodes of the largest graph
   NumberArray labels, nodes, links, neighbours;
 };
 

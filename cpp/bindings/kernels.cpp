@@ -28,12 +28,12 @@ static void require(bool holds, const char* sentence) {
 template <class Array>
 static Block block_of(const Array& array) {
   require(array.shape(1) <= 1 || array.stride(1) == 1, "the rows of a block must be contiguous.");
-  // What is given read-only is only read.
+  // Read-only input is only read.
   return {const_cast<void*>(static_cast<const void*>(array.data())), scalar_of(array.dtype(), "a block"),
           Index(array.shape(0)), Index(array.shape(1)), array.stride(0)};
 }
 
-// What a thread must have to do, in simple operations, to be worth its start.
+// Least work of a thread, in simple operations, that is worth its start.
 constexpr double least_work = 1 << 21;
 
 // Calls f(begin, end) on equal stretches of 0..n, at most n_threads, each a multiple of 16 long but the last. ``each``
@@ -208,7 +208,7 @@ static void add_columns_exactly(MatrixArray table, GivenIndices slots, GivenWeig
   });
 }
 
-// How missing columns come about: from dense rows by a function of their products, or not at all.
+// How missing columns are computed: from dense rows by a function of their products, or not at all.
 using Function = std::tuple<std::string_view, double, double, Index, double>;
 using Source = std::tuple<Function, GivenMatrix, GivenMatrix, GivenWeights, GivenFloatArray>;
 
@@ -289,7 +289,7 @@ static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
   }
   const Index workers = workers_for(n_problems, n_threads);
   const std::size_t each = std::size_t(loops().small_room(largest, source ? larger.rows.n_columns : 0));
-  const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);  // touched where it is needed
+  const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);  // touched only where it is needed
   nb::gil_scoped_release release;
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;

@@ -92,7 +92,7 @@ void bind_linear(nb::module_& m) {
       .def_rw("scale_sum", &P::scale_sum)
       .def_rw("averaged", &P::averaged)
       .def(nb::init<Index, Index, std::uint64_t, double, double, double, Index>())
-      // Numbers for a constructor: also what readers of pickles take that trust no state.
+      // Numbers for a constructor, also for readers of pickles that do not trust states.
       .def("__reduce__",
            [](nb::handle self) {
              const P& c = nb::cast<const P&>(self);

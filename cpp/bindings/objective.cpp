@@ -60,7 +60,7 @@ static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights
 
 using Found = std::tuple<Index, Index, Index, Index>;
 
-// The first row of each kind: what the parts found, in their order.
+// The first row of each kind, from the results of the parts in their order.
 static Found first_of(const std::vector<Inspection>& found) {
   const auto first = [&](Index Inspection::* what) {
     for (const Inspection& one : found)

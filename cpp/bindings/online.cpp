@@ -35,7 +35,7 @@ static double* matrix_of(const std::optional<WeightArray>& array, Index n_rows, 
   return array->data();
 }
 
-// Every row that will be visited is there, and its class is one of the problems' classes.
+// Checks that every row to be visited exists, and that its class is one of the problems' classes.
 static void check_places(const OnlineStream& stream, Index n_rows, Index begin, Index end) {
   const Index n_classes = stream.n_problems == 1 ? 2 : stream.n_problems;
   for (Index p = begin; p < end; ++p) {
@@ -91,7 +91,7 @@ void bind_online(nb::module_& m) {
       .def_rw("scale", &C::scale)
       .def_rw("scale_sum", &C::scale_sum)
       .def(nb::init<Index, Index, double, double, double>())
-      // Numbers for a constructor: also what readers of pickles take that trust no state.
+      // Numbers for a constructor, also for readers of pickles that do not trust states.
       .def("__reduce__", [](nb::handle self) {
         const C& c = nb::cast<const C&>(self);
         return nb::make_tuple(self.type(), nb::make_tuple(c.step, c.mistakes, c.loss, c.scale, c.scale_sum));

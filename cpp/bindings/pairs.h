@@ -1,4 +1,4 @@
-// Which pairs of items a call asks for, and where their values go.
+// Which pairs of items a call computes, and where their values go.
 #pragma once
 
 #include <stdexcept>

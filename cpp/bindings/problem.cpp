@@ -60,7 +60,7 @@ static OwnedRows gram_rows(InputArray values) {
   return whole_rows(Layout::gram, std::move(values), 0.0);
 }
 
-// Rows of which only the scores are known: a loop may test them, but not move along them.
+// Rows given only by their scores: a loop may test them, but not move along them.
 static OwnedRows scored_rows(Index n) {
   return {{Layout::gram, Scalar::float64, IndexType::int32, nullptr, nullptr, nullptr, n, n, 0.0}, {}, {}, {}, {}};
 }
@@ -91,7 +91,7 @@ static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray star
   return {rows, std::move(values), std::move(indices), std::move(starts), {}};
 }
 
-// The rows of these numbers among all that `owned` looks into, be it a view itself.
+// The rows with these numbers among those that `owned` refers to, which may itself be a view.
 static OwnedRows view_rows(const OwnedRows& owned, InputArray numbers) {
   require(owned.rows.layout != Layout::gram, "a kernel matrix has no views.");
   require(numbers.ndim() == 1 && numbers.dtype() == nb::dtype<RowNumber>() &&
@@ -149,7 +149,7 @@ static bool is_intact(const Rows& rows) {
   return all;
 }
 
-// Whether rows that were inspected still name columns that are there; a view looks at rows that others own.
+// Whether inspected rows still refer to valid columns; a view refers to rows that others own.
 static bool are_intact(const OwnedRows& owned) {
   const Rows& rows = owned.rows;
   if (rows.layout != Layout::csr || rows.numbers) return true;

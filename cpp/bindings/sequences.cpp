@@ -15,7 +15,7 @@ using PlaneArray = nb::ndarray<const std::uint64_t, nb::ndim<3>, nb::c_contig, n
 using DegreeArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using BlockArray = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The view together with the arrays it looks into.
+// The view together with the arrays it refers to.
 struct OwnedSequences {
   Sequences sequences;
   Index longest;

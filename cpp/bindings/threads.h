@@ -25,8 +25,8 @@ struct Team {
   }
 };
 
-// Calls f(k) for each k of 0..n, all at the same time and the first of them here; f must not throw. Where the system
-// gives no more threads, or no memory for one, the rest is done one after the other: the same results, later.
+// Calls f(k) for each k of 0..n, all at the same time and the first of them in this thread; f must not throw. Where the
+// system provides no more threads, or no memory for one, the rest runs sequentially: the same results, later.
 template <class F>
 void together(Index n, F&& f) {
   loops();  // finding them may throw, which a thread must not
@@ -47,7 +47,7 @@ void in_parts(Index n, Index parts, F&& f) {
   together(parts, [&](Index part) { f(part, begin(part), begin(part + 1)); });
 }
 
-// Does work(task, worker) for all tasks; a worker that has done one takes the next.
+// Runs work(task, worker) for all tasks; a worker that has finished one takes the next.
 template <class Work>
 void share(Index n_tasks, Index n_workers, Work&& work) {
   std::atomic<Index> next{0};
@@ -60,7 +60,7 @@ inline Index workers_for(Index n_tasks, Index n_threads) {
   return std::clamp(n_tasks, Index(1), std::max(Index(1), n_threads));
 }
 
-// What the parts of a pass add up, each on its own and the first of them in the caller's array.
+// The sums of the parts of a pass: each part has its own, the first of them in the caller's array.
 struct Sums {
   double* first;
   std::size_t length;

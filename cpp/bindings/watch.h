@@ -1,4 +1,4 @@
-// What may end a long native call before its time: a signal, or a deadline of the thread that made it.
+// What may end a long native call early: a signal, or a deadline of the calling thread.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ inline std::optional<Clock::time_point>& deadline_of_thread() {
   return deadline;
 }
 
-// Made before the interpreter lock is released, by the thread that will be told. Any thread may ask; the one that made
-// it looks for signals and at the clock.
+// Created before the interpreter lock is released, by the thread that will be notified. Any thread may check; the
+// creating one polls signals and the clock.
 class Watch {
  public:
   Stop stop() { return {&Watch::asked, this}; }
@@ -49,7 +49,7 @@ class Watch {
     return asked_.load();
   }
 
-  // With the lock held again: raises what ended the call.
+  // With the lock held again: raises the exception that ended the call.
   void raise() {
     if (raised_) throw nb::python_error(*raised_);
     if (is_late_) throw TimeIsUp();

@@ -49,7 +49,7 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-# Where each name lives: it is imported when it is first asked for, so that `pegasos --help` need not wait for numpy.
+# The module of each name, imported on first use, so that `pegasos --help` need not wait for numpy.
 _homes = {
     "AutoPegasos": "tuning.auto",
     "AutoPegasosRegressor": "tuning.auto_regressor",
@@ -80,7 +80,7 @@ _modules = ("certificate", "data", "export", "kernels", "online", "plots", "repo
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported only when it is asked for."""
+    """Import a name on first use."""
     if name in _modules:
         return import_module(f"{__name__}.{name}")
     if name not in _homes:

@@ -1,4 +1,4 @@
-"""Scripts that import `sklearn.svm` get the estimators of `pegasos.svm`, without a change.
+"""Run scripts that import `sklearn.svm` with the estimators of `pegasos.svm`, without changing them.
 
     python -m pegasos.accelerate script.py [arguments]
 
@@ -10,9 +10,9 @@ or, in a script, before the imports from `sklearn.svm`:
 >>> SVC.__module__
 'pegasos.svm.kernel_machines'
 
-Names that were imported before the patch stay what they were. What pegasos does not train itself is trained by
-scikit-learn's own class, with a line of the logger ``pegasos.svm`` at INFO. A pickle names the classes of
-`pegasos.svm`, and is read with or without the patch.
+Names that were imported before the patch do not change. Settings that pegasos does not support are trained by
+scikit-learn's own class, with a message of the logger ``pegasos.svm`` at level INFO. A pickle refers to the classes of
+`pegasos.svm`, and can be read with or without the patch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pegasos.errors import PegasosError
 
 _USAGE = "usage: python -m pegasos.accelerate script.py [arguments]"
 _log = logging.getLogger("pegasos.svm")
-_before: dict[str, Any] = {}  # what sklearn.svm had under each name that is replaced now
+_before: dict[str, Any] = {}  # original objects of sklearn.svm under the replaced names
 
 
 class Patch:
@@ -46,7 +46,7 @@ class Patch:
 
 
 def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
-    """Give `sklearn.svm` the estimators of `pegasos.svm`.
+    """Replace the estimators of `sklearn.svm` by those of `pegasos.svm`.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
 
 
 def unpatch_sklearn() -> None:
-    """Give `sklearn.svm` its own estimators again."""
+    """Restore the estimators of `sklearn.svm`."""
     while _before:
         name, value = _before.popitem()
         setattr(sklearn.svm, name, value)
 
 
 def main(arguments: list[str]) -> int:
-    """Run a script under the patch, as ``python script.py`` would."""
+    """Run a script under the patch, like ``python script.py``."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE)
         return 0 if arguments else 2

@@ -1,7 +1,7 @@
 """Numbers and arrays in one file: a zip of one JSON and of npy arrays, never a pickle.
 
-The JSON names the format, the kind of the content, the version that wrote it, the values, and of each array its type,
-its shape and a digest. What is read is trusted in nothing: no memory is taken before the sizes that the file claims
+The JSON contains the format, the kind of the content, the version that wrote it, the values, and for each array its
+type, its shape and a digest. Nothing in a file is trusted: no memory is allocated before the sizes that the file claims
 agree with its own length, and no name in it is ever used as a path.
 """
 
@@ -27,14 +27,14 @@ from pegasos.files import atomically
 format_number = 1
 _contents = "contents.json"
 _name = re.compile(r"[a-z][a-z0-9_]*")
-_largest_json = 64 << 20  # bytes: parsed, it takes about ten times as much
-_piece = 1 << 24  # bytes read or digested at a time
+_largest_json = 64 << 20  # bytes; parsed, it takes about ten times as much
+_PIECE_BYTES = 1 << 24  # bytes read or digested at a time
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Archive(NamedTuple):
-    """What a file holds, and the version of the library that wrote it."""
+    """The content of a file, and the version of the library that wrote it."""
 
     values: dict[str, Any]
     arrays: Arrays
@@ -42,7 +42,7 @@ class Archive(NamedTuple):
 
 
 def write(path: str | os.PathLike[str], kind: str, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Write values that JSON knows, and arrays of numbers or strings; the file appears whole or not at all."""
+    """Write JSON values and arrays of numbers or strings; the file appears complete or not at all."""
     given = {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in arrays.items()}
     for name, array in given.items():
         if not _name.fullmatch(name) or not _is_plain(array.dtype):
@@ -69,9 +69,10 @@ def write(path: str | os.PathLike[str], kind: str, values: Mapping[str, Any], ar
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Archive:
-    """Read a file of this kind; whatever is wrong with it is a `PegasosError`. FileNotFoundError if there is none."""
+    """Read a file of this kind; every defect raises `PegasosError`, a missing file FileNotFoundError."""
     try:
-        if stat.S_IFMT(os.stat(path).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):  # it might never end
+        # reading anything else might never end
+        if stat.S_IFMT(os.stat(path).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
             raise _BrokenError("it is not a file but a device, a pipe or a socket")
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             members = _checked_members(archive, os.fstat(file.fileno()).st_size)
@@ -92,7 +93,7 @@ def read(path: str | os.PathLike[str], kind: str) -> Archive:
 
 
 class _BrokenError(Exception):
-    """A reason why a file cannot be used."""
+    """Why a file cannot be used."""
 
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:
@@ -105,13 +106,13 @@ def _description(array: npt.NDArray[Any]) -> dict[str, Any]:
 
 def _digest(array: npt.NDArray[Any]) -> str:
     digest, raw = hashlib.blake2b(digest_size=16), array.reshape(-1).view(np.uint8)
-    for begin in range(0, len(raw), _piece):
-        digest.update(raw[begin : begin + _piece].data)
+    for begin in range(0, len(raw), _PIECE_BYTES):
+        digest.update(raw[begin : begin + _PIECE_BYTES].data)
     return digest.hexdigest()
 
 
 def _checked_members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile.ZipInfo]:
-    """The files within, whose sizes are possible in a file of this length."""
+    """The members of the archive, whose sizes are possible in a file of this length."""
     members = {info.filename: info for info in archive.infolist()}
     if len(members) != len(archive.infolist()) or _contents not in members:
         raise _BrokenError("it is not an archive of pegasos")
@@ -144,7 +145,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, described: Any) -> n
     with archive.open(info) as member:
         shape, dtype = _header(member)
         n_bytes = math.prod(shape) * dtype.itemsize
-        # Only now is it known that the file has what the memory is for.
+        # Allocate only now that the file is known to contain the data.
         if n_bytes != info.file_size - member.tell():
             raise _BrokenError(f"{info.filename!r} in it has another size than it says")
         array = np.empty(shape, dtype)
@@ -161,9 +162,10 @@ def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
         raise _BrokenError("an array in it has a format that pegasos does not write")
     try:
         shape, is_fortran, dtype = reader(member)
-    except (MemoryError, SystemError) as error:  # of Python's reader, of a header that is too deep, too
+    # Python's parser also raises these for a header that is nested too deeply
+    except (MemoryError, SystemError) as error:
         raise _BrokenError("an array in it has a header for which there is not enough memory") from error
-    except Exception as error:  # numpy reads it as Python, and raises what Python's own reader does
+    except Exception as error:  # numpy parses the header as Python, and passes on any error of Python's parser
         raise _BrokenError("an array in it has a header that says neither its type nor its shape") from error
     if is_fortran or not _is_plain(dtype) or any(length < 0 for length in shape):
         raise _BrokenError(f"an array in it has a type that pegasos does not write, {dtype}")
@@ -174,7 +176,7 @@ def _fill(member: IO[bytes], array: npt.NDArray[Any]) -> None:
     raw = array.reshape(-1).view(np.uint8).data
     done = 0
     while done < len(raw):
-        got = member.read(min(_piece, len(raw) - done))
+        got = member.read(min(_PIECE_BYTES, len(raw) - done))
         if not got:
             raise _BrokenError("it ends in the middle of an array")
         raw[done : done + len(got)] = got

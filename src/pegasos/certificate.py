@@ -1,6 +1,7 @@
 """The certificate: a bound on how far a solution is from the best possible, recomputed from the data.
 
-For every w and every alpha with 0 <= alpha_i <= cap cost_i,  D(alpha) <= P* <= P(w).  No solver has a part in the sums.
+For every w and every alpha with 0 <= alpha_i <= cap cost_i,  D(alpha) <= P* <= P(w).  The sums are independent of any
+solver.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Certificate:
 
     @property
     def without_proof(self) -> Certificate:
-        """The objective alone: that of a stationary point, where the kernel is none and the dual bounds nothing."""
+        """Keep the objective only: for an indefinite kernel, the point is stationary and the dual bounds nothing."""
         parts = tuple(part.without_proof for part in self.parts)
         void = {"dual": -math.inf, "gap": math.inf, "relative_gap": math.inf, "weight_radius": math.inf}
         return replace(self, **void, parts=parts)
@@ -81,25 +82,25 @@ class Certificate:
         return math.isfinite(self.primal) and math.isfinite(self.dual)
 
 
-_USELESS = 0.99  # the relative gap beyond which a bound of a hundred times the best is not worth telling
-_indefinite = 1e-6  # of the primal: more than values of a kernel are off by
+_USELESS = 0.99  # relative gap above which the bound is a hundred times the best and not worth reporting
+_INDEFINITE = 1e-6  # fraction of the primal: larger than the errors of kernel values
 
 
-_SMALL_SHARE = 0.1  # of what rows between their bounds have, that may be taken from them
-TINY = 2.0**-1070  # a number below this has hardly a digit left; an objective below it counts as 0
+_SMALL_SHARE = 0.1  # largest fraction that may be taken from rows between their bounds
+TINY = 2.0**-1070  # a smaller number has hardly any digits left; a smaller objective counts as 0
 
 
 def _relative(gap: float, primal: float) -> float:
-    # A dual above the primal, or a primal below 0, means a negative |w|^2: the function is not a kernel.
-    if not math.isfinite(gap) or primal < 0.0 or gap < -_indefinite * primal:
+    # A dual above the primal, or a negative primal, occurs only if |w|^2 is not a norm: the kernel is indefinite.
+    if not math.isfinite(gap) or primal < 0.0 or gap < -_INDEFINITE * primal:
         return math.inf
     return gap / primal if primal >= TINY else 0.0
 
 
 def _radius(gap: float, lam: float, apart: float) -> float:
-    """A bound of |w - w*|, where |w - w(alpha)| is ``apart``; both have room for rounding.
+    """Bound of |w - w*|, where |w - w(alpha)| is ``apart``; both include room for rounding.
 
-    |w - w*|^2 + |w(alpha) - w*|^2 is at most 2 gap / lam: halfway between the two is the centre of a ball around w*.
+    |w - w*|^2 + |w(alpha) - w*|^2 is at most 2 gap / lam: halfway between the two is the center of a ball around w*.
     """
     square = gap / lam
     if not math.isfinite(square):
@@ -109,8 +110,8 @@ def _radius(gap: float, lam: float, apart: float) -> float:
 
 
 def in_percent(relative_gap: float) -> str:
-    """How far above the best possible a relative gap below 1 leaves an objective, in words."""
-    # Of the optimum, which is at least primal - gap; rounded up, so that the sentence stays true.
+    """Format how far above the best possible a relative gap below 1 leaves an objective."""
+    # Relative to the optimum, which is at least primal - gap; rounded up, so that the statement remains true.
     share = 100.0 * relative_gap / (1.0 - relative_gap)
     if share <= 0.0:
         return "0 %"
@@ -120,7 +121,7 @@ def in_percent(relative_gap: float) -> str:
 
 
 def certify(problem: Objective, weights: npt.NDArray[np.float64], alpha: Floats) -> Certificate:
-    """Certificate of any weights (the last one is the intercept's) with any dual point, clipped to its bounds."""
+    """Certify any weights (the last one is the intercept's) with any dual point, clipped to its bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
         losses = problem.losses(weights)
         own = problem.dual_sums(alpha)
@@ -130,7 +131,7 @@ def certify(problem: Objective, weights: npt.NDArray[np.float64], alpha: Floats)
 
 
 def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64]]:
-    """Certificate of the dual point alone, and the weights w(alpha) that it belongs to."""
+    """Certify the dual point alone; also return its weights w(alpha)."""
     with np.errstate(over="ignore", invalid="ignore"):
         own = problem.dual_sums(alpha)
         losses = problem.losses(own.weights)
@@ -138,17 +139,17 @@ def certify_dual(problem: Objective, alpha: Floats) -> tuple[Certificate, npt.ND
 
 
 def dual_point(problem: Objective, alpha: Floats) -> tuple[npt.NDArray[np.float64], float]:
-    """The weights w(alpha) and the lower bound D(alpha), with alpha clipped to its bounds."""
+    """Return the weights w(alpha) and the lower bound D(alpha), with alpha clipped to its bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
         own = problem.dual_sums(alpha)
         return own.weights, float(own.gain / problem.total - 0.5 * problem.lam * problem.square(own.weights))
 
 
 def better_within_bounds(problem: Objective, alpha: Floats) -> Floats:
-    """A dual point that its bounds do not hurt: itself, or scaled down as a whole where that has a better lower bound.
+    """Bring a dual point within its bounds: clip it, or scale it down first where that has a better lower bound.
 
-    Bringing rows one by one within their bounds mends a few that were drawn too often. Where all rows of one sign are
-    ahead of the others, it would leave weights that have nothing to do with w(alpha).
+    Clipping single rows corrects a few that were drawn too often. Where all rows of one sign are ahead of the others,
+    it would leave weights unrelated to w(alpha).
     """
     spent = alpha if alpha.ndim == 1 else alpha.sum(axis=1)
     above = np.flatnonzero(spent > problem.bound)
@@ -165,7 +166,7 @@ def stretched(problem: Objective, alpha: Floats) -> npt.NDArray[np.float64]:
     own = problem.dual_sums(clipped)
     linear = (own.gain + own.ridge) / problem.total
     curvature = problem.lam * problem.square(own.weights) + 2.0 * own.ridge / problem.total
-    spent = clipped.reshape(problem.rows.n_rows, -1).sum(axis=1)  # of the cost of each row
+    spent = clipped.reshape(problem.rows.n_rows, -1).sum(axis=1)  # used part of each row's cost
     positive = spent > 0.0
     if not positive.any() or not curvature > 0.0:
         return np.asarray(clipped)
@@ -175,9 +176,9 @@ def stretched(problem: Objective, alpha: Floats) -> npt.NDArray[np.float64]:
 
 
 def balanced(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
-    """A dual point of the problem with a free intercept, sum_i alpha_i sign_i = 0: the heavier side is made lighter.
+    """Make a dual point feasible for a free intercept, sum_i alpha_i sign_i = 0, by reducing the heavier side.
 
-    Where its rows between their bounds can do that, the others stay exactly at theirs.
+    Where the rows between their bounds suffice for that, the others stay exactly at theirs.
     """
     clipped = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.bound)
     of_sign = {sign: float(np.sum(clipped[problem.sign == sign])) for sign in (1, -1)}
@@ -196,7 +197,7 @@ def balanced(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
 
 
 def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDArray[np.float64], float]:
-    """Certificate of a dual point with a free intercept: with the weights w(alpha) and the intercept best for them.
+    """Certify a dual point with a free intercept; also return the weights w(alpha) and their best intercept.
 
     The intercept b is one more offset, and drops out of D where sum_i alpha_i sign_i = 0; there w(alpha) has no
     constant column, whatever its value.
@@ -208,7 +209,7 @@ def certify_free(problem: Problem, alpha: Floats) -> tuple[Certificate, npt.NDAr
         best = best_intercept(problem, weights)
         losses = problem.shifted(best).losses(weights)
         certificate = certificate_of(problem, losses, _for_any_intercept(problem, own, even), losses.square, 0.0)
-    # What rounding has left to the constant column is a part of the scores above, and so of the intercept.
+    # What rounding leaves in the constant column is part of the scores above, and therefore of the intercept.
     return certificate, weights, best + problem.rows.constant_score(weights)
 
 
@@ -220,7 +221,7 @@ def best_intercept(problem: Problem, weights: npt.NDArray[np.float64]) -> float:
 def certify_around(
     problem: Problem, weights: npt.NDArray[np.float64], even: npt.NDArray[np.float64], intercept: float
 ) -> Certificate:
-    """Certificate of any weights and intercept with a balanced dual point: the intercept is free."""
+    """Certify any weights and free intercept with a balanced dual point."""
     with np.errstate(over="ignore", invalid="ignore"):
         losses = problem.shifted(intercept).losses(weights)
         own = _for_any_intercept(problem, problem.dual_sums(even), even)
@@ -229,12 +230,12 @@ def certify_around(
 
 
 def sums_for_any_intercept(problem: Problem, even: npt.NDArray[np.float64]) -> DualSums:
-    """The sums of a balanced dual point, as a bound for every intercept that may be optimal."""
+    """Sums of a balanced dual point, as a bound for every intercept that may be optimal."""
     return _for_any_intercept(problem, problem.dual_sums(even), even)
 
 
 def _for_any_intercept(problem: Problem, own: DualSums, even: npt.NDArray[np.float64]) -> DualSums:
-    """The sums of a dual point, balanced except for rounding, as a bound for every intercept that may be optimal.
+    """Sums of a dual point that is balanced up to rounding, as a bound for every intercept that may be optimal.
 
     An intercept b adds -b sum_i alpha_i sign_i to the linear term. One that is optimal lies at a break of the loss, so
     |b| is at most 1 + |offset_i| + |w*| |x_i| for some row; of a loss without breaks as well, since beyond all of these
@@ -252,7 +253,7 @@ def _for_any_intercept(problem: Problem, own: DualSums, even: npt.NDArray[np.flo
 
 
 def _one_of(lowest: float, highest: float) -> float:
-    """The middle, or the end of an interval that has one."""
+    """The middle of an interval, or its finite end."""
     if math.isfinite(lowest) and math.isfinite(highest):
         return 0.5 * (lowest + highest)
     return lowest if math.isfinite(lowest) else highest if math.isfinite(highest) else 0.0
@@ -261,16 +262,16 @@ def _one_of(lowest: float, highest: float) -> float:
 def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[float, float]:
     """The lowest and the highest intercept with the least loss, which is convex in the intercept.
 
-    Infinite where rows of one sign alone cost anything.
+    Infinite where only rows of one sign have a positive cost.
     """
     if problem.ridge > 0.0:
         return _best_intercepts_curved(problem, scores)
-    # A broken line.
+    # The loss is piecewise linear in the intercept.
     counts = problem.cost > 0.0
     sign, cost = problem.sign[counts], problem.cost[counts]
     breaks = sign - scores[counts] - problem.offset[counts]
     order = np.argsort(breaks, kind="stable")
-    # In front of the first break, and behind each.
+    # Slopes before the first break and after each break.
     slopes = np.append(0.0, np.cumsum(cost[order])) - float(np.sum(cost[sign > 0]))
     ends = np.concatenate([[-np.inf], breaks[order], [np.inf]])
     rounding = 1e-12 * float(np.sum(cost))
@@ -280,7 +281,7 @@ def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[
 
 
 def _best_intercepts_curved(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """The same where the slope of the loss rises in pieces of lines: by cost_i / ridge while r_i < cap ridge.
+    """The same where the slope of the loss is piecewise linear: it rises by cost_i / ridge while r_i < cap ridge.
 
     The slope in the intercept at each break follows from that at the first one; it is 0 between two of them.
     """
@@ -292,7 +293,7 @@ def _best_intercepts_curved(problem: Problem, scores: npt.NDArray[np.float64]) -
     rise = cost / problem.ridge
     breaks, changes = np.concatenate([begin, end]), np.concatenate([rise, -rise])
     is_finite = np.isfinite(breaks)
-    bends = float(np.sum(changes[breaks == -np.inf]))  # in front of the first break
+    bends = float(np.sum(changes[breaks == -np.inf]))  # before the first break
     order = np.argsort(breaks[is_finite], kind="stable")
     breaks, changes = breaks[is_finite][order], changes[is_finite][order]
     if len(breaks) == 0:
@@ -316,7 +317,7 @@ def _crossing(
     *,
     is_lowest: bool,
 ) -> float:
-    """Where a slope that rises in pieces of lines passes a level: the lowest, or the highest such place."""
+    """Find where a piecewise linear, rising slope crosses a level: the lowest or the highest such place."""
     k = int(np.searchsorted(slopes, level, side="left" if is_lowest else "right"))
     before = float(breaks[k - 1]) if k > 0 else -math.inf
     behind = float(breaks[k]) if k < len(breaks) else math.inf
@@ -334,15 +335,15 @@ def intercept_reach(problem: Problem, alpha: Floats, intercept: float, radius: f
     """
     weights, _ = dual_point(problem, alpha)
     scores = problem.rows.scores_of(weights)
-    reach = radius * problem.rows.lengths  # with the constant column: more than enough
+    reach = radius * problem.rows.lengths  # with the constant column, which is more than enough
     lowest, _ = best_intercepts(problem, scores + reach)
     _, highest = best_intercepts(problem, scores - reach)
-    own = problem.rows.constant_score(weights)  # which the scores have, and the intercept has too
+    own = problem.rows.constant_score(weights)  # contained in both the scores and the intercept
     return max(highest + own - intercept, intercept - own - lowest, 0.0)
 
 
 def combine(parts: list[Certificate]) -> Certificate:
-    """The certificate of several problems solved side by side."""
+    """Combine the certificates of several problems solved side by side."""
     if len(parts) == 1:
         return replace(parts[0], parts=tuple(parts))
     return Certificate(
@@ -361,17 +362,18 @@ def combine(parts: list[Certificate]) -> Certificate:
 def certificate_of(
     problem: Objective, losses: Losses, own: DualSums, dual_square: float, apart_square: float
 ) -> Certificate:
-    """The certificate of sums: of the losses, of the dual point, |w(alpha)|^2 and |w - w(alpha)|^2."""
+    """Build the certificate from the losses, the sums of the dual point, |w(alpha)|^2 and |w - w(alpha)|^2."""
     rounding = float(losses.rounding / problem.total)
     primal = float(losses.total / problem.total + 0.5 * problem.lam * losses.square) + rounding
-    if 0.0 <= primal < TINY and own.gain != 0.0:  # nothing costs less than 0, which alpha = 0 proves
+    if 0.0 <= primal < TINY and own.gain != 0.0:  # alpha = 0 proves that no objective is below 0
         return certificate_of(problem, losses, DualSums(np.zeros_like(own.weights), 0.0), 0.0, losses.square)
     dual = float(own.gain / problem.total - 0.5 * problem.lam * dual_square)
     slack = (losses.slack + own.slack) / problem.total + 8.0 * unit * (abs(primal) + abs(dual))
     if 0.0 < dual - primal <= slack:
-        dual = primal  # a lower bound less than what rounding makes of it is one, too
-    elif 0.0 < dual - primal <= _indefinite * primal:
-        dual = primal - (dual - primal)  # a kernel that is not quite positive: neither number is worth more than that
+        dual = primal  # a bound lowered to the primal is still a lower bound
+    elif 0.0 < dual - primal <= _INDEFINITE * primal:
+        # the kernel is not quite positive semi-definite, so neither number is more accurate than that
+        dual = primal - (dual - primal)
     gap = primal - dual
     apart = math.sqrt(max(apart_square, 0.0)) + own.off if apart_square < math.inf else math.inf
     return Certificate(

@@ -1,4 +1,4 @@
-"""Checks of numbers that a user gives; a message states the value."""
+"""Checks of numbers that a user passes; a message states the value."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def check_positive(name: str, value: Any, *, or_infinite: bool = False) -> None:
 
 
 def check_optional(name: str, value: Any) -> None:
-    """None, or a number that is not negative."""
+    """None, or a nonnegative number."""
     if value is not None and (not is_number(value) or not 0.0 <= float(value) <= LARGEST):
         raise PegasosError(f"{name} must be None or a number of at least 0, got {shown(value)}.")
 
 
 def check_count(name: str, value: Any) -> None:
-    """A whole number of at least 1."""
+    """An integer of at least 1."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
         raise PegasosError(f"{name} must be a whole number of at least 1, got {shown(value)}.")
     if int(value) >= 2**63:
@@ -54,7 +54,7 @@ def check_flag(name: str, value: Any) -> None:
 
 
 def check_jobs(value: Any) -> None:
-    """None, or a whole number that is not 0."""
+    """None, or a nonzero integer."""
     if value is not None and (not isinstance(value, numbers.Integral) or value == 0 or abs(int(value)) >= 2**31):
         raise PegasosError(
             f"n_jobs must be None or a whole number other than 0 (below 2**31), got {value!r}; -1 means all processors."
@@ -73,7 +73,7 @@ def check_class_weight(value: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a real number that a float can hold, or infinite: 10**400 is not."""
+    """Whether it is a real number that a float can hold, or infinite; 10**400 is not."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return False
     try:
@@ -83,9 +83,9 @@ def is_number(value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """The value for a message; the first digits of a number with thousands of them."""
+    """Format the value for a message; only the first digits of a number with thousands of them."""
     try:
         text = repr(value)
-    except ValueError:  # Python refuses to write numbers of more than 4300 digits
+    except ValueError:  # Python refuses to format integers of more than 4300 digits
         return "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:40]}..."

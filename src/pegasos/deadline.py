@@ -1,4 +1,4 @@
-"""The time that a computation has: long native calls, and loops that ask, end with `TimeIsUp` when it is over."""
+"""Time limits: long native calls, and loops that check, end with `TimeIsUp` when the time is over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ time_left = _core.time_left
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """While this lasts, this thread has so much time; None: no more and no less than it had."""
+    """Limit the time of this thread in this context; None leaves the current limit unchanged."""
     before, begun = _core.time_left(), perf_counter()
     if seconds is not None:
         _core.set_deadline(seconds if before is None else min(seconds, before))

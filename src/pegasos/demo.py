@@ -74,7 +74,7 @@ def train(name: str, train_X: Any, test_X: Any, train_y: Any, test_y: Any) -> Pe
 
 
 def draw_gaps(models: dict[str, PegasosClassifier], path: Path) -> None:
-    """The relative gap of each model against epochs; of several classes, that of the slowest."""
+    """The relative gap of each model against epochs; for several classes, that of the slowest."""
     slowest = {
         name: max(model.trace_.parts, key=lambda part: float(part["epoch"][-1])) for name, model in models.items()
     }
@@ -114,7 +114,7 @@ def write_report(model: PegasosClassifier, path: Path) -> None:
 
 def main(folder: str = "demo") -> None:
     """Train on each data set, print the table, write the pictures and the report."""
-    pyplot().switch_backend("Agg")  # and a sentence at once, where there is no matplotlib
+    pyplot().switch_backend("Agg")  # raises an error at once if matplotlib is missing
     Path(folder).mkdir(parents=True, exist_ok=True)
     print("  ".join(how.format(name) for name, how in _columns))
     models = {name: train(name, *parts) for name, parts in data_sets().items()}

@@ -12,7 +12,7 @@ class PegasosError(ValueError):
 
 
 class NotFiniteError(PegasosError):
-    """A value of X that is NaN or infinite, by the numbers of its row and its column."""
+    """A value of X that is NaN or infinite, located by row and column number."""
 
     def __init__(self, row: int, column: int, name: str | None = None):
         self.row, self.column = row, column
@@ -25,15 +25,15 @@ class NotFiniteError(PegasosError):
 
 
 class PriorWarning(UserWarning):
-    """The features of a prior and of X differ; the message says how many, and what becomes of them."""
+    """The features of a prior and of X differ; the message states how many, and how they are treated."""
 
 
 class NuWarning(UserWarning):
-    """The rows do not allow a share of support vectors as small as nu; the message states the smallest."""
+    """The rows do not allow a fraction of support vectors as small as nu; the message states the smallest."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's code, however deep in the library the reason was found."""
+    """Warn at the line of the user's code, however deep in the library the cause was found."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pegasos", "sklearn"):
         level, frame = level + 1, frame.f_back

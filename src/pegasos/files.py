@@ -1,4 +1,4 @@
-"""Writing files so that a reader finds the old one or the new one, never a part of one."""
+"""Write files so that a reader finds the old or the new version, never a part of one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     goal = goal.resolve()
     part = goal.parent / f".{goal.name}.{secrets.token_hex(8)}.part"
     try:
-        # "x": a name that nobody has. The system gives it the permissions of a new file, which Python could find out
-        # only by changing the umask of all threads.
+        # "x": a name that does not exist yet. The system gives it the permissions of a new file, which Python could
+        # determine only by changing the umask of all threads.
         with open(part, "xb") as file:
             yield file
             file.flush()

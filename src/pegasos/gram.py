@@ -1,8 +1,8 @@
-"""Rows of a problem that are known by their kernel only.
+"""Rows of a problem that are given only by their kernel.
 
-The place of `Rows` in a problem whose weights are w = sum_j coefficient_j phi(x_j): scores are
-sum_j coefficient_j (K(x_j, x_i) + bias^2). Columns of the kernel matrix are computed in blocks when first asked for and
-kept while there is room; the whole matrix is never formed unless it fits.
+They replace `Rows` in a problem whose weights are w = sum_j coefficient_j phi(x_j): scores are
+sum_j coefficient_j (K(x_j, x_i) + bias^2). Columns of the kernel matrix are computed in blocks on first use and kept
+while there is room; the whole matrix is never formed unless it fits.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from pegasos.rounding import (
 )
 
 _columns_at_once = 512
-_least_bytes = 1 << 29  # which a table may take whatever cache_size says, for two blocks of columns
-_arranged_at_once = 256  # the fewer, the more of the kernel matrix is had by symmetry
-_room = 1 << 24  # values of columns that are not kept
-_points_known = 3  # whose scores are remembered: a run may end at a point before the last
-_few_bytes = 1 << 24  # of a table: numpy has that much at hand from the last one
-_dense_from = 0.02  # the share of entries of a sparse matrix from which a dense product is faster
+_least_bytes = 1 << 29  # bytes that a table may always take, whatever cache_size says, for two blocks of columns
+_ARRANGED_AT_ONCE = 256  # columns per block: with fewer, symmetry provides more of the kernel matrix
+_ROOM = 1 << 24  # values of columns that are not kept
+_POINTS_KNOWN = 3  # points whose scores are remembered: a run may end at a point before the last
+_few_bytes = 1 << 24  # bytes of a table that numpy can reuse from the last one
+_DENSE_FROM = 0.02  # fraction of nonzero entries of a sparse matrix above which a dense product is faster
 _dense_bytes = 1 << 28
-_largest_single = 1e30
-_worth_digits = 1e-6  # of the objective: where rounding may be more, sums are made again with more digits
-_quick_values = 1 << 22  # kernel values that are summed up with more digits wherever rounding is counted at all
+_LARGEST_SINGLE = 1e30
+_worth_digits = 1e-6  # fraction of the objective: if rounding may be more, sums are repeated with more digits
+_QUICK_VALUES = 1 << 22  # kernel values that are summed in extended precision wherever rounding is counted at all
 _quick_features = 200
 _computed_features = 64
 
@@ -69,14 +69,14 @@ class KernelRows:
     cache_bytes : float
         What the table may take.
     table : array of shape (n_slots, n_rows)
-        A column of the kernel matrix in each slot up to `n_kept`, its entries in the order of `order`. First come,
-        first kept: where not all fit, a loop over them would find nothing in a cache of those used last.
+        A column of the kernel matrix in each slot up to `n_kept`, its entries in the order of `order`. The first
+        columns are kept: where not all fit, a loop over them would always miss in a cache of the last used.
     counts_single : bool
         Whether sums leave room for kernel values in single precision. False while a solver runs: its certificates are
-        about the values in the table, and the last one is made in double.
+        about the values in the table, and the last one is computed in double.
     order : array of int
-        The row at each place. Where dense rows are arranged, those whose columns are in the table come first: the
-        kernel of two of them is computed once.
+        The row at each position. Where dense rows are arranged, those whose columns are in the table come first, so
+        that the kernel of two of them is computed once.
     """
 
     kernel: Kernel
@@ -92,9 +92,9 @@ class KernelRows:
     arranged: Vectors | None  # the items in that order
     counts_single: bool = False
     n_kept: int = 0
-    is_whole: bool = True  # whether the table is as the places say: an interrupt may come between
+    is_whole: bool = True  # whether the table matches the positions: an interrupt may arrive in between
     last_scores: tuple[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], ...] = ()  # and their coefficients
-    last_long: tuple[npt.NDArray[np.float64], npt.NDArray[np.longdouble]] | None = None  # with more digits
+    last_long: tuple[npt.NDArray[np.float64], npt.NDArray[np.longdouble]] | None = None  # in extended precision
     native: _core.Rows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -104,10 +104,10 @@ class KernelRows:
     def of(
         cls, kernel: Kernel, items: Items, bias: float, *, cache_bytes: float, double: bool, single: bool = False
     ) -> KernelRows:
-        """Room for as many columns as fit; for two blocks of them at least, unless these are huge.
+        """Allocate as many columns as fit, and at least two blocks of them unless these are huge.
 
-        The values are those of the kernel's own type: double where ``double`` asks for it, single precision where
-        ``single`` does and the items are vectors.
+        The values have the kernel's own type: double if ``double`` is set, single precision if ``single`` is set and
+        the items are vectors.
         """
         squared_norms = kernel.evaluate_diagonal(items) + bias * bias
         if not np.isfinite(squared_norms).all():
@@ -119,8 +119,8 @@ class KernelRows:
             row = int(squared_norms.argmin())
             raise PegasosError(f"{kernel} is not a kernel: its value of row {row} with itself is {squared_norms[row]}.")
         items = with_fast_products(items)
-        # No value exceeds the largest of the diagonal.
-        wide = double or float(squared_norms.max(initial=0.0)) > _largest_single
+        # No value exceeds the largest diagonal entry.
+        wide = double or float(squared_norms.max(initial=0.0)) > _LARGEST_SINGLE
         dtype = np.dtype(np.float64) if wide else kernel.result_type(items, items)
         if single and not wide and isinstance(items, Vectors):
             dtype = np.dtype(np.float32)
@@ -137,7 +137,7 @@ class KernelRows:
         dtype: np.dtype[Any],
         cache_bytes: float,
     ) -> KernelRows:
-        """No column is known yet."""
+        """Create rows without any column."""
         n = len(items)
         fit = cache_bytes // (max(n, 1) * dtype.itemsize)
         n_slots = int(min(n, max(fit, min(2 * _columns_at_once, _least_bytes // (max(n, 1) * dtype.itemsize)), 2)))
@@ -146,11 +146,11 @@ class KernelRows:
         return cls(kernel, items, bias, squared_norms, dtype, cache_bytes, table, none, *_arrangement(items, n_slots))
 
     def view(self, indices: Numbers) -> KernelRows:
-        """Some of the rows, with a table of their own: a part of this one, where all columns are in it."""
+        """Some of the rows, with their own table: a part of this one where it holds all columns."""
         items, squared_norms = self.items.take(indices), self.squared_norms[indices]
         rows = self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
         if len(indices) > self.n_rows and self.holds_all and rows.holds_all and self.source is None:
-            self.load(np.arange(self.n_rows))  # rows that are there twice have their kernel values computed once
+            self.load(np.arange(self.n_rows))  # kernel values of repeated rows are computed once
         if self.n_kept == self.n_rows and rows.holds_all:
             slots, places = self.slot_of[indices], self.place_of[indices]
             rows.table[...] = self.table[slots][:, places]
@@ -164,7 +164,7 @@ class KernelRows:
 
     @property
     def n_features(self) -> int:
-        """One coefficient per row replaces the weights."""
+        """Number of coefficients, one per row, which replace the weights."""
         return len(self.items)
 
     @property
@@ -179,20 +179,20 @@ class KernelRows:
 
     @cached_property
     def longest(self) -> float:
-        """At least every |x_i|, with the constant column."""
+        """Upper bound of all |x_i|, with the constant column."""
         return float(self.lengths.max(initial=0.0)) * (1.0 + 4.0 * unit)
 
     @cached_property
     def value_error(self) -> float:
-        """How far a kernel value may be off, over sqrt(k(x, x) k(z, z)).
+        """How far a kernel value may be off, relative to sqrt(k(x, x) k(z, z)).
 
-        The problem is that of the kernel as it is computed in double; only single precision is an error.
+        The problem is defined by the kernel as computed in double; only single precision counts as an error.
         """
         is_single = self.counts_single and self.dtype == np.float32
         return self.kernel.value_error(self.items, np.float32) if is_single else 0.0
 
     def counting_single(self) -> KernelRows:
-        """The same rows and table, with room for values in single precision in every sum."""
+        """The same rows and table, with room for single-precision values in every sum."""
         return replace(self, counts_single=True)
 
     def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
@@ -212,13 +212,13 @@ class KernelRows:
         gain = Gain(value, error, (4.0 + problem.cap_roundings) * unit * reach)
         if error > self._worth_digits(weights) * value:
             return self._long_dual_sums(problem, weights, value, of_sum + of_prior)._replace(ridge=ridge)
-        # |w|^2 is a sum over kernel values, whose error is counted above: the coefficients are off by nothing more.
+        # |w|^2 is a sum over kernel values, whose error is counted above, so the coefficients add no further error.
         return DualSums(weights, *lowered(gain, 0.0, mu), gain.off, ridge)
 
     def _long_dual_sums(
         self, problem: Problem, weights: npt.NDArray[np.float64], value: float, of_gain: float
     ) -> DualSums:
-        """The same with |w|^2 summed up with all the digits that the machine has."""
+        """The same with |w|^2 summed in extended precision."""
         mu, reach = problem.lam * problem.total, self.reach(weights)
         long = float(np.sum(weights * self._long_scores(weights)) - np.longdouble(self.square(weights)))
         room = of_gain + 0.5 * mu * (max(0.0, long) + self._long_error(weights) * reach * reach)
@@ -246,11 +246,11 @@ class KernelRows:
         return Losses(total, least, square, 0.0 if is_nothing else bound, bound if is_nothing else 0.0, primal.moved)
 
     def _long_losses(self, problem: Problem, weights: npt.NDArray[np.float64], found: Losses) -> Losses:
-        """The losses with room for rounding, where scores have all the digits that the machine has."""
+        """Losses with room for rounding, from scores in extended precision."""
         scores, reach, mu = self._long_scores(weights), self.reach(weights), problem.lam * problem.total
         error = self._long_error(weights) * reach
         margins = problem.sign * (scores + problem.offset)
-        # Scores of 0 leave an offset as it is.
+        # A score of 0 leaves an offset unchanged.
         of_offset = np.abs(problem.offset) * (problem.largest_offset > 0.0 and reach > 0.0)
         by_constant = 8.0 * unit * (problem.carried.constant + of_offset)
         farthest = problem.loss.value(1.0 - margins + error * self.lengths + by_constant)
@@ -261,8 +261,8 @@ class KernelRows:
         return found._replace(rounding=counted, slack=last_roundings(total, mu, reach))
 
     def _long_scores(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.longdouble]:
-        """The scores of all rows with all the digits that the machine has. The last ones are remembered."""
-        last = self.last_long  # which another thread may replace meanwhile
+        """Scores of all rows in extended precision. The last ones are remembered."""
+        last = self.last_long  # read once, because another thread may replace it
         if last is None or not np.array_equal(last[0], weights):
             high, low = np.zeros(self.n_rows), np.zeros(self.n_rows)
 
@@ -275,17 +275,17 @@ class KernelRows:
         return last[1]
 
     def _worth_digits(self, weights: npt.NDArray[np.float64]) -> float:
-        """The part of the objective that rounding may be before sums are made again with more digits."""
+        """Fraction of the objective that rounding may be before sums are repeated in extended precision."""
         if self.value_error > 0.0:
-            return np.inf  # values in single precision are off by more than sums
-        return negligible if self.n_rows * np.count_nonzero(weights) <= _quick_values else _worth_digits
+            return np.inf  # single-precision values are off by more than sums
+        return negligible if self.n_rows * np.count_nonzero(weights) <= _QUICK_VALUES else _worth_digits
 
     def _long_error(self, weights: npt.NDArray[np.float64]) -> float:
-        """`score_error` where sums have all the digits that the machine has."""
+        """`score_error` for sums in extended precision."""
         return self.value_error + long_unit * (np.count_nonzero(weights) + 8.0)
 
     def reach(self, weights: npt.NDArray[np.float64]) -> float:
-        """sum_j |coefficient_j| |x_j|: no less than |w|."""
+        """sum_j |coefficient_j| |x_j|, an upper bound of |w|."""
         return inner(np.abs(weights), self.lengths) * (1.0 + 64.0 * unit)
 
     def score_error(self, weights: npt.NDArray[np.float64]) -> float:
@@ -309,12 +309,12 @@ class KernelRows:
         return self.bias**2 * float(np.sum(weights))
 
     def without_constant(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The coefficients themselves: what rounding leaves to the constant column is a part of the intercept."""
+        """The coefficients themselves: what rounding leaves in the constant column is part of the intercept."""
         return weights
 
     def scores(self, coefficients: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The score of every row, and one entry more that is nobody's. Those of the last points are remembered."""
-        for known, scores in self.last_scores:  # which another thread may replace meanwhile
+        """The score of every row, and one unused entry. Those of the last points are remembered."""
+        for known, scores in self.last_scores:  # read once, because another thread may replace it
             if np.array_equal(known, coefficients):
                 return scores.copy()
         scores = np.zeros(self.n_rows + 1)
@@ -323,7 +323,7 @@ class KernelRows:
         return scores.copy()
 
     def _keep_scores(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
-        self.last_scores = ((coefficients.copy(), scores), *self.last_scores[: _points_known - 1])
+        self.last_scores = ((coefficients.copy(), scores), *self.last_scores[: _POINTS_KNOWN - 1])
 
     def add_columns(
         self, rows: Numbers, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
@@ -358,30 +358,30 @@ class KernelRows:
             add(room, np.arange(len(part)), coefficients[part])
 
     def remember(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
-        """Take the scores of these coefficients as known."""
+        """Remember the scores of these coefficients."""
         self._keep_scores(coefficients, np.append(scores, 0.0))
 
     def partial_scores(
         self, rows: Numbers, support: Numbers, coefficients: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """The scores of some of the rows, computed anew."""
+        """Recompute the scores of some of the rows."""
         scores = np.zeros(len(rows))
-        at_once = max(1, _room // max(len(rows), 1))
+        at_once = max(1, _ROOM // max(len(rows), 1))
         for begin in range(0, len(support), at_once):
             part = support[begin : begin + at_once]
             scores += self.block(rows, part) @ coefficients[part]
         return scores
 
     def missing(self, rows: Numbers) -> Numbers:
-        """Those of these rows whose columns are not in the table, as many as there is room for."""
+        """The rows among these whose columns are not in the table, as many as there is room for."""
         if not self.is_whole:
             self._begin_anew()
         return rows[self.slot_of[rows] < 0][: len(self.table) - self.n_kept]
 
     def load(self, rows: Numbers) -> None:
-        """Compute those of these columns that are not in the table, and keep them while there is room."""
+        """Compute the columns of these rows that are not in the table, and keep them while there is room."""
         missing = self.missing(rows)
-        at_once = _columns_at_once if self.arranged is None else _arranged_at_once
+        at_once = _columns_at_once if self.arranged is None else _ARRANGED_AT_ONCE
         for begin in range(0, len(missing), at_once):
             part = missing[begin : begin + at_once]
             first, end = self.n_kept, self.n_kept + len(part)
@@ -393,7 +393,7 @@ class KernelRows:
             self.slot_of[part] = np.arange(first, end)
 
     def keep_only(self, rows: Numbers) -> None:
-        """Make room where there is none: forget the columns of all other rows."""
+        """Make room if there is none by dropping the columns of all other rows."""
         if self.n_kept < len(self.table) or self.holds_all or self.arranged is not None:
             return
         kept = rows[self.slot_of[rows] >= 0]
@@ -421,20 +421,20 @@ class KernelRows:
         self.is_whole = True
 
     def square_of(self, rows: Numbers) -> Floats:
-        """The kernel matrix of these rows: from the table where that holds all columns, else computed anew."""
+        """The kernel matrix of these rows: from the table if it holds all columns, else recomputed."""
         if not self.holds_all:
             return self.block(rows, rows)
         self.load(np.unique(rows))
         return np.ascontiguousarray(self.table[np.ix_(self.slot_of[rows], self.place_of[rows])])
 
     def block(self, rows: Numbers, columns: Numbers) -> Floats:
-        """A block of the kernel matrix, computed anew."""
+        """Recompute a block of the kernel matrix."""
         out = np.empty((len(rows), len(columns)), self.dtype)
         self.kernel.fill(self.items.take(rows), self.items.take(columns), out, self.bias**2)
         return out
 
     def release(self) -> None:
-        """Give the memory of the columns back."""
+        """Free the memory of the columns."""
         self.table = self.table[:0].copy()
         self._begin_anew()
 
@@ -473,10 +473,10 @@ class KernelRows:
     @property
     def _at_once(self) -> int:
         """How many columns are computed at a time when they are not kept."""
-        return max(_columns_at_once // 8, min(_columns_at_once, _room // max(self.n_rows, 1)))
+        return max(_columns_at_once // 8, min(_columns_at_once, _ROOM // max(self.n_rows, 1)))
 
     def _compute_arranged(self, rows: Numbers, first: int, arranged: Vectors) -> None:
-        """New columns behind the others: the rows come to the same places, and what is known is copied."""
+        """Append new columns; their rows move to the same positions, and known values are copied."""
         end = first + len(rows)
         places = np.arange(first, end)
         partners = np.empty(len(rows), np.intp)
@@ -533,11 +533,11 @@ def _untouched(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
 
 
 def with_fast_products(items: Items) -> Items:
-    """Sparse rows that are not very sparse, as dense ones, where that takes little memory."""
+    """Convert sparse rows that are not very sparse to dense ones, where that takes little memory."""
     if not isinstance(items, Vectors) or not items.is_sparse:
         return items
     n, d = items.values.shape
-    if items.values.nnz < _dense_from * n * d or n * d * items.values.dtype.itemsize > _dense_bytes:
+    if items.values.nnz < _DENSE_FROM * n * d or n * d * items.values.dtype.itemsize > _dense_bytes:
         return items
     return Vectors(items.rows.dense())
 
@@ -550,12 +550,12 @@ def is_computed(kernel: Kernel, items: Items) -> bool:
 
 
 def is_quick(items: Items) -> bool:
-    """Whether a kernel value is computed faster than it is fetched from far away in memory."""
+    """Whether computing a kernel value is faster than fetching it from distant memory."""
     return isinstance(items, Vectors) and not items.is_sparse and items.values.shape[1] <= _quick_features
 
 
 def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors | None]:
-    """The order of the rows in the table, and where all columns are kept the dense rows in it: at first themselves."""
+    """The order of the rows in the table and, where all columns are kept, the dense rows in that order."""
     order = np.arange(len(items))
     if not isinstance(items, Vectors) or items.is_sparse or is_quick(items) or n_slots < len(items):
         return order, order, None

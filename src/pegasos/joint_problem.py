@@ -1,4 +1,4 @@
-"""The problem of all classes at once (Crammer, Singer: JMLR 2, 2001), another objective than that of `Problem`.
+"""The problem of all classes at once (Crammer, Singer: JMLR 2, 2001), with an objective other than `Problem`'s.
 
     P(W) = lam/2 |W|^2 + (1/total) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i> + offset_ir - offset_iy),  y = y_i
 
@@ -54,11 +54,11 @@ class JointProblem:
     rows : Rows
     codes : int32 array of shape (n_rows,), the class y_i of each row, from 0 to n_classes - 1
     cost : float64 array of shape (n_rows,), what a mistake on a row costs: sample weight times class weight
-    offset : float64 array of shape (n_rows, n_classes), scores that are already there
+    offset : float64 array of shape (n_rows, n_classes), scores known in advance
     lam : float
     total : float, the sum of the sample weights
     carried : Carried
-        The prior whose scores the offsets are; nothing where offsets are exact.
+        The prior whose scores are the offsets; empty where offsets are exact.
     """
 
     rows: Rows
@@ -87,29 +87,29 @@ class JointProblem:
 
     @property
     def alpha_shape(self) -> tuple[int, ...]:
-        """One dual variable a row and class."""
+        """One dual variable per row and class."""
         return (self.rows.n_rows, self.n_classes)
 
     @cached_property
     def native(self) -> _core.JointProblem:
-        """What the loops see."""
+        """The view that native loops use."""
         return _core.make_joint_problem(
             self.rows.native, self.codes, self.cost, self.offset, self.n_classes, self.lam, self.total
         )
 
     @property
     def cap(self) -> float:
-        """The largest slope of the loss: this problem has one loss, which is a broken line."""
+        """The largest slope of the loss: this problem has one loss, which is piecewise linear."""
         return 1.0
 
     @property
     def bound(self) -> npt.NDArray[np.float64]:
-        """The most that the dual variables of each row may be together: its cost."""
+        """Upper bound of the sum of each row's dual variables: its cost."""
         return self.cost
 
     @cached_property
     def radius(self) -> float:
-        """|W*| is at most this: lam |W*|^2 is the dual's linear term less the loss, so at most the loss of W = 0."""
+        """|W*| is at most this: lam |W*|^2 is the dual's linear term minus the loss, so at most the loss of W = 0."""
         n = np.arange(self.rows.n_rows)
         claims = 1.0 + self.offset
         claims[n, self.codes] -= 1.0
@@ -132,7 +132,7 @@ class JointProblem:
         weights = self.picked_up(laid_out)
         if not spent > 0.0:
             return DualSums(weights, 0.0)
-        # A row is added to its own class and taken from others: coefficients of length at most sqrt(2) alpha.
+        # A row is added to its own class and subtracted from others: coefficients of length at most sqrt(2) alpha.
         mu, n, longest = self.lam * self.total, self.rows.n_rows, self.rows.longest
         off = unit * (wander + 1.5 * longest / mu * (climbed + (8.0 + self.n_classes) * spent))
         of_prior = (
@@ -146,7 +146,7 @@ class JointProblem:
         return self._long_dual_sums(alpha, weights, of_prior)
 
     def _long_dual_sums(self, alpha: Floats, weights: npt.NDArray[np.float64], of_prior: float) -> DualSums:
-        """The same with all the digits that the machine has: slowly, where the rounding of double counts."""
+        """The same sums in extended precision, which is slow, for when the rounding of double matters."""
         mu = np.longdouble(self.lam) * np.longdouble(self.total)
         own, gain = np.zeros(weights.shape, np.longdouble), np.longdouble(0.0)
         magnitude = reach = np.longdouble(0.0)
@@ -160,7 +160,7 @@ class JointProblem:
                 self.rows.add_long(mine, np.where(self.codes[mine] == r, spent, -a[:, r]), own[r])
         own /= mu
         depth = long_rows + self.rows.n_rows / long_rows + self.n_classes + 8.0
-        # A row is added to its own class and taken from others: coefficients of length at most sqrt(2) alpha.
+        # A row is added to its own class and subtracted from others: coefficients of length at most sqrt(2) alpha.
         off = 1.5 * long_unit * depth * reach / mu
         error = long_unit * depth * magnitude + of_prior * magnitude
         length = np.sqrt(np.sum(own * own))
@@ -170,7 +170,7 @@ class JointProblem:
         return DualSums(weights, value, last_roundings(value, float(mu), length_of(weights)), apart)
 
     def _long_shares(self, alpha: Floats, mine: slice) -> tuple[npt.NDArray[np.longdouble], npt.NDArray[np.longdouble]]:
-        """Some rows of a dual point, brought within their bounds beyond rounding, and what each row spends."""
+        """Some rows of a dual point, brought within their bounds up to rounding, and what each row spends."""
         a = np.maximum(alpha.astype(np.longdouble), 0.0)
         np.put_along_axis(a, self.codes[mine][:, None].astype(np.intp), 0.0, axis=1)
         spent, cost = a.sum(axis=1), self.cost[mine] * (1.0 - 4.0 * long_unit * self.n_classes)
@@ -182,7 +182,7 @@ class JointProblem:
     def losses(self, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |W|^2, with room for rounding.
 
-        A margin is the difference of two scores, each summed up one value after the other.
+        A margin is the difference of two scores, each summed sequentially.
         """
         total, least = _core.joint_losses(self.native, self.laid_out(weights))
         sizes = self._reach, self._cost_sum, 2.0 * self.largest_offset
@@ -195,7 +195,7 @@ class JointProblem:
         return Losses(total, least, square, *room, primal.moved)
 
     def _long_room(self, weights: npt.NDArray[np.float64], total: float, primal: Primal) -> Room:
-        """By how much the losses may exceed `total`: each row's loss as large as rounding leaves possible."""
+        """How much the losses may exceed `total`, with each row's loss as large as rounding allows."""
         long = weights.astype(np.longdouble)
         farthest = float(sum(self._farthest_losses(long, mine, primal) for mine in self.rows.blocks()))
         counted = max(0.0, farthest - total) + primal.of_square
@@ -208,7 +208,7 @@ class JointProblem:
             claims[:, r] += self.rows.long_scores(weights[r], mine)
         own = np.take_along_axis(claims, codes, axis=1)[:, 0] - 1.0
         np.put_along_axis(claims, codes, -np.inf, axis=1)
-        above = claims.max(axis=1) - own  # the loss, where that is not negative
+        above = claims.max(axis=1) - own  # the loss, if nonnegative
         by_length = long_unit * (primal.depth + 4.0) * primal.length + primal.carried_by_length
         if self.carried.length > 0.0:  # the model adds the prior in double
             by_length += primal.moved
@@ -237,11 +237,11 @@ class JointProblem:
 
     @property
     def laid_out_shape(self) -> tuple[int, int]:
-        """Shape of the weights as the loops keep them."""
+        """Shape of the weights in the layout of the loops."""
         return (self.rows.n_features + 1, _core.class_width(self.n_classes))
 
     def laid_out(self, weights: Floats) -> npt.NDArray[Any]:
-        """The weights as the loops keep them: feature by feature, the classes together (class_weights.h)."""
+        """The weights in the layout of the loops: feature by feature, all classes together (class_weights.h)."""
         laid_out = np.zeros(self.laid_out_shape, weights.dtype)
         laid_out[:, : self.n_classes] = weights.T
         return laid_out

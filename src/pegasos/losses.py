@@ -1,10 +1,11 @@
-"""Losses as data: two numbers make every loss of the family.
+"""Losses as data: every loss of the family has two parameters.
 
     phi(r) = max over 0 <= a <= cap of  a r - ridge a^2 / 2
 
 A row costs ``cost_i phi(r_i)``. `cap` is the largest slope of the loss, and may be infinite; `ridge` is 1 / curvature
-where the loss is curved, 0 for a broken line. For classification r_i = 1 - sign_i score_i. The solvers, the certificate
-and the regions read these two numbers of a `Problem` and nothing else, so a loss is added by an entry of `LOSSES`.
+where the loss is curved, 0 for a piecewise linear one. For classification r_i = 1 - sign_i score_i. The solvers, the
+certificate and the regions read these two numbers of a `Problem` and nothing else, so a loss is added by an entry of
+`LOSSES`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pegasos.errors import PegasosError
 
 @dataclass(frozen=True)
 class Loss:
-    """The two numbers of a loss.
+    """The two parameters of a loss.
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class Loss:
     ridge: float = 0.0
 
     def slope(self, r: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """phi'(r): the a of the maximum. At the break of a broken line it is 0."""
+        """phi'(r): the maximizing a. At the kink of a piecewise linear loss it is 0."""
         if self.ridge == 0.0:
             return np.where(r > 0.0, self.cap, 0.0).astype(r.dtype, copy=False)
         return np.asarray(np.minimum(np.maximum(r, 0.0) / r.dtype.type(self.ridge), self.cap))
@@ -51,11 +52,11 @@ class Loss:
 
     @property
     def at_one(self) -> float:
-        """phi(1): what the zero vector costs a row with a cost of 1 and no offset."""
+        """phi(1): the loss of the zero vector on a row with a cost of 1 and no offset."""
         return float(self.value(np.ones(1))[0])
 
     def bound_of(self, cost: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The most that the dual variables of rows with these costs may be: cap cost_i, 0 where a row costs nothing."""
+        """Upper bounds of the dual variables of rows with these costs: cap cost_i, 0 where the cost is 0."""
         if self.cap == 1.0:
             return cost
         if len(cost) > 0 and cost.strides == (0,):  # one number for all rows
@@ -64,7 +65,7 @@ class Loss:
 
     @property
     def words(self) -> str:
-        """What the loss is called: its names, where the table has it."""
+        """The names of the loss, where the table has it."""
         names = [name for name in LOSSES if LOSSES[name](self.ridge) == self and name not in _OF_CAP]
         return f"loss={names[0]!r}" if names else f"a loss with cap={self.cap:g} and ridge={self.ridge:g}"
 
@@ -76,12 +77,12 @@ class Loss:
 
 HINGE = Loss()
 
-# The two numbers of each loss, from the parameter that it has, if any.
+# The two parameters of each loss, from its own parameter, if it has one.
 LOSSES: dict[str, Callable[[float], Loss]] = {
     "hinge": lambda _: HINGE,  # max(0, r)
     "squared_hinge": lambda _: Loss(math.inf, 0.5),  # max(0, r)^2
     "huber_hinge": lambda smoothing: Loss(1.0, smoothing),  # r^2 / (2 smoothing) up to r = smoothing, a line beyond
-    # Regression: each row twice, with signs +1 and -1, and r = sign (y - score) - epsilon.
+    # Regression: each row occurs twice, with signs +1 and -1, and r = sign (y - score) - epsilon.
     "epsilon_insensitive": lambda _: HINGE,  # max(0, r)
     "squared_epsilon_insensitive": lambda _: Loss(math.inf, 0.5),  # max(0, r)^2
     "quantile": lambda _: HINGE,  # costs tau and 1 - tau for the two signs
@@ -89,7 +90,7 @@ LOSSES: dict[str, Callable[[float], Loss]] = {
 }
 
 
-_OF_CAP = ("huber",)  # whose parameter is the cap, not the ridge
+_OF_CAP = ("huber",)  # losses whose parameter is the cap, not the ridge
 CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "huber_hinge")
 REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber")
 

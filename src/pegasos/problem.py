@@ -1,11 +1,11 @@
-"""The one problem that everything here solves.
+"""The problem that every solver in this library solves.
 
     P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_i (<w, x_i> + offset_i))
     phi(r) = max over 0 <= a <= cap of  a r - ridge a^2 / 2
 
 Sample weights, class weights, transfer, the intercept and the loss are values of its fields, never branches of a
-solver. The hinge has cap 1 and ridge 0; `losses` has the others. A row with another target than 1, whose loss is
-phi(target_i - sign_i score_i), has that in its offset: offset_i = sign_i (1 - target_i).
+solver. The hinge has cap 1 and ridge 0; see `losses` for the others. A target other than 1, with the loss
+phi(target_i - sign_i score_i), is part of the offset: offset_i = sign_i (1 - target_i).
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ Matrix = Any  # a dense array, or a CSR matrix or array of scipy
 
 
 class Losses(NamedTuple):
-    """What weights cost: the sum of cost_i loss_i, the least sign_i score_i of a row that costs anything, |w|^2.
+    """The cost of weights: the sum of cost_i loss_i, the least sign_i score_i of a row with a positive cost, |w|^2.
 
-    The exact losses and lam total |w|^2 / 2 exceed the computed ones by at most `rounding` + `slack`. Of these,
-    `rounding` is a part of the certificate; it is 0 where that is nothing worth counting. The weights of the model lie
-    within `moved` of those that are certified.
+    The exact losses and lam total |w|^2 / 2 exceed the computed ones by at most `rounding` + `slack`. `rounding` is
+    part of the certificate; it is 0 where it would be negligible. The weights of the model lie within `moved` of the
+    certified ones.
     """
 
     total: float
@@ -68,7 +68,7 @@ class Losses(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a problem: the user's own array, looked at once.
+    """The rows of a problem: the user's own array, inspected once.
 
     Attributes
     ----------
@@ -76,10 +76,10 @@ class Rows:
     bias : float
         The value of the constant last column that carries the intercept; 0 for none.
     squared_norms : array of shape (n_rows,)
-        |x_i|^2 with the constant column, in double; in float32 where that was asked for and suffices.
+        |x_i|^2 with the constant column, in double; in float32 where that was requested and suffices.
     native : _core.Rows
     numbers : uint32 array of shape (n_rows,), or None for all rows of `values`
-        Of a view: which rows of `values` these are.
+        For a view, which rows of `values` these are.
     """
 
     values: Matrix
@@ -96,7 +96,7 @@ class Rows:
         out_of_bounds, unsorted, not_finite, out_of_range = _core.inspect(native, squared_norms)
         _refuse(native, values, out_of_bounds, not_finite)
         if unsorted >= 0:
-            # Repeated columns of a row mean their sum, which the norms above do not know.
+            # Repeated columns of a row stand for their sum, which the norms above do not account for.
             values = values.copy()
             values.sum_duplicates()
             return cls.of(values, bias, threads, narrow=narrow)
@@ -105,19 +105,19 @@ class Rows:
         return cls(values, bias, squared_norms, native)
 
     def __reduce__(self) -> Any:
-        """Pickled without the native view, which is made anew where the rows arrive; they need no second look."""
+        """Pickle without the native view, which is rebuilt on arrival; the rows are not inspected again."""
         return _inspected, (self.own_values, self.bias, self.squared_norms)
 
     def view(self, indices: npt.NDArray[Any]) -> Rows:
-        """Some of the rows, or of a view's, in place: every loop does with them what it does with a copy."""
-        # A problem counts its rows in 32 bits.
+        """Return a view of some of the rows, or of a view's rows; every loop treats it like a copy."""
+        # A problem numbers its rows in 32 bits.
         everyone = np.arange(self.n_rows, dtype=np.uint32) if self.numbers is None else self.numbers
         numbers = everyone[indices]
         native = _core.view_rows(self.native, numbers)
         return Rows(self.values, self.bias, self.squared_norms[indices], native, numbers)
 
     def take(self, indices: npt.NDArray[Any]) -> Rows:
-        """A copy of some of the rows, which need no second look."""
+        """Copy some of the rows, which need no second inspection."""
         values = self.values[indices if self.numbers is None else self.numbers[indices]]
         return Rows(values, self.bias, self.squared_norms[indices], _native_rows(values, self.bias, self.threads))
 
@@ -139,14 +139,14 @@ class Rows:
         return replace(rows, native=_core.view_rows(rows.native, self.numbers), numbers=self.numbers)
 
     def in_threads(self, threads: int) -> Rows:
-        """The same rows, for so many threads to share a pass over them."""
+        """Return the same rows, with this many threads for a pass over them."""
         native = _native_rows(self.values, self.bias, threads)
         if self.numbers is not None:
             native = _core.view_rows(native, self.numbers)
         return replace(self, native=native)
 
     def of_type(self, dtype: npt.DTypeLike) -> Rows:
-        """The same rows with values of another type; themselves if they have it."""
+        """Return the same rows with values of another type; the object itself if it already has it."""
         if self.dtype == dtype:
             return self
         values = self.own_values.astype(dtype)
@@ -187,7 +187,7 @@ class Rows:
     def _long_dual_sums(
         self, problem: Problem, alpha: Floats, weights: npt.NDArray[np.float64], length: float
     ) -> DualSums:
-        """The same with all the digits that the machine has: slowly, where the rounding of double counts."""
+        """The same sums in extended precision, which is slow, for when the rounding of double matters."""
         mu = np.longdouble(problem.lam) * np.longdouble(problem.total)
         own, gain = np.zeros(len(weights), np.longdouble), np.longdouble(0.0)
         spread = np.zeros(len(weights), np.longdouble)  # sum_i a_i |x_ij|
@@ -222,10 +222,10 @@ class Rows:
         return self.with_room(problem, weights, total, least)
 
     def with_room(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, least: float) -> Losses:
-        """These sums of the losses, with room for rounding.
+        """Add room for rounding to these sums of the losses.
 
-        Over all rows rounding is next to nothing, unless features are badly scaled or the classes as good as separated;
-        only there the rows are examined one by one.
+        Over all rows rounding is negligible, unless features are badly scaled or the classes are nearly separated; only
+        then are the rows examined one by one.
         """
         square, length = self.square(weights), length_of(weights)
         primal = problem.accounted(self.scores_depth, length)
@@ -236,7 +236,7 @@ class Rows:
         return Losses(total, least, square, *room, primal.moved)
 
     def _long_room(self, problem: Problem, weights: npt.NDArray[np.float64], total: float, primal: Primal) -> Room:
-        """By how much the losses may exceed `total`: each row's loss as large as rounding leaves possible."""
+        """How much the losses may exceed `total`, with each row's loss as large as rounding allows."""
         long = weights.astype(np.longdouble)
         farthest = float(sum(self._farthest_losses(problem, long, mine, primal) for mine in self.blocks()))
         counted = max(0.0, farthest - total) + primal.of_square
@@ -297,33 +297,33 @@ class Rows:
         out[-1] += (abs(self.bias) if absolute else self.bias) * np.sum(coefficients)
 
     def blocks(self) -> Iterator[slice]:
-        """All rows, few enough at a time that what is computed from them takes little memory."""
+        """Iterate over all rows in blocks small enough that results take little memory."""
         return (slice(begin, begin + long_rows) for begin in range(0, self.n_rows, long_rows))
 
     @property
     def lengths(self) -> npt.NDArray[np.float64]:
-        """At least |x_i|, with the constant column."""
+        """Upper bounds of |x_i|, with the constant column."""
         return self.lengths_of(slice(None))
 
     def lengths_of(self, mine: slice) -> npt.NDArray[np.float64]:
-        """At least |x_i| of some rows."""
+        """Upper bounds of |x_i| for some rows."""
         exact = np.sqrt(self.squared_norms[mine], dtype=np.float64)
         return exact * self._widened + hidden_length(self.n_features)
 
     @property
     def _widened(self) -> float:
-        """What covers the rounding of a length."""
+        """Factor that covers the rounding of a length."""
         return 1.0 + float(np.finfo(self.squared_norms.dtype).eps) + sum_depth(self.n_features) * unit
 
     @cached_property
     def longest(self) -> float:
-        """At least every |x_i|."""
+        """Upper bound of all |x_i|."""
         square = float(np.max(self.squared_norms, initial=0.0))
         return float(np.sqrt(square)) * self._widened + hidden_length(self.n_features)
 
     @cached_property
     def scores_depth(self) -> float:
-        """The roundings of a score; long rows are summed in four parts side by side."""
+        """Number of roundings in a score; long rows are summed in four interleaved parts."""
         values = self.values
         longest = self.n_features
         if sp.issparse(values):
@@ -345,11 +345,11 @@ class Rows:
         return self.bias * float(weights[-1])
 
     def without_constant(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The same weights except for that of the constant column, which is 0."""
+        """Return the same weights, with 0 for the constant column."""
         return np.append(weights[:-1], 0.0)
 
     def check_unchanged(self) -> None:
-        """Refuse sparse rows that another thread has changed since they were inspected: columns may lead nowhere."""
+        """Raise an error if another thread has changed sparse rows since their inspection: indices could be invalid."""
         if not _core.are_intact(self.native):
             raise PegasosError(
                 "X was changed by another thread during the fit: its indices lead out of the matrix now. Memory may be "
@@ -358,12 +358,12 @@ class Rows:
 
     @property
     def own_values(self) -> Matrix:
-        """The values of these rows alone: of a view a copy."""
+        """The values of these rows only; a copy for a view."""
         return self.values if self.numbers is None else self.values[self.numbers]
 
     @property
     def n_stored(self) -> int:
-        """How many values these rows have in memory."""
+        """Number of stored values."""
         if not sp.issparse(self.values):
             return self.n_rows * self.n_features
         if self.numbers is None:
@@ -372,18 +372,18 @@ class Rows:
 
     @property
     def stored_of_each(self) -> npt.NDArray[Any]:
-        """How many values each row has in memory."""
+        """Number of stored values of each row."""
         return self._stored_counts if sp.issparse(self.values) else constant(self.n_features, self.n_rows)
 
     @property
     def _stored_counts(self) -> npt.NDArray[Any]:
-        """How many values each row has in memory, if they are sparse."""
+        """Number of stored values of each row, for sparse rows."""
         starts = self.values.indptr
         return np.diff(starts) if self.numbers is None else starts[1:][self.numbers] - starts[:-1][self.numbers]
 
     @property
     def threads(self) -> int:
-        """How many threads may share a pass over the rows."""
+        """Number of threads that may share a pass over the rows."""
         return self.native.threads
 
     @property
@@ -408,7 +408,7 @@ def _inspected(values: Matrix, bias: float, squared_norms: Floats) -> Rows:
 
 
 def scores_of(values: Matrix, weights: npt.NDArray[np.float64], threads: int) -> npt.NDArray[np.float64]:
-    """The score of every row under each weight vector, with a constant column of 1; looked at in the same pass."""
+    """Score every row under each weight vector, with a constant column of 1; check the values in the same pass."""
     native = _native_rows(values, 1.0, threads)
     scores = np.empty((native.n_rows, len(weights)))
     out_of_bounds, _, not_finite, _ = _core.checked_scores(native, weights, scores)
@@ -429,7 +429,7 @@ def _refuse(native: _core.Rows, values: Matrix, out_of_bounds: int, not_finite: 
 
 
 def check_structure(X: Any) -> None:
-    """Refuse a sparse matrix whose indices lead out of its memory, before any loop of scipy's follows them."""
+    """Reject a sparse matrix whose indices point outside its arrays, before a loop of scipy follows them."""
     if not sp.issparse(X) or X.ndim != 2:
         return
     if X.format == "coo":
@@ -472,7 +472,7 @@ def _csr_rows(values: Matrix, bias: float) -> _core.Rows:
             f"got {len(starts)}."
         )
     if starts.dtype != indices.dtype:
-        # The short one of the two is converted, unless that cannot hold the number of values.
+        # Convert the shorter of the two, unless that type cannot hold the number of values.
         fits = starts.max(initial=0) <= np.iinfo(indices.dtype).max
         indices, starts = (indices, starts.astype(indices.dtype)) if fits else (indices.astype(starts.dtype), starts)
     try:
@@ -482,7 +482,7 @@ def _csr_rows(values: Matrix, bias: float) -> _core.Rows:
 
 
 class Extent(Protocol):
-    """How large a problem is."""
+    """The size of a problem."""
 
     @property
     def n_rows(self) -> int:
@@ -494,7 +494,7 @@ class Extent(Protocol):
 
 
 class RowsLike(Extent, Protocol):
-    """What a problem and its certificate ask of rows. What the weights are is the rows' own business."""
+    """The rows of a problem, as the problem and its certificate see them. The rows define what weights are."""
 
     @property
     def bias(self) -> float:
@@ -506,15 +506,15 @@ class RowsLike(Extent, Protocol):
 
     @property
     def lengths(self) -> npt.NDArray[np.float64]:
-        """At least |x_i|, with the constant column."""
+        """Upper bounds of |x_i|, with the constant column."""
 
     @property
     def longest(self) -> float:
-        """At least every |x_i|, with the constant column."""
+        """Upper bound of all |x_i|, with the constant column."""
 
     @property
     def native(self) -> _core.Rows:
-        """What the loops see."""
+        """The view that native loops use."""
 
     def view(self, indices: npt.NDArray[Any]) -> RowsLike:
         """Return some of the rows."""
@@ -538,15 +538,15 @@ class RowsLike(Extent, Protocol):
         """Return what the constant column adds to every score."""
 
     def without_constant(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return weights of which nothing, or only rounding, is left to the constant column."""
+        """Return weights whose constant column is 0, except for rounding."""
 
 
 class Objective(Protocol):
-    """What the driver and the certificate ask of a problem, of whichever kind it is."""
+    """The interface that the driver and the certificate require of any kind of problem."""
 
     @property
     def rows(self) -> Extent:
-        """The rows; an epoch is as many visits as there are."""
+        """The rows; an epoch is that many visits."""
 
     @property
     def cost(self) -> npt.NDArray[np.float64]:
@@ -554,7 +554,7 @@ class Objective(Protocol):
 
     @property
     def bound(self) -> npt.NDArray[np.float64]:
-        """The most that the dual variables of each row may be, together where there are several."""
+        """Upper bound of each row's dual variables, or of their sum where there are several."""
 
     @property
     def lam(self) -> float:
@@ -595,14 +595,14 @@ class Problem:
 
     Attributes
     ----------
-    rows : Rows, or rows that are known by a kernel
+    rows : Rows, or rows that are given by a kernel
     sign : int8 array of shape (n_rows,), the labels, -1 or +1
     cost : float64 array of shape (n_rows,), what a mistake on a row costs: sample weight times class weight
-    offset : float64 array of shape (n_rows,), a score that is already there
+    offset : float64 array of shape (n_rows,), a score known in advance
     lam : float
     total : float, the sum of the sample weights
     carried : Carried
-        The prior whose scores the offsets are; nothing where offsets are exact.
+        The prior whose scores are the offsets; empty where offsets are exact.
     cap, ridge : float
         The two numbers of the loss: its largest slope, and 1 / curvature where it is curved. See `losses`.
     """
@@ -624,7 +624,7 @@ class Problem:
 
     @cached_property
     def native(self) -> _core.Problem:
-        """What the loops see."""
+        """The view that native loops use."""
         columns = self.sign, self.cost, self.offset
         return _core.make_problem(self.rows.native, *columns, self.lam, self.total, self.cap, self.ridge)
 
@@ -635,12 +635,12 @@ class Problem:
 
     @cached_property
     def bound(self) -> npt.NDArray[np.float64]:
-        """The most that each dual variable may be: cap cost_i, 0 where a row costs nothing."""
+        """Upper bounds of the dual variables: cap cost_i, 0 where the cost is 0."""
         return self.loss.bound_of(self.cost)
 
     @cached_property
     def damping(self) -> npt.NDArray[np.float64]:
-        """Ridge / cost_i, the curvature that the loss adds to the dual; 0 where a row costs nothing."""
+        """Curvature that the loss adds to the dual: ridge / cost_i, 0 where the cost is 0."""
         if self.ridge == 0.0:
             return constant(0.0, self.rows.n_rows)
         if len(self.cost) > 0 and self.cost.strides == (0,):
@@ -648,7 +648,7 @@ class Problem:
         return np.divide(self.ridge, self.cost, where=self.cost > 0.0, out=np.zeros(self.rows.n_rows))
 
     def ridge_terms(self, alpha: npt.NDArray[Any], mine: slice = slice(None)) -> Any:
-        """sum_i ridge alpha_i^2 / (2 cost_i) of some rows, alpha being within its bounds; in the type of alpha."""
+        """Sum ridge alpha_i^2 / (2 cost_i) over some rows, for alpha within its bounds, in the type of alpha."""
         if self.ridge == 0.0:
             return alpha.dtype.type(0.0)
         counts = alpha > 0.0
@@ -661,13 +661,13 @@ class Problem:
         return 0.0 if self.cap in (1.0, np.inf) else 2.0
 
     def ridge_error(self, of_sum: float, spent: float, ridge: float) -> float:
-        """What a loss other than the hinge adds to the error of the dual: ``of_sum`` is that of a sum, per term."""
+        """Error that a loss other than the hinge adds to the dual; ``of_sum`` is the error of a sum, per term."""
         of_bounds = unit * self.cap_roundings * (spent * (1.0 + self.largest_offset) + 2.0 * ridge)
         return (of_sum + 8.0 * unit) * ridge + of_bounds
 
     @cached_property
     def radius(self) -> float:
-        """|w*| is at most this: the ball that a projection may use."""
+        """|w*| is at most this: the radius of the ball that a projection may use."""
         if self.offset.strides == (0,) and self.offset[0] == 0.0:
             loss = float(np.sum(self.cost)) * self.loss.at_one
         else:
@@ -676,18 +676,18 @@ class Problem:
 
     @cached_property
     def reach(self) -> float:
-        """At least sum_i cost_i |x_i|."""
+        """Upper bound of sum_i cost_i |x_i|."""
         return reach_of(self.cost, self.rows.squared_norms, self.rows.n_features)
 
     @cached_property
     def square_reach(self) -> float:
-        """At least the root of sum_i cost_i |x_i|^2."""
+        """Upper bound of the root of sum_i cost_i |x_i|^2."""
         squares = float(np.sum(self.cost * np.square(self.rows.lengths)))
         return float(np.sqrt(squares)) * (1.0 + sum_depth(self.rows.n_rows) * unit) + smallest
 
     @cached_property
     def cost_sum(self) -> float:
-        """At least sum_i cost_i."""
+        """Upper bound of sum_i cost_i."""
         return sum_of(self.cost)
 
     @cached_property
@@ -696,14 +696,14 @@ class Problem:
         return largest_of(self.offset)
 
     def accounted(self, depth: float, length: float) -> Primal:
-        """What the error of the losses depends on, for scores of this depth and weights of this length."""
+        """The quantities that bound the error of the losses, for scores of this depth and weights of this length."""
         mu, part = self.lam * self.total, self.cost_sum / self.total
         sizes = self.reach, self.cost_sum, self.largest_offset
         primal = Primal(depth, length, *sizes, self.carried, self.rows.n_rows, mu, part)
         return primal if self.loss.is_hinge else primal.of_loss(self.cap, self.ridge, self.square_reach)
 
     def shifted(self, intercept: float) -> Problem:
-        """The same problem with an intercept in every offset, which carries what that rounds."""
+        """The same problem with an intercept added to every offset; its rounding is accounted for."""
         if self.largest_offset == 0.0:
             return replace(self, offset=constant(intercept, self.rows.n_rows))
         rounded = self.carried.constant + abs(intercept) + self.largest_offset
@@ -716,11 +716,11 @@ class Problem:
 
     @property
     def alpha_shape(self) -> tuple[int, ...]:
-        """One dual variable a row."""
+        """One dual variable per row."""
         return (self.rows.n_rows,)
 
     def within_bounds(self, alpha: Floats) -> Floats:
-        """The dual point, clipped to 0 <= alpha_i <= cap cost_i; uncopied where it is within them."""
+        """Clip the dual point to 0 <= alpha_i <= cap cost_i, without a copy if it is within these bounds."""
         is_within = alpha.min(initial=0.0) >= 0.0 and not (alpha > self.bound).any()
         return alpha if is_within else np.clip(alpha, 0.0, self.bound)
 
@@ -743,13 +743,13 @@ class Problem:
 
 
 def inner(a: Floats, b: Floats) -> float:
-    """<a, b> in double, in one fixed order: a threaded BLAS would wait for its threads and sum as they come."""
+    """<a, b> in double, in a fixed order: a threaded BLAS would synchronize threads and sum in varying order."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.sum(np.multiply(a, b, dtype=np.float64)))
 
 
 def added(parts: Sequence[Losses], weights: npt.NDArray[np.float64]) -> Losses:
-    """The losses of these weights, from those of parts of the rows, in their order; and |w|^2."""
+    """Combine the losses of parts of the rows, in their order, and add |w|^2."""
     total, least, rounding, slack = 0.0, np.inf, 0.0, 0.0
     for part in parts:
         total += part.total
@@ -768,5 +768,5 @@ def largest_of(offset: npt.NDArray[np.float64]) -> float:
 
 
 def constant(value: float, n: int) -> npt.NDArray[np.float64]:
-    """One value for each of n rows, in the memory of one."""
+    """Return one value for each of n rows, in the memory of one."""
     return np.broadcast_to(np.float64(value), (n,))

@@ -1,9 +1,9 @@
-"""The one accounting of rounding: what the sums of a certificate may be off by.
+"""Rounding: bounds on the errors of the sums in a certificate.
 
-A certificate is computed in double, u = 2^-53. Every term carries a bound of its error, and every objective (rows in
-memory, kernels, blocks of a source, partitions of a cluster, all classes at once) adds those bounds up here:
+A certificate is computed in double, u = 2^-53. Every term has an error bound, and every objective (rows in memory,
+kernels, blocks of a source, partitions of a cluster, all classes at once) adds these bounds up here:
 
-- primal: scores, offsets, a prior that the model carries, the intercept, costs, sums in blocks, |w|^2;
+- primal: scores, offsets, a prior that the model includes, the intercept, costs, sums in blocks, |w|^2;
 - dual: the linear term, and the distance between w(alpha) and its rounded sum.
 
 Where the bound is below `negligible` of the objective, nothing is added to the certificate, and the bound only
@@ -26,16 +26,16 @@ Floats = npt.NDArray[np.floating[Any]]
 unit = 2.0**-53
 long_unit = float(np.finfo(np.longdouble).eps) / 2.0
 smallest = 2.0**-1074
-negligible = 1e-10  # of the objective: rounding below this is not counted
-_of_inner = 64.0  # units by which `inner` may be off, of up to 2^40 terms that are not negative
-_of_offset = 8.0  # units of an offset: of itself, of its sum with an intercept, and of its sum with a score
-_of_weights = 4.0  # units by which the weights of a model differ from those that were certified
-_block = 512  # terms that are added one after the other
+negligible = 1e-10  # fraction of the objective: rounding below this is not counted
+_INNER_UNITS = 64.0  # units by which `inner` may be off, for up to 2^40 nonnegative terms
+_OFFSET_UNITS = 8.0  # units of an offset: its own rounding, its sum with an intercept, and its sum with a score
+_WEIGHT_UNITS = 4.0  # units by which the weights of a model differ from the certified ones
+_BLOCK_TERMS = 512  # terms that are added sequentially
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What a model carries beside the weights that are learned: a prior, whose scores are the offsets.
+    """What a model includes in addition to the learned weights: a prior, whose scores are the offsets.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ nothing = Carried()
 
 
 def all_of(each: Sequence[Carried]) -> Carried:
-    """The priors of several weight vectors as one vector."""
+    """Combine the priors of several weight vectors into one."""
     return Carried(math.hypot(*(one.length for one in each)), max(one.constant for one in each))
 
 
 class Room(NamedTuple):
-    """What rounding may add to a sum: `counted` becomes a part of the certificate, `slack` is the rest."""
+    """What rounding may add to a sum: `counted` becomes part of the certificate, `slack` is the rest."""
 
     counted: float
     slack: float
@@ -66,7 +66,7 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True)
 class Gain:
-    """The dual without |w|^2, times total, of some of the rows: the linear term, less that of the ridge.
+    """The dual without |w|^2, times total, of some of the rows: the linear term minus that of the ridge.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Gain:
     off : float
         The exact sum of the rows' terms of w(alpha) differs from the rounded one by at most this, as a vector.
     ridge : float
-        sum_i ridge alpha_i^2 / (2 cost_i), which `value` is less by.
+        sum_i ridge alpha_i^2 / (2 cost_i), which is subtracted in `value`.
     """
 
     value: float = 0.0
@@ -89,12 +89,12 @@ class Gain:
         return Gain(*sums, self.ridge + other.ridge)
 
     def with_sum_of(self, length: float) -> Gain:
-        """The same after one more addition of vectors, whose sum has this length."""
+        """The same after one more addition of vectors whose sum has this length."""
         return Gain(self.value, self.error + unit * abs(self.value), self.off + unit * length, self.ridge)
 
 
 class DualSums(NamedTuple):
-    """What a dual point adds up to.
+    """The sums of a dual point.
 
     The exact dual, times total, is at least ``gain - lam total |weights|^2 / 2 - slack``, and w(alpha) lies within
     `off` of `weights`. Without the ridge of the loss, `gain` would be larger by `ridge`.
@@ -108,24 +108,26 @@ class DualSums(NamedTuple):
 
 
 def length_of(vector: Floats) -> float:
-    """At least |vector|; scaled by a power of two, so that no square is out of range."""
+    """Upper bound of |vector|, scaled by a power of two so that no square is out of range."""
     largest = float(np.max(np.abs(vector), initial=0.0))
     if not 0.0 < largest < math.inf:
         return largest
     scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
     scaled = vector / scale if scale >= 2.0**-1000 else (vector * 2.0**60) / (scale * 2.0**60)
-    return scale * math.sqrt(float(np.sum(np.square(scaled, dtype=np.float64)))) * (1.0 + _of_inner * unit) + smallest
+    return (
+        scale * math.sqrt(float(np.sum(np.square(scaled, dtype=np.float64)))) * (1.0 + _INNER_UNITS * unit) + smallest
+    )
 
 
 def sum_of(cost: npt.NDArray[np.float64]) -> float:
-    """At least the sum of the costs."""
+    """Upper bound of the sum of the costs."""
     if len(cost) > 0 and cost.strides == (0,):
         return float(cost[0]) * len(cost) * (1.0 + 2.0 * unit)
-    return float(np.sum(cost)) * (1.0 + _of_inner * unit)
+    return float(np.sum(cost)) * (1.0 + _INNER_UNITS * unit)
 
 
 def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats, n_features: int) -> float:
-    """At least sum_i cost_i |x_i|, without an array of that size: the roots of two sums, each within range."""
+    """Upper bound of sum_i cost_i |x_i|, without an array of that size: from two sums, each within range."""
     largest = float(np.max(cost, initial=0.0)) if len(cost) == 0 or cost.strides != (0,) else float(cost[0])
     if not largest > 0.0:
         return 0.0
@@ -138,18 +140,18 @@ def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats, n_features: i
 
 
 def hidden_length(n_features: int) -> float:
-    """More than the length that squares below the range of double hide."""
+    """Upper bound of the length that is lost when squares underflow."""
     return 2.0**-536 * math.sqrt(n_features + 1.0)
 
 
 def sum_depth(n: int) -> float:
-    """How many additions a term of n takes part in, when blocks are added up, or pairs of pairs."""
-    return min(n, _block) + n / _block + 8.0
+    """Number of additions that a term takes part in when n terms are summed in blocks, or pairwise."""
+    return min(n, _BLOCK_TERMS) + n / _BLOCK_TERMS + 8.0
 
 
 @dataclass(frozen=True)
 class Primal:
-    """What the error of the losses depends on.
+    """The quantities that bound the error of the losses.
 
     Attributes
     ----------
@@ -167,7 +169,7 @@ class Primal:
     mu : float
         lam times total.
     part : float
-        The part of the whole problem that these rows are, by their costs.
+        The fraction of the whole problem that these rows make up, by cost.
     cap, ridge : float
         The two numbers of the loss.
     square_reach : float
@@ -188,39 +190,39 @@ class Primal:
     square_reach: float = 0.0
 
     def of_loss(self, cap: float, ridge: float, square_reach: float) -> Primal:
-        """The same for another loss than the hinge."""
+        """The same for a loss other than the hinge."""
         return replace(self, cap=cap, ridge=ridge, square_reach=square_reach)
 
     @property
     def by_length(self) -> float:
         """The error of a score per |x_i|, where scores are summed in double."""
-        return unit * (self.depth + _of_weights) * self.length + self.carried_by_length
+        return unit * (self.depth + _WEIGHT_UNITS) * self.length + self.carried_by_length
 
     @property
     def carried_by_length(self) -> float:
-        """The part of it that is the prior's, whatever the scores are summed in."""
-        return unit * (self.depth + _of_weights) * self.carried.length
+        """The part of it that is due to the prior, in whatever precision scores are summed."""
+        return unit * (self.depth + _WEIGHT_UNITS) * self.carried.length
 
     @property
     def by_constant(self) -> float:
-        """The error of a score that does not depend on the row; scores of 0 leave an offset as it is."""
+        """Error of a score that does not depend on the row; a score of 0 leaves an offset unchanged."""
         if self.length == 0.0 and self.carried == nothing:
             return 0.0
-        return unit * _of_offset * (self.largest_offset + self.carried.constant) + self.depth * smallest
+        return unit * _OFFSET_UNITS * (self.largest_offset + self.carried.constant) + self.depth * smallest
 
     @property
     def moved(self) -> float:
-        """How far the weights of the model are from those that were certified: a sum with a prior is rounded."""
-        return unit * _of_weights * (self.length + self.carried.length) if self.length > 0.0 else 0.0
+        """Distance of the model's weights from the certified ones: a sum with a prior is rounded."""
+        return unit * _WEIGHT_UNITS * (self.length + self.carried.length) if self.length > 0.0 else 0.0
 
     @property
     def of_square(self) -> float:
-        """The error of lam total |w|^2 / 2, and what moving the weights changes in it."""
+        """Error of lam total |w|^2 / 2, including the effect of moving the weights."""
         moved = self.moved
-        return self.mu * (_of_inner * unit * 0.5 * self.length * self.length + moved * (self.length + 0.5 * moved))
+        return self.mu * (_INNER_UNITS * unit * 0.5 * self.length * self.length + moved * (self.length + 0.5 * moved))
 
     def bound(self, total: float, of_square: float | None = None) -> float:
-        """How far the exact losses and lam total |w|^2 / 2 may exceed the computed ones."""
+        """How much the exact losses and lam total |w|^2 / 2 may exceed the computed ones."""
         of_loss = 2.0 if self.ridge == 0.0 else 18.0
         of_scores = self._of_scores(total)
         of_sums = (sum_depth(self.n_rows) + of_loss) * unit * total + (self.n_rows * smallest if total > 0.0 else 0.0)
@@ -228,7 +230,7 @@ class Primal:
         return of_scores + of_sums + of_products + (self.of_square if of_square is None else of_square)
 
     def _of_scores(self, total: float) -> float:
-        """What errors e_i of the scores change in the sum of the losses.
+        """Effect of score errors e_i on the sum of the losses.
 
         A loss of slope s_i changes by at most (s_i + e_i / ridge) e_i, where s_i is at most cap, and the sum of
         cost_i s_i^2 at most 2 total / ridge.
@@ -242,17 +244,17 @@ class Primal:
         return min(by_curvature, self.cap * by_cap if self.cap * by_cap >= 0.0 else math.inf)
 
     def objective(self, total: float) -> float:
-        """The objective of these rows, times total: of a part of the rows, that part of |w|^2."""
+        """Objective of these rows, times total; a part of the rows gets that fraction of |w|^2."""
         return total + 0.5 * self.mu * self.length * self.length * min(1.0, self.part)
 
 
 def is_negligible(bound: float, objective: float) -> bool:
-    """Whether a certificate need not count it."""
+    """Whether a certificate may ignore this bound."""
     return bound <= negligible * objective
 
 
 def lowered(gain: Gain, length: float, mu: float) -> tuple[float, float]:
-    """The linear term with room for rounding, and the slack: for weights of this length, mu being lam total."""
+    """Linear term with room for rounding, and the slack, for weights of this length and mu = lam total."""
     room = dual_bound(gain, length, mu)
     if is_negligible(room, size_of_dual(gain, length, mu)):
         return gain.value, room
@@ -260,16 +262,16 @@ def lowered(gain: Gain, length: float, mu: float) -> tuple[float, float]:
 
 
 def size_of_dual(gain: Gain, length: float, mu: float) -> float:
-    """Both terms of the dual, times total: at most twice the linear one where the dual bounds anything."""
+    """Size of both terms of the dual, times total: at most twice the linear one where the bound is useful."""
     return gain.value + 0.5 * mu * length * length
 
 
 def dual_bound(gain: Gain, length: float, mu: float) -> float:
     """How far the exact dual, times total, may lie below the computed one."""
-    of_square = 0.5 * _of_inner * unit * length * length
+    of_square = 0.5 * _INNER_UNITS * unit * length * length
     return gain.error + mu * (gain.off * (length + 0.5 * gain.off) + of_square)
 
 
 def last_roundings(value: float, mu: float, length: float) -> float:
-    """What is left where the sums themselves are exact: the roundings of a few operations on them."""
-    return _of_inner * unit * (abs(value) + mu * length * length) + smallest
+    """Error that remains where the sums are exact: the rounding of a few operations on them."""
+    return _INNER_UNITS * unit * (abs(value) + mu * length * length) + smallest

@@ -1,4 +1,4 @@
-"""What a solver returns: weights, dual point, status, trace, certificate."""
+"""The result of a solver: weights, dual point, status, trace, certificate."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pegasos.problem import Floats
 
 
 class Status(Enum):
-    """Why a fit ended; the values are sentences a person can act on."""
+    """Why a fit ended; the values are messages that a user can act on."""
 
-    # In the order of how much is missing: of several problems the last one is reported.
+    # Ordered by how much is missing: for several problems, the last one is reported.
     CERTIFIED = "The duality gap reached tol: the result is proved."
     COMPLETED = "All max_iter epochs were run, as asked by tol=None."
     PASSED = "One pass was made over the block; the certificate speaks of this block alone."
@@ -40,7 +40,7 @@ class Status(Enum):
 
 
 class TraceRow(NamedTuple):
-    """One look at a running fit."""
+    """One review of a running fit."""
 
     step: int
     epoch: float
@@ -50,14 +50,14 @@ class TraceRow(NamedTuple):
     gap: float
 
     def after(self, other: TraceRow) -> TraceRow:
-        """The same look in a fit that had come so far before."""
+        """The same review, offset by the progress of an earlier fit."""
         step, epoch, seconds = self.step + other.step, self.epoch + other.epoch, self.seconds + other.seconds
         return self._replace(step=step, epoch=epoch, seconds=seconds)
 
 
 @dataclass(repr=False)
 class Trace:
-    """The looks at a running fit, as columns: step, epoch, seconds, primal, dual, gap.
+    """The reviews of a running fit, as columns: step, epoch, seconds, primal, dual, gap.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Trace:
         return self.of_problems or (self,)
 
     def followed_by(self, other: Trace) -> Trace:
-        """The whole of this trace and one that goes on from its end."""
+        """Append a trace that continues from the end of this one."""
         last = self.rows[-1]
         return Trace(self.rows + [row.after(last) for row in other.rows])
 
@@ -102,7 +102,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Solution:
-    """The end of a run on one problem."""
+    """The result of a run on one problem."""
 
     weights: npt.NDArray[np.float64]
     alpha: Floats
@@ -112,11 +112,11 @@ class Solution:
     n_epochs: int
     n_steps: int
     state: Any
-    intercept: float = 0.0  # beside the one that the weights speak of
-    intercept_reach: float = 0.0  # how far that of an exact solution may be
+    intercept: float = 0.0  # in addition to the one that the weights contain
+    intercept_reach: float = 0.0  # distance within which that of an exact solution lies
 
     def followed_by(self, other: Solution) -> Solution:
-        """The solution of a run that went on from the end of this one."""
+        """The solution of a run that continued from the end of this one."""
         return replace(
             other,
             trace=self.trace.followed_by(other.trace),

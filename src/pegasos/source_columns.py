@@ -1,7 +1,7 @@
-"""Signs, costs and offsets of the problems of a source: one number per row, spelled out for a few rows at a time.
+"""Signs, costs and offsets of the problems of a source: one number per row, expanded for a few rows at a time.
 
-A row of a source is one row of each problem, or two: with targets that are numbers, one per side of the target
-(`tasks.regression`). `n_sides` says which.
+A row of a source is one row of each problem, or two: with numeric targets, one per side of the target
+(`tasks.regression`). `n_sides` is that number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Vector = npt.NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """What a `Problem` needs besides its rows."""
+    """The columns of a `Problem` in addition to its rows."""
 
     sign: npt.NDArray[np.int8]
     cost: Vector
@@ -30,11 +30,11 @@ class Columns(NamedTuple):
 
 
 class SourceColumns(Protocol):
-    """The targets of all rows of a source, as the problems of a task need them."""
+    """The targets of all rows of a source, in the form that the problems of a task need."""
 
     @property
     def n_rows(self) -> int:
-        """Rows of the source."""
+        """Number of rows of the source."""
 
     @property
     def n_sides(self) -> int:
@@ -42,25 +42,25 @@ class SourceColumns(Protocol):
 
     @property
     def n_problems(self) -> int:
-        """Problems side by side."""
+        """Number of problems side by side."""
 
     @property
     def n_bytes(self) -> int:
-        """The memory that the targets take."""
+        """Bytes of the targets."""
 
     @property
     def identity(self) -> dict[str, object]:
-        """What a checkpoint must agree with, besides the source itself."""
+        """What a checkpoint must match, in addition to the source itself."""
 
     @property
     def cost_levels(self) -> Vector:
         """The costs that occur."""
 
     def cost(self, rows: slice | Numbers, side: Numbers | None) -> Vector:
-        """Return what a mistake costs on each side of these rows."""
+        """Return the cost of a mistake on each side of these rows."""
 
     def of(self, k: int, rows: slice | Numbers, side: Numbers | None) -> Columns:
-        """Return the columns of problem k; ``side`` is the side of each row, None where there is one only."""
+        """Return the columns of problem k; ``side`` is the side of each row, None where there is only one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class ClassColumns:
 
     @property
     def n_problems(self) -> int:
-        """One per class; two classes make one."""
+        """One problem per class; two classes form one."""
         return len(self.positive)
 
     @property
@@ -167,7 +167,7 @@ class TargetColumns:
         return np.array(self.costs)
 
     def cost(self, rows: slice | Numbers, side: Numbers | None) -> Vector:
-        """What an error on each side costs."""
+        """Cost of an error on each side."""
         assert side is not None
         above, below = self.costs
         return constant(above, len(side)) if above == below else np.where(side == 0, above, below)

@@ -1,9 +1,9 @@
-"""The problems of a source of blocks, side by side, over rows that are not here.
+"""The problems of a source of blocks, side by side, over rows that are not in memory.
 
     P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_ik (<w, x_i> + offset_ik)),    k = 0 .. n_problems - 1
 
-They share the rows, so all of them are worked on while a block is in memory. As one `Objective` they are their sum:
-weights and dual points of all problems in two matrices, a row for each. An epoch of it visits every row once for each
+They share the rows, so all of them are solved while a block is in memory. As one `Objective` they are their sum: the
+weights and dual points of all problems form two matrices, with one row per problem. An epoch visits every row once per
 problem.
 """
 
@@ -23,14 +23,14 @@ from pegasos.window import Piece, Window
 
 
 class Size(NamedTuple):
-    """How large the sum of the problems is: all rows, once for each problem."""
+    """The size of the sum of the problems: all rows, once per problem."""
 
     n_rows: int
     n_features: int
 
 
 class Sums(NamedTuple):
-    """What a pass over all rows adds up for one problem."""
+    """The sums of a pass over all rows for one problem."""
 
     losses: Losses  # of the weights
     own: DualSums  # w(alpha) and the linear term of the dual, times total
@@ -38,7 +38,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SourceProblem:
-    """The problems, and the window through which their rows are seen.
+    """The problems, and the window through which their rows are read.
 
     A row of the source is `n_sides` rows of each problem. Those of a block lie together, side after side: block b,
     whose rows are begin..end, has the rows n_sides begin .. n_sides end of the problem.
@@ -80,22 +80,22 @@ class SourceProblem:
 
     @property
     def rows(self) -> Size:
-        """All rows, once for each problem."""
+        """All rows, once per problem."""
         return Size(self.n_problems * self.n_rows, self.window.source.n_features)
 
     @property
     def cost(self) -> npt.NDArray[np.float64]:
-        """What a mistake on each row costs."""
+        """Cost of a mistake on each row."""
         return self._cost(slice(0, self.n_rows))
 
     @property
     def bound(self) -> npt.NDArray[np.float64]:
-        """The most that the dual variables of each row may be."""
+        """Upper bounds of the dual variables of each row."""
         return self.loss.bound_of(self.cost)
 
     @property
     def radius(self) -> float:
-        """No weights of an optimum are longer than this."""
+        """Upper bound of the length of the optimal weights."""
         return float(np.sqrt(max(self._loss_of_zero(k) for k in range(self.n_problems)) / self.lam))
 
     def _loss_of_zero(self, k: int) -> float:
@@ -117,12 +117,12 @@ class SourceProblem:
         return (self.n_problems, self.n_rows)
 
     def span(self, block: int) -> slice:
-        """The rows of a problem that are those of a block."""
+        """The rows of a problem that belong to a block."""
         begin, end = self.window.source.starts[block : block + 2]
         return slice(self.n_sides * int(begin), self.n_sides * int(end))
 
     def places(self, mine: slice | Numbers) -> tuple[slice | Numbers, Numbers | None]:
-        """The rows of the source that rows of a problem are, and the side of each; None where there is one only."""
+        """Rows of the source for rows of a problem, and the side of each; None where there is only one."""
         if self.n_sides == 1:
             return mine, None
         numbers = np.arange(mine.start, mine.stop) if isinstance(mine, slice) else mine
@@ -133,11 +133,11 @@ class SourceProblem:
 
     @property
     def members(self) -> slice | Numbers:
-        """The row of the source that each row of a dual point in order is; slice(None): the same."""
+        """The row of the source for each row of an ordered dual point; slice(None) if they are the same."""
         return slice(None) if self.n_sides == 1 else np.tile(np.arange(self.columns.n_rows), self.n_sides)
 
     def in_order(self, alpha: Floats) -> Floats:
-        """The dual points with the sides of all rows one after the other, as a problem in memory has them."""
+        """The dual points with the sides of all rows one after the other, in the order of a problem in memory."""
         if self.n_sides == 1:
             return alpha
         rows, side = self.places(slice(0, self.n_rows))
@@ -147,12 +147,12 @@ class SourceProblem:
         return found
 
     def part(self, rows: Rows, mine: slice | Numbers, k: int) -> Problem:
-        """Problem k of some of its rows alone; lam and total are those of the whole."""
+        """Problem k restricted to some of its rows; lam and total are those of the whole."""
         sign, cost, offset, carried = self.columns.of(k, *self.places(mine))
         return Problem(rows, sign, cost, offset, self.lam, self.total, carried, self.loss.cap, self.loss.ridge)
 
     def part_of_block(self, piece: Piece, block: int, k: int) -> Problem:
-        """Problem k of what is here of a block, alone."""
+        """Problem k restricted to the part of a block in memory."""
         mine, local = self.span(block), self.within_block(piece, block)
         rows = piece.rows
         if self.n_sides > 1:
@@ -160,7 +160,7 @@ class SourceProblem:
         return self.part(rows, mine if local is None else local + mine.start, k)
 
     def within_block(self, piece: Piece, block: int) -> Numbers | None:
-        """Which of the problem's rows of a block are here, counted from its first; None: all."""
+        """The problem's rows of a block that are in memory, counted from its first; None for all."""
         if piece.numbers is None:
             return None
         begin, end = self.window.source.starts[block : block + 2]
@@ -174,9 +174,9 @@ class SourceProblem:
         return self.part(self.window.gathered(needed).view(place), numbers, k)
 
     def within_bounds(self, alpha: Floats) -> Floats:
-        """The dual point, clipped in place, block by block: there may be no room for another.
+        """Clip the dual point in place, block by block, because there may be no memory for a copy.
 
-        Costs that are not numbers of alpha's type need one in double: rounded to single, a bound may exceed itself.
+        Costs that alpha's type cannot represent need a copy in double: rounded to single, a bound may be exceeded.
         """
         bounds = self.loss.bound_of(self.columns.cost_levels)
         kept = alpha if bool((bounds.astype(alpha.dtype) <= bounds).all()) else np.empty(alpha.shape)
@@ -187,7 +187,7 @@ class SourceProblem:
         return kept
 
     def gain_of(self, alpha: Floats, block: int, k: int) -> float:
-        """What the dual variables of a block add to the dual of problem k without |w|^2, times total."""
+        """What the dual variables of a block contribute to the dual of problem k without |w|^2, times total."""
         counts = alpha > 0.0
         if not counts.any():
             return 0.0
@@ -200,7 +200,7 @@ class SourceProblem:
         return self.columns.cost(*self.places(mine))
 
     def sums(self, weights: npt.NDArray[np.float64], alpha: Floats) -> list[Sums]:
-        """One pass over all rows: what these weights cost, and what this dual point proves."""
+        """Compute in one pass the losses of these weights and what this dual point proves."""
         parts: list[list[Losses]] = [[] for _ in range(self.n_problems)]
         own, gains = np.zeros(self.weights_shape), [Gain()] * self.n_problems
         everything = range(self.n_blocks)

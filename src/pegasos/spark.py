@@ -8,9 +8,9 @@ Needs Spark: ``pip install "pegasos[spark]"``, on the driver and on every execut
     print(model.certificate)
     model.transform(frame).select("prediction", "rawPrediction", "certified")
 
-Batches of Arrow bring the columns to the native core, once; a partition is kept as its matrix. Then every pass is one
-job of Spark that returns sums (`pegasos.distributed`). The partitions of the DataFrame decide the result to the last
-bit; executors do not, nor does one that is lost on the way.
+Arrow batches move the columns to the native core once; a partition is kept as a matrix. Then every pass is one Spark
+job that returns sums (`pegasos.distributed`). The partitions of the DataFrame determine the result to the last bit; the
+number of executors does not, nor does the loss of one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ except ImportError as error:
 
 __all__ = ["PegasosClassificationModel", "PegasosClassifier", "PegasosRegressionModel", "PegasosRegressor"]
 
-_BLOB = "part int, blob binary"  # the number of a partition, and something pickled
+_BLOB = "part int, blob binary"  # partition number, and a pickled object
 _FEATURES, _LABEL, _WEIGHT = "_features", "_label", "_weight"
 _MOST_COLLECTED = 32  # answers that the driver merges itself; more are merged by executors first
 
@@ -58,17 +58,17 @@ def _parameter(name: str, doc: str, convert: Any = TypeConverters.identity) -> A
 
 
 class _Columns(HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol):
-    """Which columns are read and written. ``featuresCol`` is a column of vectors, or a list of numeric columns."""
+    """The columns to read and write. ``featuresCol`` is a column of vectors, or a list of numeric columns."""
 
     featuresCol = _parameter("featuresCol", "a column of vectors, or a list of numeric columns")
 
     def columns_of_features(self) -> list[str] | None:
-        """The numeric columns that are the features; None: they are a column of vectors."""
+        """The numeric feature columns; None for a column of vectors."""
         given = self.getOrDefault("featuresCol")
         return None if isinstance(given, str) else list(given)
 
     def _features(self) -> list[Any]:
-        """The features as columns that Arrow can bring: numbers, or the parts of a vector."""
+        """The features as columns that Arrow can transfer: numbers, or the parts of a vector."""
         names = self.columns_of_features()
         if names is None:
             return [sql.unwrap_udt(sql.col(self.getOrDefault("featuresCol"))).alias(_FEATURES)]
@@ -76,7 +76,7 @@ class _Columns(HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol):
 
 
 class _PegasosEstimator(Estimator, _Columns):
-    """What the classifier and the regressor share: parameters of the local estimator, and the fit."""
+    """Shared by the classifier and the regressor: parameters of the local estimator, and the fit."""
 
     _local_type: Any
     _model_type: Any
@@ -110,7 +110,7 @@ class _PegasosEstimator(Estimator, _Columns):
         return self._set(**given)
 
     def _local(self) -> Any:
-        """The estimator of one machine with the same parameters."""
+        """The local estimator with the same parameters."""
         given = {param.name: value for param, value in self.extractParamMap().items() if value is not None}
         chosen = {_snake(name): given[name] for name in (*self._shared, *_COMMON) if name in given}
         return self._local_type(solver="auto", random_state=given["seed"], **chosen)
@@ -138,7 +138,7 @@ class _PegasosEstimator(Estimator, _Columns):
         return self._copyValues(self._model_type(local, n_passes))
 
     def _read(self, dataset: Any, reading: Reading) -> Any:
-        """One row per partition: the partition itself, as pegasos reads it."""
+        """One row per partition: the partition itself, in the form that pegasos reads."""
         columns = [*self._features(), sql.col(self.getOrDefault("labelCol")).alias(_LABEL)]
         if self.isDefined("weightCol") and self.getOrDefault("weightCol"):
             columns.append(sql.col(self.getOrDefault("weightCol")).cast("double").alias(_WEIGHT))
@@ -223,11 +223,11 @@ class _PegasosModel(Model, _Columns):
         return self._local.intercept_
 
     def toLocal(self) -> Any:
-        """The estimator of one machine, which predicts the same."""
+        """The local estimator, which predicts the same."""
         return self._local
 
     def _predicted(self, dataset: Any, function: Any, kind: str) -> Any:
-        """A column of what a function of the local model and a matrix returns as a frame."""
+        """A column with the results of a function of the local model and a matrix."""
         names, local = self.columns_of_features(), dataset.sparkSession.sparkContext.broadcast(self._local)
 
         @sql.pandas_udf(kind)  # type: ignore[untyped-decorator]
@@ -288,7 +288,7 @@ class _OnExecutors:
     n_partitions: int
 
     def answers(self, asked: Sequence[Asked]) -> list[Any]:
-        """The merged answers of all partitions; where these are many, executors merge groups of them."""
+        """The merged answers of all partitions; executors merge groups of them where there are many."""
         there = self.blobs.sparkSession.sparkContext.broadcast((self.plan, list(asked)))
 
         def answers(block: Any) -> Any:
@@ -310,7 +310,7 @@ class _OnExecutors:
 
 
 def _map(blobs: Any, function: Any) -> list[Any]:
-    """A function of every partition that has rows, in their order."""
+    """Apply a function to every partition that has rows, in their order."""
     return _collected(blobs.mapInArrow(_on_each(function), _BLOB))
 
 
@@ -324,7 +324,7 @@ def _on_each(function: Any) -> Any:
 
 
 def _collected(frame: Any) -> list[Any]:
-    """What partitions have answered, in their order; an error of pegasos is raised here as it was there."""
+    """The answers of the partitions, in their order; an error of pegasos on an executor is raised again here."""
     try:
         found = frame.collect()
     except PySparkException as error:
@@ -333,7 +333,7 @@ def _collected(frame: Any) -> list[Any]:
 
 
 def _ours(error: Any) -> Exception:
-    """The error message of pegasos within one of Spark, or that of Spark."""
+    """The error message of pegasos within a Spark error, or the Spark error itself."""
     found = re.search(r"PegasosError: (.+)", str(error))
     return PegasosError(found[1].strip()) if found else error
 
@@ -344,7 +344,7 @@ def _blob(number: int, value: Any) -> Any:
 
 
 def _partition(number: int, table: Any, names: list[str] | None, reading: Reading) -> Any:
-    """A partition from a table of Arrow; a null is named with its partition."""
+    """A partition from an Arrow table; the error for a null names its partition."""
     for name in table.column_names:
         if table[name].null_count:
             what = {_LABEL: "the label", _WEIGHT: "the weight"}.get(name, "a feature")
@@ -386,5 +386,5 @@ def _matrix_of_frame(vectors: Any) -> Any:
 
 
 def _snake(name: str) -> str:
-    """The name of a parameter as Python spells it."""
+    """The Python spelling of a parameter name."""
     return re.sub(r"([a-z])([A-Z])", lambda found: f"{found[1]}_{found[2].lower()}", name)

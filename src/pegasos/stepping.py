@@ -1,7 +1,7 @@
-"""One step at a time: what an algorithm draws, tests and changes, for those who want to see it move.
+"""One step at a time: what an algorithm draws, tests and changes, to show how it works.
 
-`steps` runs the loops that `fit` runs, one step per call. Linear iterates are equal to those of a fit with the same
-order of rows, bit for bit; those of a kernel up to the rounding of sums in blocks.
+`steps` runs the loops of `fit`, one step per call. Linear iterates are bit-identical to those of a fit with the same
+order of rows; those of a kernel are equal up to the rounding of sums in blocks.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Step:
     counts : array of int or None
         In how many steps each row violated: beta in the lectures. For kernel Pegasos with batches of one row.
     primal, dual : float or None
-        The objective of the iterate and the lower bound that its dual point proves, when asked for.
+        The objective of the iterate and the lower bound that its dual point proves, when requested.
     """
 
     number: int
@@ -91,12 +91,12 @@ def steps(
     objectives: bool = False,
     seed: int = 0,
 ) -> Iterator[Step]:
-    """Iterate over the steps of an algorithm, without end unless ``n_steps`` says where.
+    """Iterate over the steps of an algorithm, indefinitely unless ``n_steps`` is given.
 
     Parameters
     ----------
     X : array or CSR of shape (n_samples, n_features); with a kernel, what the kernel takes
-    y : array of shape (n_samples,), of two classes; the second one in order has the sign +1
+    y : array of shape (n_samples,), of two classes; the second one in sorted order has the sign +1
     learner : estimator of `pegasos.online`, optional
         A perceptron, passive-aggressive, confidence-weighted or NORMA learner with its own parameters. By default
         Pegasos, with the parameters below; they have the meaning that they have for `PegasosClassifier`.
@@ -104,14 +104,14 @@ def steps(
         `sampling` may also be "sequential": rows in their order, as in the lecture's first algorithm.
     kernel : as for `KernelPegasosClassifier`, or None for the linear algorithm
     n_steps : int, optional
-        After how many steps to end.
+        Number of steps after which to end.
     initial : array of shape (n_features,), optional
         The weights before the first step, by default 0; linear Pegasos only. The first step has the length 1/lam and
         forgets them, after they have decided whether its rows violate.
     objectives : bool, default=False
         Whether to compute the primal and the dual objective after each step: a pass over all rows.
     seed : int, default=0
-        The `random_state` of the fit whose steps these are.
+        The `random_state` of the corresponding fit.
 
     Yields
     ------
@@ -161,7 +161,7 @@ class _Plan(NamedTuple):
 
 
 def _plan(model: Any, X: Any, y: Any) -> _Plan:
-    """The one problem of two classes, as `fit` makes it."""
+    """The single problem of two classes, built as in `fit`."""
     machine, task, settings = plan_of(model)
     data = data_of(model, X, y)
     task = task.learn(data.y, data.weights)
@@ -254,7 +254,7 @@ def _kernel(model: KernelPegasosClassifier, X: Any, y: Any, *, objectives: bool)
 
 
 def _of_learner(learner: Any, X: Any, y: Any, seed: int) -> Iterator[Step]:
-    """An online learner, row by row in the order in which its fit visits them."""
+    """Run an online learner row by row, in the order of its fit."""
     y = np.asarray(y)
     classes = np.unique(y)
     if len(classes) != 2:
@@ -287,7 +287,7 @@ def _of_learner(learner: Any, X: Any, y: Any, seed: int) -> Iterator[Step]:
 
 
 def _score(model: Any, item: Any) -> float:
-    """The score by the last weights, whichever weights the model predicts with."""
+    """The score by the last weights, even if the model predicts with others."""
     if not hasattr(model, "coef_"):
         return float(model.decision_function(item)[0])
     *weights, constant = model._state.vectors[0]

@@ -1,4 +1,4 @@
-"""What the paper proves, as functions: C and lam, and the guarantee of the averaged iterate."""
+"""Results of the paper as functions: C and lam, and the guarantee of the averaged iterate."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-least_margin = 1e-5  # of the largest norm: with a smaller margin, classes are taken for inseparable
+least_margin = 1e-5  # fraction of the largest norm: with a smaller margin, classes are considered inseparable
 
 
 def lam_of_c(C: float, total: float, largest_norm: float = 1.0, least_cost: float = 1.0) -> float:
     """The lam with the same minimizer as 1/2 |w|^2 + C sum_i cost_i loss_i, for a total sample weight.
 
-    An infinite C asks for a hard margin. Where weights of length 1/m give every row a margin, the dual variables add up
-    to lam total / m^2, and no bound, which is a cost, is in their way with the lam of this function, down to margins of
+    An infinite C requests a hard margin. Where weights of length 1/m give every row a margin, the dual variables add up
+    to lam total / m^2, and with the lam of this function their bounds, the costs, do not limit them, down to margins of
     1e-5 of the largest norm. Those weights cost lam / (2 m^2), at most least_cost / (2 total): a larger optimum proves
     that there are none.
     """
@@ -30,7 +30,7 @@ def c_of_lam(lam: float, total: float) -> float:
 
 
 def margin_bound(dual: float, lam: float) -> float:
-    """No weights of length 1 give every row a margin above this, when nothing costs less than ``dual``.
+    """Upper bound of the margin that weights of length 1 can give every row, if the optimum is at least ``dual``.
 
     With a margin m, weights of length 1/m would have no loss and cost lam / (2 m^2).
     """
@@ -38,7 +38,7 @@ def margin_bound(dual: float, lam: float) -> float:
 
 
 def suboptimality_bound(step: npt.ArrayLike, lam: float, largest_norm: float) -> npt.NDArray[np.float64]:
-    """What the average of the first ``step`` iterates can at most lie above the optimum, on average over the draws.
+    """Bound on the expected suboptimality of the average of the first ``step`` iterates.
 
     (sqrt(lam) + R)^2 (1 + ln T) / (2 lam T), for projected Pegasos with costs of 1 and rows of norm at most R. The
     number of rows does not enter.

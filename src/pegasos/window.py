@@ -1,7 +1,7 @@
 """The blocks of a source that are in memory: read ahead by a thread, kept while there is room.
 
-Which block is asked for next is settled before it is read. The thread decides only when it is there, and the memory
-only whether it must be read: nothing that is computed from the rows depends on either.
+The order of the blocks is fixed before they are read. The thread affects only when a block is available, and memory
+only whether it must be read: no result depends on either.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Sizes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Rows of a block: all, or those with these numbers, which ascend."""
+    """Rows of a block: all, or those with these ascending numbers."""
 
     rows: Rows
     numbers: Numbers | None = None
 
     @property
     def n_bytes(self) -> int:
-        """Its memory."""
+        """Bytes in memory."""
         return bytes_of(self.rows.values) + self.rows.squared_norms.nbytes
 
     def take(self, numbers: Numbers) -> Piece:
@@ -44,7 +44,7 @@ class Piece:
 
 
 class Window:
-    """What is in memory of a source.
+    """The part of a source that is in memory.
 
     Parameters
     ----------
@@ -52,22 +52,22 @@ class Window:
     bias : float
         Value of the constant column.
     room : int
-        Bytes for blocks that stay. The block at work and those that are being read come on top of it.
+        Bytes for blocks that stay. The current block and those being read are not included.
     fits : bool
         Whether all blocks have room together: then each stays whole.
     block_bytes : integer array of shape (n_blocks,), optional
-        What each block takes in memory. Default: the source is asked, which may read all of it, when that matters.
+        Bytes of each block in memory. Default: determined by the source when needed, which may read all of it.
     """
 
-    ahead = 1  # blocks that are read while one is at work
+    ahead = 1  # blocks that are read in advance
 
     def __init__(
         self, source: BlockSource, bias: float, room: int, *, fits: bool = False, block_bytes: Sizes | None = None
     ) -> None:
         self._block_bytes = block_bytes
         self.source, self.bias, self.room, self.fits = source, bias, room, fits
-        self.n_read = 0  # bytes
-        self.occasion: int | None = None  # the number of the walk that the last plan is for; None: a pass over all rows
+        self.n_read = 0  # bytes read
+        self.occasion: int | None = None  # number of the walk that the last plan is for; None for a pass over all rows
         self._reader = ThreadPoolExecutor(1, "pegasos-reader")
         self._plan: deque[int] = deque()
         self._coming: dict[int, Future[Piece]] = {}
@@ -75,18 +75,18 @@ class Window:
         self._used = 0
         self._gathered: Rows | None = None
         self._at_work: tuple[int, Piece] | None = None
-        self._seen: dict[int, float] = {}  # the sum of the squared norms of each block that was read
+        self._seen: dict[int, float] = {}  # sum of the squared norms of each block read so far
 
     @property
     def block_bytes(self) -> Sizes:
-        """What each block takes in memory, as the source says, whatever of it is here."""
+        """Bytes of each block in memory according to the source, whatever part is loaded."""
         if self._block_bytes is None:
             outlines = (outline_of(self.source, k) for k in range(self.source.n_blocks))
             self._block_bytes = np.array([outline.n_bytes + 8 * len(outline.y) for outline in outlines])
         return self._block_bytes
 
     def plan(self, occasion: int | None, blocks: Iterable[int], *, whole: Iterable[int]) -> None:
-        """What will be asked for next, in this order, and of which blocks all rows will be."""
+        """Announce which blocks will be needed next, in this order, and which of them completely."""
         self.occasion = occasion
         complete = set(whole)
         self._plan = deque(k for k in blocks if self._kept_piece(k, whole=k in complete) is None)
@@ -96,10 +96,10 @@ class Window:
         self._read_ahead()
 
     def piece(self, k: int, *, whole: bool) -> Piece:
-        """Block k, or what is kept of it if that is enough. Waits for the reader, and raises what it met."""
+        """Block k, or the part of it that is kept if that is enough. Waits for the reader and raises its errors."""
         if self._at_work is not None and self._at_work[0] == k and not (whole and self._at_work[1].numbers is not None):
             return self._at_work[1]
-        self._at_work = None  # its memory is that of the next one
+        self._at_work = None  # frees its memory for the next one
         piece = self._kept_piece(k, whole=whole)
         if piece is None:
             future = self._coming.pop(k, None) or self._reader.submit(self._read, k)
@@ -112,7 +112,7 @@ class Window:
         return piece
 
     def leave(self, k: int, left: Numbers) -> None:
-        """The work on block k is done; until `recall` no other rows of it will be asked for than these."""
+        """End the work on block k; until `recall`, only these rows of it will be needed."""
         assert self._at_work is not None
         piece, before = self._at_work[1], self._kept.get(k)
         free = self.room - self._used + (0 if before is None else before.n_bytes)
@@ -126,7 +126,7 @@ class Window:
         self._at_work = None
 
     def gathered(self, numbers: Numbers) -> Rows:
-        """The rows with these numbers, of all blocks, in memory of their own until `recall`."""
+        """Copy the rows with these numbers, from all blocks, and keep them until `recall`."""
         if self._gathered is None:
             blocks, starts = np.searchsorted(self.source.starts, numbers, "right") - 1, self.source.starts
             needed = np.unique(blocks).tolist()
@@ -139,13 +139,13 @@ class Window:
         return self._gathered
 
     def recall(self) -> None:
-        """All rows may be asked for again."""
+        """Allow all rows to be requested again."""
         for k in [k for k, piece in self._kept.items() if piece.numbers is not None]:
             self._drop(k)
         self._at_work = self._gathered = None
 
     def close(self) -> None:
-        """The end of the reader, and of what it holds."""
+        """Stop the reader, and free what it holds."""
         for future in self._coming.values():
             future.cancel()
         self._reader.shutdown(wait=True, cancel_futures=True)
@@ -175,7 +175,7 @@ class Window:
                 self._coming[k] = self._reader.submit(self._read, k)
 
     def _read(self, k: int) -> Piece:
-        """Read in the reader's thread. Rows are inspected each time: a file may change, and the loops trust them."""
+        """Read in the reader's thread. Rows are always inspected: a file may change, and the loops trust them."""
         begin, end = self.source.starts[k : k + 2]
         where = f"block {k} of the source (rows {begin} to {end - 1})"
         try:
@@ -206,7 +206,7 @@ def _check(X: Matrix, shape: tuple[int, int], source: BlockSource) -> None:
 
 
 def _in_memory(X: Matrix) -> Matrix:
-    """The same numbers in memory of their own, if they are those of a file."""
+    """A copy of the numbers, if they are mapped from a file."""
     if _mapping_of(X.data if sp.issparse(X) else X) is None:
         return X
     copy = X.copy() if sp.issparse(X) else np.array(X)
@@ -215,7 +215,7 @@ def _in_memory(X: Matrix) -> Matrix:
 
 
 def _give_back(X: Matrix) -> None:
-    """Of a file that is mapped into memory, let the pages of these rows go: they would count as memory in use."""
+    """For a memory-mapped file, release the pages of these rows, which would count as memory in use."""
     for array in (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,):
         mapping = _mapping_of(array)
         if mapping is not None and array.size > 0 and hasattr(mmap, "MADV_DONTNEED"):

@@ -1,4 +1,5 @@
-// The intercepts with the least loss: a convex broken line whose slope grows by cost_i at the break of row i.
+// The intercepts with the least loss: a convex piecewise linear function whose slope grows by cost_i at the break of
+// row i.
 #pragma once
 
 #include <algorithm>
@@ -40,13 +41,13 @@ inline double first_reaching(std::vector<Break>& breaks, double target, bool bey
   return std::numeric_limits<double>::infinity();
 }
 
-// The lowest and the highest intercept with the least loss; `rounding` is how far a slope of 0 may be off. Infinite
-// where rows of one sign alone cost anything.
+// The lowest and the highest intercept with the least loss; `rounding` bounds the error of a slope of 0. Infinite where
+// only rows of one sign have a positive cost.
 inline std::pair<double, double> best_intercepts(const double* place, const double* cost, const double* sign, Index n,
                                                  double rounding) {
   std::vector<Break> breaks;
   breaks.reserve(std::size_t(n));
-  double positive = 0.0;  // the slope in front of the first break is -positive
+  double positive = 0.0;  // the slope before the first break is -positive
   for (Index k = 0; k < n; ++k) {
     if (!(cost[k] > 0.0)) continue;
     breaks.push_back({place[k], cost[k]});

@@ -24,7 +24,7 @@ struct ChosenRows {
   static constexpr Index most_packed = Index(1) << 18;  // entries: 2 MB
   static constexpr Index at_once = 8;                   // rows packed together
 
-  // Multiplications that a row takes, on average.
+  // Average number of multiplications per row.
   double row_work() const {
     Index entries = 0;
     for (Index k = 0; k < n; ++k) entries += rows.entries(chosen.rows[k]).n + 1;
@@ -56,7 +56,7 @@ struct ChosenRows {
     }
   }
 
-  // Holds Z where it is small.
+  // Packs Z where it is small.
   void pack() {
     if (n == 0 || n * side > most_packed) return;
     columns.resize(std::size_t(n * side));
@@ -109,7 +109,7 @@ struct ChosenRows {
     });
   }
 
-  // out = the sum of the columns, each times its entry of the vector; four of them meet it at a time.
+  // out = the sum of the columns, each times its entry of the vector, four columns at a time.
   void combine(const double* vector, double* out) const {
     constexpr int lanes = simd::vector_bytes / 8;
     std::fill(out, out + n, 0.0);

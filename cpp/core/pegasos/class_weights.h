@@ -2,7 +2,7 @@
 //
 // The weights of a feature for all classes lie together, `width` of them, the number of classes rounded up to whole
 // vectors: weight r of feature j is weights[j * width + r]. A sparse row then touches one short stretch of memory for
-// each of its entries, whatever the number of classes. What is beyond the last class stays 0.
+// each of its entries, whatever the number of classes. Entries beyond the last class stay 0.
 #pragma once
 
 #include "rows.h"
@@ -66,7 +66,7 @@ inline void class_scores(const R& rows, Index i, const W* weights, Index width, 
   }
 }
 
-// Of a kernel matrix: what stands in the place of weights are the scores themselves.
+// For a kernel matrix, the scores themselves replace the weights.
 template <class T, class W>
 inline void class_scores(const GramRows<T>&, Index i, const W* weights, Index width, W* scores) {
   std::memcpy(scores, weights + i * width, std::size_t(width) * sizeof(W));

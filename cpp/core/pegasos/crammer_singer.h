@@ -9,7 +9,7 @@
 //   a_ir >= 0,  sum_{r != y_i} a_ir <= cost_i,  w_r(a) = 1/(lam total) sum_i ([y_i = r] sum_s a_is - a_ir) x_i
 //
 // The entry of a row's own class is 0 wherever a is stored. What the row has left of its cost is its slack; with the
-// slack in the place of that entry, a_i is a point of the simplex {a >= 0, sum_r a_r = cost_i}.
+// slack instead of that entry, a_i is a point of the simplex {a >= 0, sum_r a_r = cost_i}.
 //
 // Pegasos (Shalev-Shwartz, Singer, Srebro, Cotter: Mathematical Programming 127, 2011): step t draws k rows; of each
 // the class s != y_i with the largest g_is is its rival, and the row violates when g_is > g_{i y_i}. It sets, with
@@ -22,13 +22,13 @@
 // so that W = W(a) at every step.
 //
 // Dual ascent (Keerthi, Sundararajan, Chang, Hsieh, Lin: A sequential dual method for large scale multi-class linear
-// SVMs, KDD 2008): a visit of row i maximises over all of a_i. The maximum is the projection on the simplex of
+// SVMs, KDD 2008): a visit of row i maximizes over all of a_i. The maximum is the projection on the simplex of
 //
 //   a_i + step_i g_i,   step_i = lam total / |x_i|^2
 //
 // found by Michelot's method (Journal of Optimization Theory and Applications 50, 1986), which is exact and sorts
 // nothing. For W = W(a) the duality gap is (1/total) sum_i sum_r a_ir (max_s g_is - g_ir), slacks included: each sweep
-// over all rows yields an estimate of it for nothing. A row whose whole cost is on the class of the best claim leaves
+// over all rows yields an estimate of it at no cost. A row whose whole cost is on the class of the best claim leaves
 // the sweep ("shrinking"). All rows come back when those left have brought their terms of the gap down to half of the
 // gap that the last sweep over all rows saw.
 #pragma once
@@ -57,13 +57,13 @@ struct Contender {
   Index number;
   double share;
   double claim;        // g_ir - 1
-  double push = 0.0;   // what its claim adds to the share, before rows are brought back to their cost
+  double push = 0.0;   // what its claim adds to the share, before the row is scaled back to its cost
   double moved = 0.0;  // the share it moves to
 };
 
-// Of the counters of dual ascent `sweep_gap` is that of the last sweep over all rows; there are no bounds on r_i.
+// In the counters of dual ascent, `sweep_gap` is that of the last sweep over all rows; there are no bounds on r_i.
 struct JointCounters : DualCounters {
-  Index begun = 0;  // rows at the beginning of the sweep
+  Index begun = 0;  // number of rows at the beginning of the sweep
 };
 
 struct JointDualState {

@@ -29,7 +29,7 @@ struct JointPegasos {
 
   static constexpr Index prefetch_distance = 4;
 
-  // g_ir, with the scores of row i at hand.
+  // g_ir, given the scores of row i.
   double claim(Index i, Index r) const {
     return now.scale * double(scores[r]) + at(problem.offset, i, r) + (r == problem.codes[i] ? 0.0 : 1.0);
   }
@@ -73,11 +73,11 @@ struct JointPegasos {
 
   void shrink() {
     now.scale *= 1.0 - 1.0 / double(now.step);
-    if (now.scale == 0.0) {  // the first step forgets the start
+    if (now.scale == 0.0) {  // the first step discards the initial weights
       multiply_all(W(0));
       now.squared_norm = 0.0;
       now.scale = 1.0;
-    } else if (now.scale < 1e-9) {  // keep the scaled values away from overflow
+    } else if (now.scale < 1e-9) {  // keep the scaled values from overflowing
       multiply_all(W(now.scale));
       now.squared_norm *= now.scale * now.scale;
       now.scale_sum /= now.scale;
@@ -85,7 +85,7 @@ struct JointPegasos {
     }
   }
 
-  // As in linear Pegasos: the product moves into the sums before projections have taken its digits.
+  // As in linear Pegasos: the product moves into the sums before projections cost it precision.
   void fold_average() {
     const W folded = W(now.scale_sum);
     for_all([&](W* values, W* sums, Index j) { sums[j] -= folded * values[j]; });
@@ -161,8 +161,8 @@ inline void joint_pegasos_advance(const JointProblem& problem, const PegasosSett
 }
 
 // The bound b with sum_k max(0, share_k + push_k - b) = sum_k share_k (Michelot 1986): entries below the bound that
-// those left would have drop out, until none does. `bound` begins at or below b. The sum is one of differences, so that
-// small shares keep their digits beside a large one.
+// those left would have drop out, until none does. `bound` starts at or below b. The sum is one of differences, so that
+// small shares keep their digits next to a large one.
 inline double simplex_bound(const Contender* list, Index n, double bound) {
   for (Index left = n + 1;;) {
     double sum = 0.0;
@@ -195,13 +195,13 @@ struct JointAscent {
 
   static constexpr Index prefetch_distance = 6;
   static constexpr double part_left = 0.5;
-  static constexpr double rounding = 8.0 * double(std::numeric_limits<W>::epsilon());  // a slack below is none
-  static constexpr double unsure = 1e-15;  // of a cost, in a difference of two numbers of its size
+  static constexpr double rounding = 8.0 * double(std::numeric_limits<W>::epsilon());  // a smaller slack counts as none
+  static constexpr double unsure = 1e-15;  // fraction of a cost: error of a difference of two numbers of its size
   static constexpr W nothing = -std::numeric_limits<W>::infinity();
 
   void read_claims(Index i) const {
     class_scores(rows, i, weights, width, claims);
-    // An offset that is the same for all classes takes no part.
+    // An offset that is the same for all classes has no effect.
     if (problem.offset.class_stride != 0)
       for (Index r = 0; r < problem.n_classes; ++r) claims[r] += W(at(problem.offset, i, r));
     claims[problem.codes[i]] -= W(1);
@@ -224,7 +224,7 @@ struct JointAscent {
     return n;
   }
 
-  // Maximises over a_i; says whether the row stays in the sweep.
+  // Maximizes over a_i; returns whether the row stays in the sweep.
   bool visit_row(Index i) {
     W* a = alpha + i * problem.n_classes;
     read_claims(i);
@@ -235,7 +235,7 @@ struct JointAscent {
       mean += list[k].claim / double(n_shares);
       least = list[k].claim < least ? list[k].claim : least;
     }
-    // Of the classes without a share only those that claim more than the mean of the others can gain one.
+    // Among the classes without a share, only those that claim more than the mean of the others can gain one.
     const double rest = double(largest_of(claims, width));
     if (n_shares == 1 && !(rest > mean)) return !(rest < mean);
     Index n = n_shares;
@@ -257,8 +257,7 @@ struct JointAscent {
       const double moved = list[k].share + list[k].push;
       largest = moved > largest ? moved : largest;
     }
-    // Two bounds that the right one is not below: that of the classes which have the cost now, and that of the largest
-    // alone.
+    // Two lower bounds of the right one: that of the classes which have the cost now, and that of the largest alone.
     const double cost = at(problem.cost, i), now_bound = step_i * (mean - best);
     const double last = largest - cost * (1.0 + unsure);
     const double bound = simplex_bound(list, n, now_bound > last ? now_bound : last);
@@ -269,7 +268,7 @@ struct JointAscent {
     move(i, a, n);
   }
 
-  // To the shares found: what the stored numbers change by is what the weights change by.
+  // Moves to the shares found: the weights change by exactly the changes of the stored numbers.
   void move(Index i, W* a, Index n) {
     const Index own = problem.codes[i];
     double sum = 0.0;
@@ -299,7 +298,7 @@ struct JointAscent {
     now.gap_sum = 0.0;
   }
 
-  // A sweep over all rows knows the gap; the rows that stay are swept until they have closed their part of it.
+  // A sweep over all rows yields the gap; the remaining rows are swept until they have closed their part of it.
   void end_sweep() {
     if (now.begun == rows.n_rows)
       now.sweep_gap = now.gap_sum;

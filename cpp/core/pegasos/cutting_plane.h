@@ -5,7 +5,7 @@
 //
 // Given: any weights. Results: the plane that touches R there, and which rows are violated, sign_i score_i < 1.
 // Joachims: Training linear SVMs in linear time. KDD 2006, Algorithm 1. A pass takes a range of rows, so that threads
-// can share it; what it adds up is its own.
+// can share it; each range has its own sums.
 #pragma once
 
 #include <cstdint>

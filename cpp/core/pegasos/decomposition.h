@@ -19,7 +19,7 @@
 //
 // Rows that cannot gain by moving leave the active set (shrinking, Joachims 1999), and the columns of those that stay
 // are copied into a matrix of their own, each when it is first needed. Their share of the slopes of all other rows is
-// made up for at the end of a phase, before the gap of all rows is believed. Slopes are kept in double, whatever the
+// added at the end of a phase, before the gap of all rows is trusted. Slopes are kept in double, whatever the
 // type of the kernel values.
 #pragma once
 
@@ -27,16 +27,16 @@
 
 namespace pegasos {
 
-// The kernel matrix of the rows of a problem. A column is looked for in the table; where it is missing it is copied
-// from the matrix of a larger problem, or computed from dense rows, while the table has room.
+// The kernel matrix of the rows of a problem. A column is looked up in the table; a missing one is copied from the
+// matrix of a larger problem, or computed from dense rows, while the table has room.
 struct KernelColumns {
   Block table;  // a kept column in each row
   Index* slot_of;  // per row: where its column is, or -1
-  const Index* place_of;  // per row: its entry within a column; null: in order
+  const Index* place_of;  // per row: its position within a column; null: in order
   Index n_kept;
 
   Block larger;  // the matrix of a larger problem, or no rows
-  const Index* members;  // which of its rows these are
+  const Index* members;  // row numbers within the larger problem
 
   bool is_computed;  // whether columns are computed from what follows
   KernelFunction function;
@@ -57,8 +57,8 @@ struct DualPoint {
   double dual;  // the objective reached
 };
 
-// An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps, or after so much
-// work: slopes updated, and as many for each kernel value computed as that takes longer.
+// An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps, or after an amount of
+// work: slopes updated, plus the equivalent for each kernel value computed.
 struct Goal {
   double enough;
   double share;
@@ -68,11 +68,11 @@ struct Goal {
 
 struct Ascent {
   Index n_steps;
-  double gap;  // of all rows, at the best level
+  double gap;  // gap of all rows, at the best level
   bool is_stuck;  // whether no row with a column can gain
 };
 
-// A small problem about some of the rows of a larger one, to be solved from b = 0.
+// A small problem on some of the rows of a larger one, to be solved from b = 0.
 struct SmallProblem {
   Index n;
   const Index* members;
@@ -80,7 +80,7 @@ struct SmallProblem {
   const double* target;  // n, as all that follow
   const double* lower;
   const double* upper;
-  double* b;  // the solution; where it keeps a sum, that is 0 but for rounding
+  double* b;  // the solution; where the sum is fixed, it is 0 up to rounding
   double* scores;  // unit K b, summed up column by column
   double unit;
   bool keeps_sum;

@@ -17,13 +17,13 @@ struct ColumnStore {
   KernelColumns& columns;
 
   bool has(Index i) const { return columns.slot_of[i] >= 0; }
-  // Whether a column that is missing can be made.
+  // Whether a missing column can be computed.
   bool is_open() const {
     return columns.n_kept < columns.table.n_rows && (columns.larger.n_rows > 0 || columns.is_computed);
   }
   T* slot(Index k) const { return static_cast<T*>(columns.table.data) + k * columns.table.stride; }
 
-  // The column of row i; null where it is neither kept nor to be had.
+  // The column of row i; null where it is neither kept nor available.
   const T* column(Index i) const {
     if (has(i)) return slot(columns.slot_of[i]);
     if (!is_open()) return nullptr;
@@ -41,7 +41,7 @@ struct ColumnStore {
   }
 };
 
-// The least gap of any level between the two extreme slopes, nearly; gap_at returns one and its derivative.
+// About the least gap over all levels between the two extreme slopes; gap_at returns a gap and its derivative.
 template <class F>
 double least_over(const F& gap_at, double lowest, double highest) {
   constexpr int halvings = 8;
@@ -72,13 +72,14 @@ inline std::pair<double, double> damped_gap(double level, Index n, const double*
   return {gap, slant};
 }
 
-// The rows that move, one behind the other, with what the steps need of each.
+// The rows that move, stored contiguously, with what the steps need of each.
 template <class T>
 struct ActiveSet {
   static constexpr int lanes = simd::vector_bytes / int(sizeof(double));
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr double flat = 1e-12;      // of two curvatures: less than this between two rows is rounding
-  static constexpr double rounding = 1e-15;  // of a slope: a smaller difference is none
+  // fraction of two curvatures: a smaller difference between two rows is rounding
+  static constexpr double flat = 1e-12;
+  static constexpr double rounding = 1e-15;  // fraction of a slope: a smaller difference counts as none
   using V = simd::Vector<double, lanes>;
   using Mask = decltype(V{} < V{});
 
@@ -88,10 +89,10 @@ struct ActiveSet {
   Vector<Index> rows = {};
   Vector<double> slope = {}, down = {}, up = {}, curvature = {}, step = {}, moved = {}, damping = {};
   Vector<const T*> columns = {};
-  std::unique_ptr<T[]> square = {};  // copies of the columns, where not all rows are here
+  std::unique_ptr<T[]> square = {};  // copies of the columns, where not all rows are included
   Index n_copied = 0;
 
-  // Takes these rows in, with their state at this point.
+  // Adds these rows, with their state at this point.
   void fill(const DualPoint& point, const Vector<Index>& chosen) {
     n = Index(chosen.size());
     rows = chosen;
@@ -109,7 +110,7 @@ struct ActiveSet {
     }
     begin_columns(point.n);
   }
-  // Keeps these places only.
+  // Keeps only these entries.
   void narrow(const Vector<Index>& places) {
     n = Index(places.size());
     for (Index k = 0; k < n; ++k) {
@@ -127,7 +128,7 @@ struct ActiveSet {
     square.reset(is_whole ? nullptr : new T[std::size_t(n) * std::size_t(n)]);
   }
 
-  // The part of column k that concerns these rows; null where it is not to be had.
+  // The part of column k that concerns these rows; null where it is not available.
   const T* column(Index k) {
     if (columns[k] != nullptr) return columns[k];
     const T* whole = store.column(rows[k]);
@@ -153,7 +154,7 @@ struct ActiveSet {
     double value;
     Index place;
   };
-  // The lane with the largest value; of equal ones the first place.
+  // The lane with the largest value; the first index on ties.
   static Best best_of(V values, Mask places) {
     const double top = simd::largest<double, lanes>(values);
     const Mask others = Mask{} + std::numeric_limits<std::int64_t>::max();
@@ -181,7 +182,7 @@ struct ActiveSet {
   Best move_and_choose(double factor, const T* ki, const T* kj) {
     V best = V{} - infinity;
     Mask place{}, here = first_places();
-    double* const h_of = slope.data();  // local: a store might change the members, for all that a compiler knows
+    double* const h_of = slope.data();  // local, because the compiler must assume that a store changes the members
     const double* const up_of = up.data();
     const Index end = n;
     Index k = 0;
@@ -206,7 +207,8 @@ struct ActiveSet {
     double least;  // the least slope of a coordinate that can fall
   };
 
-  // The coordinate that gains most when it falls as i rises, bounds aside. Quotients are compared by cross products.
+  // The coordinate with the largest gain when it falls as i rises, ignoring bounds. Quotients are compared by cross
+  // products.
   Partner partner_of(Index i, const T* ki) const {
     const double hi = slope[i], ci = curvature[i];
     constexpr int side = 2;  // independent chains of comparisons
@@ -272,7 +274,7 @@ struct ActiveSet {
     if (!damping.empty()) slope[i] -= m * damping[i];
   }
 
-  // The sum over the coordinates of what each could still gain at most, and its derivative by the level.
+  // The sum over the coordinates of the most that each can still gain, and its derivative by the level.
   std::pair<double, double> gap_at(double level) const {
     if (!damping.empty()) return damped_gap(level, n, slope.data(), down.data(), up.data(), damping.data());
     V sum{}, bend{};
@@ -295,7 +297,7 @@ struct ActiveSet {
     return least_over([&](double level) { return gap_at(level); }, lowest, highest);
   }
 
-  // The places of the rows that gain by moving, alone or with another one.
+  // The indices of the rows that gain by moving, alone or with another one.
   Vector<Index> can_move(double lowest, double highest) const {
     Vector<Index> places;
     for (Index k = 0; k < n; ++k)
@@ -315,7 +317,7 @@ struct ActiveSet {
     Best rising;  // the largest slope of one that can rise
   };
 
-  // Both choices as things are.
+  // Both choices in the current state.
   Choice choices() const {
     Choice found{{-1.0, 0}, highest()};
     for (Index k = 0; k < n; ++k) {
@@ -360,13 +362,14 @@ struct ActiveSet {
   }
 };
 
-// The ascent itself: phases on an active set, each of which ends with the slopes of all rows made right.
+// The ascent itself: phases on an active set, each of which ends by correcting the slopes of all rows.
 template <class T>
 struct Climb {
   static constexpr double infinity = ActiveSet<T>::infinity;
-  static constexpr double phase_leaves = 0.1;  // of the gap of a narrowed set, before all rows are looked at again
-  static constexpr double few = 0.7;           // of the active set: where fewer can move, the others leave
-  static constexpr Index short_set = 64;       // nothing is gained by making this smaller
+  // fraction of the gap of a narrowed set at which all rows are examined again
+  static constexpr double phase_leaves = 0.1;
+  static constexpr double few = 0.7;           // fraction of the active set: if fewer can move, the others leave
+  static constexpr Index short_set = 64;       // reducing a smaller set gains nothing
   using Best = typename ActiveSet<T>::Best;
   using Choice = typename ActiveSet<T>::Choice;
   using Partner = typename ActiveSet<T>::Partner;
@@ -378,7 +381,7 @@ struct Climb {
   Index kept_before = active.store.columns.n_kept;
   double stepped = 0.0;  // slopes updated
   bool is_narrowed = false;
-  double begun = -1.0;                                                    // the gap at the first look of a phase
+  double begun = -1.0;                                                    // gap at the first check of a phase
   Vector<double> moved = Vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
 
   double enough() const { return std::max(goal.enough, goal.share * std::max(point.dual, 0.0)); }
@@ -423,8 +426,8 @@ struct Climb {
     begun = -1.0;
     active.fill(point, is_narrowed ? moving : all);
   }
-  // The least slope of a row that can fall, and the largest of one that can rise: only what lies between can move. A
-  // row that moves on its own compares with 0.
+  // The least slope of a row that can fall, and the largest of one that can rise: only rows in between can move. A row
+  // that moves on its own compares with 0.
   std::pair<double, double> extremes() const {
     double lowest = point.keeps_sum ? infinity : 0.0, highest = point.keeps_sum ? -infinity : 0.0;
     for (Index k = 0; k < point.n; ++k) {
@@ -440,7 +443,7 @@ struct Climb {
     return gap <= (is_narrowed ? std::max(enough(), phase_leaves * begun) : enough());
   }
   Index steps_until_look() const { return active.n / 4 + 16; }
-  // Lets rows go that cannot move, where these are many; whether it did.
+  // Drops rows that cannot move, where there are many; returns whether it did.
   bool shrink(double lowest, double highest) {
     if (active.n <= short_set) return false;
     const Vector<Index> places = active.can_move(lowest, highest);
@@ -485,7 +488,7 @@ struct Climb {
     }
   }
 
-  // One coordinate at a time, or two where that gains more: rows that resemble each other would swing otherwise.
+  // One coordinate at a time, or two where that gains more: similar rows would oscillate otherwise.
   void move_freely() {
     Choice choice = active.choices();
     for (Index until_look = 0;; ++n_steps, --until_look) {
@@ -530,7 +533,7 @@ struct Climb {
     }
   }
 
-  // What the active rows have left, and how far they have moved.
+  // The gap left in the active rows, and how far they have moved.
   void hand_back(Index n) {
     for (Index k = 0; k < n; ++k) {
       const Index row = active.rows[k];
@@ -583,7 +586,7 @@ inline Ascent climb(KernelColumns& columns, DualPoint& point, const Goal& goal) 
   return result;
 }
 
-// With sum_j b_j = 0 but for rounding: the heavier side is made lighter, by rows between their bounds where they can.
+// Where sum_j b_j = 0 except for rounding: reduces the heavier side, using rows between their bounds where possible.
 inline void balance(Index n, const double* lower, const double* upper, double* b) {
   constexpr double small_share = 0.1;
   double sums[2] = {}, between[2] = {};
@@ -600,8 +603,8 @@ inline void balance(Index n, const double* lower, const double* upper, double* b
     if (b[k] != 0.0 && (b[k] < 0.0) == heavier && (!is_small || (b[k] > lower[k] && b[k] < upper[k]))) b[k] *= factor;
 }
 
-// Solves a small problem about some of the rows of a larger one; `room` is for small_room(n, features) doubles, of
-// which few are touched where few columns are needed.
+// Solves a small problem on some of the rows of a larger one; `room` is for small_room(n, features) doubles, of which
+// few are touched where few columns are needed.
 inline Index small_room(Index n, Index n_features) { return n * n + (6 + 2 * n_features) * n; }
 
 template <class T>
@@ -634,7 +637,7 @@ Index solve_small(const KernelColumns& larger, const SmallProblem& problem, doub
   }
   DualPoint point{n, slope, down, up, curvature, nullptr, problem.unit, problem.keeps_sum, 0.0};
   const Ascent ascent = climb(own, point, problem.goal);
-  // From the nearer bound: the distance to the farther one has lost the last digits.
+  // Computed from the nearer bound, because the distance to the farther one has lost its last digits.
   for (Index k = 0; k < n; ++k) problem.b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];
   if (problem.keeps_sum) balance(n, problem.lower, problem.upper, problem.b);
   for (Index k = 0; k < n; ++k) problem.scores[k] = 0.0;

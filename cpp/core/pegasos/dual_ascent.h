@@ -4,7 +4,7 @@
 //   0 <= alpha_i <= cap cost_i,   d_i = ridge / cost_i
 //   w(alpha) = 1/(lam total) sum_i alpha_i sign_i x_i
 //
-// A visit of row i maximises over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
+// A visit of row i maximizes over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
 //
 //   alpha_i <- clip(alpha_i + step_i (r_i - d_i alpha_i), 0, cap cost_i),   step_i = 1 / (|x_i|^2 / (lam total) + d_i)
 //
@@ -13,7 +13,7 @@
 // ("shrinking"); the driver brings all rows back when the certificate says so.
 //
 // For w = w(alpha) the duality gap is (1/total) sum_i (cost_i phi(r_i) + d_i alpha_i^2 / 2 - alpha_i r_i), each term >=
-// 0. The loop adds these terms up as it goes, so each sweep yields an estimate of the gap for nothing.
+// 0. The loop adds these terms up as it goes, so each sweep yields an estimate of the gap at no cost.
 #pragma once
 
 #include "problem.h"
@@ -23,15 +23,15 @@ namespace pegasos {
 
 struct DualCounters {
   std::uint64_t random = 0;
-  Index visits = 0;  // since the start
+  Index visits = 0;  // visits since the start
   Index active = 0;  // rows order[0 .. active) take part in the sweep; 0: recall all rows first
-  Index position = 0;  // in order, of the next row; a sweep ends at `active`
+  Index position = 0;  // index in order of the next row; a sweep ends at `active`
   double upper = 1e30;  // a row at its upper bound with r_i - d_i alpha_i above this leaves
   double lower = -1e30;  // a row at 0 with r_i below this leaves
   double highest = 0.0;  // largest and smallest r_i - d_i alpha_i of this sweep that a move could follow
   double lowest = 0.0;
-  double gap_sum = 0.0;  // of this sweep
-  double sweep_gap = 1e300;  // of the last whole sweep
+  double gap_sum = 0.0;  // gap of this sweep
+  double sweep_gap = 1e300;  // gap of the last complete sweep
   double alpha_sum = 0.0;  // sum_i alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2
 };
 

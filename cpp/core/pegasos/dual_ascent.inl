@@ -9,7 +9,7 @@
 
 namespace pegasos::PEGASOS_ISA {
 
-// step_i = lam total / |x_i|^2. A row of zeros takes the longest step there is: it goes straight to its bound.
+// step_i = lam total / |x_i|^2. A row of zeros takes the longest possible step: it goes straight to its bound.
 template <class W>
 struct Steps {
   const float* narrow;  // |x_i|^2, one of the two
@@ -52,14 +52,14 @@ struct DualAscent {
 
   static constexpr Index prefetch_distance = 6;
 
-  // What a sweep adds up, in registers.
+  // The sums of a sweep, in registers.
   struct Sweep {
     W lower, upper;
     W lowest, highest;
     double gap_sum, alpha_sum;
   };
 
-  // Brings the rows that come up, and what belongs to them, nearer.
+  // Prefetches the next rows and their data.
   [[gnu::always_inline]] void prefetch(Index position, Index active) const {
     const Index next = position + prefetch_distance, later = next + prefetch_distance;
     rows.prefetch_start(order[later < active ? later : position]);
@@ -70,8 +70,8 @@ struct DualAscent {
     rows.prefetch(i);
   }
 
-  // Maximises over alpha_i; says whether the row stays in the sweep. Written without branches up to the update: at
-  // the start every one of them is a coin toss.
+  // Maximizes over alpha_i; returns whether the row stays in the sweep. Written without branches up to the update,
+  // because at the start every branch would be unpredictable.
   [[gnu::always_inline]] bool visit_row(RowNumber i, Sweep& sweep) const {
     const W sign = W(problem.sign[i]);
     const W bound = W(hinge ? at(problem.cost, i) : upper_bound(problem, i));

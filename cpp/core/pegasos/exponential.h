@@ -1,4 +1,4 @@
-// exp on vectors, for what decays.
+// exp on vectors, for decaying quantities.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 namespace pegasos {
 
 struct FaceMove {
-  Index products = 0;  // with Z, each a pass over the chosen rows and back
+  Index products = 0;  // number of products with Z, each a pass over the chosen rows and back
   double gain = 0.0;  // of the dual, times total
   double linear = 0.0;  // change of sum_i alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2
 };

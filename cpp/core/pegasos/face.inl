@@ -14,7 +14,7 @@ template <class R>
 struct Face {
   using Doubles = Vector<double>;
 
-  static constexpr double little = 1e-3;  // of the whole gain: a product that adds less is the last
+  static constexpr double little = 1e-3;  // fraction of the whole gain: a product that adds less is the last
   static constexpr int most_halvings = 12;
 
   const Problem& problem;
@@ -49,7 +49,7 @@ struct Face {
     return project(r, x, move);
   }
 
-  // x, the maximum of the quadratic up to what is worth its price; returns the products that it took.
+  // x, the approximate maximum of the quadratic; returns the number of products that it took.
   Index climb(const Doubles& r, Doubles& x, Index most_products) {
     Doubles left = r, eased(n), along(n), scale(n), image(n), vector(side);
     for (std::size_t k = 0; k < n; ++k) {

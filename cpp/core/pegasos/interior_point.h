@@ -19,10 +19,10 @@
 //   da = Theta^-1 (b - Z dw)
 //
 // features x features, or the equivalent system of rows x rows where there are fewer rows (Ferris, Munson: SIAM J.
-// Optimization 13, 2002), by Cholesky, with one step of refinement where its pivots differ widely. w is a variable of
-// its own, not w(a): its digits do not suffer from the division by mu, so that the gap falls to rounding at any mu.
-// Results: the w of the lowest primal and the a of the highest dual objective met. All in double, whatever the type of
-// the rows.
+// Optimization 13, 2002), by Cholesky, with one step of refinement where its pivots differ widely. w is a
+// separate variable, not w(a): the division by mu does not cost it precision, so that the gap falls to rounding at any
+// mu. Results: the w with the lowest primal and the a with the highest dual objective found. All in double, whatever
+// the type of the rows.
 #pragma once
 
 #include "parallel.h"
@@ -38,14 +38,14 @@ struct Chosen {
 
 struct InteriorCounters {
   Index iterations = 0;
-  double primal = 1e300;     // the lowest met, of the restricted problem, times total
-  double dual = -1e300;      // the highest
+  double primal = 1e300;     // lowest value found, of the restricted problem, times total
+  double dual = -1e300;      // highest value found
   double step = 0.0;         // length of the last one, at most 1
   double complement = 0.0;   // mean of a_i u_i and t_i v_i
-  bool stalled = false;      // no further step makes sense
+  bool stalled = false;      // no further step is useful
 };
 
-// Arrays of the caller.
+// Arrays owned by the caller.
 struct InteriorState {
   double* weights;        // n_features + 1
   const double* fixed;    // n_features + 1

@@ -83,12 +83,12 @@ template <class R>
 struct InteriorPoint {
   using Doubles = Vector<double>;
 
-  static constexpr double nearly_all = 0.995;   // of the way to the nearest bound
+  static constexpr double nearly_all = 0.995;   // fraction of the distance to the nearest bound
   static constexpr int most_correctors = 2;     // Gondzio's
-  static constexpr double spread = 10.0;        // a product further than this from their centre is corrected
-  static constexpr double longer = 0.3;         // what a corrector hopes to gain, of a step
+  static constexpr double spread = 10.0;        // a product further than this from their center is corrected
+  static constexpr double longer = 0.3;         // fraction of a step that a corrector tries to gain
   static constexpr double least_step = 1e-13;
-  static constexpr double roughness = 1e5;      // ratio of two pivots of the factor from which solutions are refined
+  static constexpr double roughness = 1e5;  // ratio of two pivots of the factor above which solutions are refined
   static constexpr Index most_iterations = 200;
 
   const Problem& problem;
@@ -150,7 +150,7 @@ struct InteriorPoint {
     if (dual > now.dual) now.dual = dual, std::copy(a, a + n, state.best_alpha);
   }
 
-  static constexpr Index gram_rows = 64;  // between two looks at the wish to stop
+  static constexpr Index gram_rows = 64;  // rows between two checks of the stop request
 
   // Builds and factors the matrix; false where it was stopped.
   bool build() {
@@ -239,7 +239,7 @@ struct InteriorPoint {
     for (Index j = 0; j < side; ++j) dw[j] = (dw[j] - rho[j]) / mu;
   }
 
-  // How far a, t, u and v stay positive, at most 1.
+  // The largest step, at most 1, for which a, t, u and v stay positive.
   double longest_step() const {
     const double below = simd::largest_of(
         n, [&](auto at) { return at.larger(-at(da.data()) * at(over_a.data()), -at(du.data()) * at(over_u.data())); });
@@ -271,7 +271,7 @@ struct InteriorPoint {
     correct(centre);
   }
 
-  // Gondzio: products that a longer step would leave far from the centre are brought back towards it, by a bounded
+  // Gondzio: products that a longer step would leave far from the center are brought back towards it, by a bounded
   // correction either way (he bounds it from below; from above as well, it takes a tenth fewer iterations).
   void correct(double centre) {
     Doubles last_push, last_pull, last_da, last_du, last_dv, last_dw;
@@ -304,7 +304,7 @@ struct InteriorPoint {
                      ((1.0 + capped) * double(n));
     if (!build()) return;
     predict_and_correct(now.complement);
-    if (parallel.is_stopped()) return;  // the point stays what it was
+    if (parallel.is_stopped()) return;  // the point does not change
     now.step = nearly_all * longest_step();
     ++now.iterations;
     if (!(now.step > least_step) || !std::isfinite(std::inner_product(dw.begin(), dw.end(), dw.begin(), 0.0))) {
@@ -321,8 +321,8 @@ struct InteriorPoint {
     now.stalled = now.iterations >= most_iterations || !(now.complement > 0.0);
   }
 
-  // Until so many iterations are done, or the gap is at most `target` of the primal; `rest` is what fixed rows add to
-  // both objectives.
+  // Iterates until this many iterations are done, or the gap is at most `target` of the primal; `rest` is what fixed
+  // rows add to both objectives.
   void advance(Index n_iterations, double target, double constant) {
     z.pack();
     read();

@@ -5,7 +5,7 @@
 //   polynomial   (gamma p + coef0)^degree + plus           (linear: degree 1)
 //   radial       exp(-gamma max(0, |x_i|^2 + |z_j|^2 - 2 p)) + plus
 //
-// `plus` is the square of the constant column that carries the intercept: as a kernel, it is one constant more.
+// `plus` is the square of the constant column that carries the intercept: as a kernel, it is an additional constant.
 // Columns of the kernel matrix of all rows are kept as the rows of a table, each in the place given by its slot.
 #pragma once
 

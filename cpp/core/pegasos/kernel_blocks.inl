@@ -50,7 +50,7 @@ void visit(const Block& block, F&& f) {
     f(static_cast<double*>(block.data));
 }
 
-// Products to kernel values, in place; `right` has one squared norm a column, in the type of the block.
+// Products to kernel values, in place; `right` has one squared norm per column, in the type of the block.
 inline void apply_kernel(const KernelFunction& f, const Block& block, const double* left, const void* right) {
   visit(block, [&]<class T>(T* values) {
     for (Index i = 0; i < block.n_rows; ++i)
@@ -65,12 +65,12 @@ struct DenseKernel {
   static constexpr int lanes = simd::vector_bytes / int(sizeof(T));
   static constexpr Index wide = 2 * lanes;
   static constexpr Index tall = simd::vector_bytes == 64 ? 12 : 6;  // two sums per row: most of the registers
-  static constexpr Index block_bytes = 1 << 18;                     // of rows that meet one panel after the other
+  static constexpr Index block_bytes = 1 << 18;  // bytes of rows that are processed with one panel after the other
   using V = simd::Vector<T, lanes>;
 
   // The rows of z in panels of `wide`, each feature by feature; the last panel is filled up with zeros.
   static void pack(const Block& z, T* packed) {
-    constexpr Index strip = 64;  // features: so much of a panel stays in the nearest cache
+    constexpr Index strip = 64;  // features: this much of a panel stays in the nearest cache
     const Index d = z.n_columns;
     for (Index begin = 0; begin < z.n_rows; begin += wide) {
       const Index n = std::min(wide, z.n_rows - begin);
@@ -123,7 +123,7 @@ struct DenseKernel {
     }
   }
 
-  // The kernel of the rows of x with columns that were packed.
+  // The kernel of the rows of x with packed columns.
   static void fill(const KernelFunction& f, const Block& x, const T* packed, const double* left, const T* right,
                    const Block& out) {
     const Index d = x.n_columns, rows_at_once = std::max(tall, block_bytes / Index(sizeof(T)) / (d + 1) / tall * tall);
@@ -190,7 +190,7 @@ inline void few_rows_kernel(const KernelFunction& f, const Block& x, const Block
   visit(out, [&]<class T>(T*) { DenseKernel<T>::fill_few(f, x, z, left, static_cast<const T*>(right), out); });
 }
 
-// Entries that so many rows take when they are packed.
+// Number of entries that this many rows take when they are packed.
 inline Index packed_length(Scalar scalar, Index n_rows, Index n_features) {
   const Index wide = scalar == Scalar::float32 ? DenseKernel<float>::wide : DenseKernel<double>::wide;
   return (n_rows + wide - 1) / wide * wide * n_features;
@@ -200,7 +200,7 @@ inline void pack_rows(const Block& z, void* packed) {
   visit(z, [&]<class T>(T*) { DenseKernel<T>::pack(z, static_cast<T*>(packed)); });
 }
 
-// The kernel of each row of `x` with rows that were packed, all of one type.
+// The kernel of each row of `x` with packed rows, all of one type.
 inline void dense_kernel(const KernelFunction& f, const Block& x, const void* packed, const double* left,
                          const void* right, const Block& out) {
   visit(out, [&]<class T>(T*) {
@@ -247,7 +247,7 @@ inline void csr_products(const Rows& any_rows, Index begin, Index end, const voi
   });
 }
 
-// What a kernel of histograms adds up over the features.
+// The sum of a histogram kernel over the features.
 struct AbsoluteDifference {
   template <class V>
   static V of(V x, V z) {

@@ -16,7 +16,7 @@
 // where weight_i = 1/n over the probability of drawing i: 1, or 2 n_c / n when the two signs are drawn equally often
 // and n_c rows have the sign of i. The expected step is then that of P, however rows are drawn.
 //
-// so that w = 1/(lam total) sum_i alpha_i sign_i x_i at every step: Pegasos carries a dual point along.
+// so that w = 1/(lam total) sum_i alpha_i sign_i x_i at every step: Pegasos maintains a dual point.
 //
 // Given: the problem, a state at step t. Results: the state at step t + n_steps. A step costs
 // O(non-zeros of the batch): the shrinking is kept in one scale.

@@ -57,11 +57,11 @@ struct Pegasos {
 
   void shrink() {
     now.scale *= 1.0 - 1.0 / double(now.step);
-    if (now.scale == 0.0) {  // the first step forgets the start
+    if (now.scale == 0.0) {  // the first step discards the initial weights
       multiply_all(W(0));
       now.squared_norm = 0.0;
       now.scale = 1.0;
-    } else if (now.scale < 1e-9) {  // keep the scaled values away from overflow
+    } else if (now.scale < 1e-9) {  // keep the scaled values from overflowing
       multiply_all(W(now.scale));
       now.squared_norm *= now.scale * now.scale;
       now.scale_sum /= now.scale;

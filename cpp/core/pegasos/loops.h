@@ -84,7 +84,7 @@ struct Loops {
 };
 
 // The table of the named instruction set ("avx512", "avx2", "baseline"), or of the best one when the name is
-// empty; null when this processor, or this build, has it not.
+// empty; null when this processor, or this build, does not support it.
 const Loops* find_loops(const char* wanted);
 
 }  // namespace pegasos

@@ -1,4 +1,4 @@
-// The family of losses: cost_i phi(r_i), r_i = 1 - sign_i (<w, x_i> + offset_i), with two numbers of the problem:
+// The family of losses: cost_i phi(r_i), r_i = 1 - sign_i (<w, x_i> + offset_i), with two parameters of the problem:
 //
 //   phi(r) = max over 0 <= a <= cap of  a r - ridge a^2 / 2
 //
@@ -14,7 +14,7 @@ namespace pegasos::PEGASOS_ISA {
 // Whether the loss is the hinge.
 inline bool is_hinge(const Problem& problem) { return problem.cap == 1.0 && problem.ridge == 0.0; }
 
-// phi'(r), the a of the maximum. NaN stays NaN.
+// phi'(r), the maximizing a. NaN stays NaN.
 [[gnu::always_inline]] inline double loss_slope(const Problem& problem, double r) {
   if (r <= 0.0) return 0.0;
   if (problem.ridge == 0.0) return r > 0.0 ? problem.cap : r;
@@ -30,14 +30,14 @@ inline bool is_hinge(const Problem& problem) { return problem.cap == 1.0 && prob
   return a * (r - 0.5 * problem.ridge * a);
 }
 
-// The most that the dual variable of row i may be: cap cost_i, and 0 where the row costs nothing.
+// Upper bound of the dual variable of row i: cap cost_i, and 0 where the cost is 0.
 [[gnu::always_inline]] inline double upper_bound(const Problem& problem, Index i) {
   const double cost = at(problem.cost, i);
   return cost > 0.0 ? problem.cap * cost : 0.0;
 }
 
-// ridge / cost_i, what the ridge adds to the curvature of the dual in alpha_i; limited, so that a cost next to nothing
-// stays harmless in single precision.
+// ridge / cost_i, which the ridge adds to the curvature of the dual in alpha_i; limited, so that a tiny cost is
+// harmless in single precision.
 [[gnu::always_inline]] inline double damping(const Problem& problem, Index i) {
   constexpr double most = 1e30;
   if (problem.ridge == 0.0) return 0.0;
@@ -45,7 +45,7 @@ inline bool is_hinge(const Problem& problem) { return problem.cap == 1.0 && prob
   return found < most ? found : most;
 }
 
-// cost_i phi(r) + ridge a^2 / (2 cost_i) - a r, at least 0: what row i adds to the duality gap, times total.
+// cost_i phi(r) + ridge a^2 / (2 cost_i) - a r, at least 0: the contribution of row i to the duality gap, times total.
 [[gnu::always_inline]] inline double row_gap(const Problem& problem, Index i, double r, double a) {
   return at(problem.cost, i) * loss_value(problem, r) + a * (0.5 * damping(problem, i) * a - r);
 }

@@ -46,8 +46,7 @@ struct GramTile {
   static Index width(Index side) { return (side + tall + wide - 1) / wide * wide + wide; }
 };
 
-// Adds scale x x' to a matrix: of a short row entry by entry, of others in blocks that are packed first, in the
-// precision T.
+// Adds scale x x' to a matrix: a short row entry by entry, others in blocks that are packed first, in the precision T.
 template <class R, class T>
 struct GramSum {
   using Tile = GramTile<T>;
@@ -60,7 +59,7 @@ struct GramSum {
 
   void add(Index i, double scale) {
     const auto row = rows.entries(i);
-    // Going through memory at random costs about as much as sixteen products in order.
+    // Random access to memory costs about as much as sixteen products in order.
     if (16 * row.n * row.n < side * side)
       add_entries(row, scale);
     else
@@ -101,15 +100,15 @@ inline Index gram_room(Index side) {
   return 48 * (narrow > wide ? narrow : wide);
 }
 
-// Cholesky by blocks of columns (Golub, Van Loan: Matrix Computations, section 4.2.6). A pivot that rounding has left
-// nothing of is replaced by a huge one, which keeps its variable where it is: of a matrix that is positive semidefinite
-// up to rounding, every factor is usable.
+// Cholesky by blocks of columns (Golub, Van Loan: Matrix Computations, section 4.2.6). A pivot that is lost to rounding
+// is replaced by a huge one, which keeps its variable where it is: for a matrix that is positive semidefinite up to
+// rounding, every factor is usable.
 struct Cholesky {
   static constexpr Index block = 48;
   static constexpr int lanes = simd::vector_bytes / 8;
   static constexpr Index tall = 6;
   static constexpr Index wide = 2 * lanes;
-  static constexpr double lost = 4e-16;  // of its diagonal entry: a pivot below this is rounding
+  static constexpr double lost = 4e-16;  // fraction of its diagonal entry: a smaller pivot is rounding
   static constexpr double huge = 1e64;
   using V = simd::Vector<double, lanes>;
 
@@ -156,10 +155,10 @@ struct Cholesky {
     }
     if (i >= end) return;
     const double pivot = row[i] - simd::dot(row + begin, row + begin, i - begin, 0.0);
-    row[i] = pivot > lost * diagonal[i] ? std::sqrt(pivot) : huge;  // not a number: huge as well
+    row[i] = pivot > lost * diagonal[i] ? std::sqrt(pivot) : huge;  // NaN becomes huge as well
   }
 
-  // Says whether the matrix is positive definite, beyond rounding; the factor is usable in any case, unless the work
+  // Returns whether the matrix is positive definite beyond rounding; the factor is usable in any case, unless the work
   // was stopped.
   bool factor(const Parallel& parallel) const {
     for (Index i = 0; i < side; ++i) diagonal[i] = matrix[i * side + i];

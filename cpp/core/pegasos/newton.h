@@ -11,9 +11,9 @@
 //   smooth      alpha_i = cost_i phi_s'(r_i) and sum_i alpha_i sign_i x_i
 //   bend        the second derivatives of the sum of the losses, times a vector: sum_i h_i <x_i, v> x_i,
 //               h_i = cost_i phi_s''(r_i), over the few rows where that is not next to nothing
-//   curvature   their matrix, estimated from every so manieth of these rows: what preconditions a solution with `bend`
+//   curvature   their matrix, estimated from every k-th of these rows: the preconditioner of a solution with `bend`
 //
-// Each takes a range of rows, so that threads can share them; what it adds up is its own.
+// Each takes a range of rows, so that threads can share them; each range has its own sums.
 #pragma once
 
 #include "problem.h"
@@ -21,7 +21,7 @@
 
 namespace pegasos {
 
-// A point on the line from `residual` to `other`, both with one entry a row and of one type; r_i = residual_i + t
+// A point on the line from `residual` to `other`, both with one entry per row and of one type; r_i = residual_i + t
 // (other_i - residual_i).
 struct Line {
   Buffer residual, other;
@@ -44,7 +44,7 @@ struct Smoothed {
 // What `smooth` changes: the residuals move to the point of the line, alpha to what belongs to them; the sums follow.
 struct SmoothedState {
   Line line;
-  Buffer alpha;  // one entry a row, same type as the residuals
+  Buffer alpha;  // one entry per row, same type as the residuals
   double* sum;   // n_features + 1; += the changes of alpha_i sign_i x_i
   double* room;  // n_features + 1
 };

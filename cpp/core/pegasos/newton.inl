@@ -22,12 +22,12 @@ inline void residuals(const Problem& problem, const Buffer& weights, const Buffe
   });
 }
 
-// Below this share of its largest value, 1/4, a row's curvature is nothing worth its price.
+// Below this fraction of its largest value, 1/4, a row's curvature is not worth its cost.
 inline constexpr double least_curvature = 1e-3;
 
 // The slope of a smoothed loss and its derivative times softness, both over `factor`, for some rows at a time. Where
 // ridge is 0 this is the logistic function of r/softness; where that differs from 0 or 1 by less than single precision
-// shows, it is 0 or 1.
+// resolves, it is 0 or 1.
 template <class W>
 struct SmoothSlope {
   static constexpr int lanes = simd::vector_bytes / int(sizeof(W));
@@ -109,7 +109,7 @@ inline Slope slope(const Problem& problem, const Line& line, double softness, In
                                                  : slope_of<double>(problem, line, softness, begin, end);
 }
 
-// Adds rows up: of dense ones some in the precision of W before the sum in double, which is twice as fast.
+// Sums rows: some dense ones in the precision of W before the sum in double, which is twice as fast.
 template <class R, class W>
 struct RowSum {
   static constexpr bool in_blocks = std::is_same_v<R, DenseRows<typename R::Value>> && std::is_same_v<W, float>;
@@ -193,7 +193,7 @@ inline void bend(const Problem& problem, const Buffer& residual, double softness
   });
 }
 
-// matrix (lower triangle) += the second derivatives, as every `every`th curved row tells them; `room` has
+// matrix (lower triangle) += the second derivatives, estimated from every `every`-th curved row; `room` has
 // gram_room entries.
 inline void curvature(const Problem& problem, const Buffer& residual, double softness, Index every, double* matrix,
                       double* room, Index begin, Index end) {

@@ -26,11 +26,11 @@ inline double sum_in_blocks(Index first, Index last, Term&& term) {
   return total;
 }
 
-// What a stretch of rows contributes to DualSums, beside the gain.
+// The contribution of a stretch of rows to DualSums, in addition to the gain.
 struct Stretch {
-  double length = 0.0;  // of the weights at its begin
+  double length = 0.0;  // length of the weights at its beginning
   double spent = 0.0;
-  double added = 0.0;  // rows
+  double added = 0.0;  // number of rows
   double ridge = 0.0;
 
   void close(DualSums& sums) const {
@@ -41,13 +41,13 @@ struct Stretch {
   }
 };
 
-// At least |weights|, unless a square overflows: then it is infinite.
+// Upper bound of |weights|; infinite if a square overflows.
 inline double length_above(const double* weights, Index n) {
   constexpr double lost = 1e-150;  // more than squares below the range of double can hide
   return std::sqrt(simd::squared_norm(weights, n)) + lost * std::sqrt(double(n));
 }
 
-// Rows of a stretch: so many that looking at the weights costs little beside adding the rows.
+// Rows of a stretch: enough that measuring the weights costs little compared to adding the rows.
 template <class R>
 inline Index stretch_rows(const R& rows, Index begin, Index end, Index block_rows) {
   constexpr Index sample = 64, cheapness = 16;
@@ -104,7 +104,7 @@ inline DualSums dual_sums(const Problem& problem, const Buffer& alpha, double* w
   });
 }
 
-// sum_i cost_i phi(1 - margin_i), margin_i = sign_i (<w, x_i> + offset_i), and the least margin that costs anything.
+// sum_i cost_i phi(1 - margin_i), margin_i = sign_i (<w, x_i> + offset_i), and the least margin of a row with a cost.
 inline Losses losses(const Problem& problem, const double* weights, Index begin, Index end) {
   return visit(problem.rows, [&]<class R>(const R& rows) {
     double least = std::numeric_limits<double>::infinity();
@@ -199,7 +199,7 @@ bool inspect_row(const DenseRows<T>&, Index, Inspection&) {
   return true;
 }
 
-// Says whether row i may be read; its starts are checked against the number of values.
+// Returns whether row i may be read; its starts are checked against the number of values.
 template <class T, class I>
 bool inspect_row(const CsrRows<T, I>& rows, Index i, Inspection& found) {
   const Index begin = rows.starts[i], end = rows.starts[i + 1];
@@ -239,7 +239,7 @@ inline Inspection inspect(const Rows& any_rows, const Buffer& squared_norms, Ind
       const bool fits = square == 0.0 || (out[i] >= std::numeric_limits<N>::min() && std::isfinite(out[i]));
       if (fits) continue;
       if (found.out_of_range < 0) found.out_of_range = i;
-      // A squared norm that is not finite may come from large finite values: look closer.
+      // A squared norm that is not finite may come from large finite values, so the values are checked.
       if (!std::isfinite(square) && found.not_finite < 0 && !all_finite(rows, i)) found.not_finite = i;
     }
     return found;
@@ -251,8 +251,8 @@ bool are_readable(const DenseRows<T>&, Index, Index) {
   return true;
 }
 
-// Whether rows begin..end lie within the stored values and their columns within the features. The columns of rows in
-// order are one stretch, which is looked at as a whole.
+// Whether rows begin..end lie within the stored values and their columns within the features. The columns of
+// consecutive rows are one stretch, which is checked as a whole.
 template <class T, class I>
 bool are_readable(const CsrRows<T, I>& rows, Index begin, Index end) {
   const I* starts = rows.starts;
@@ -262,8 +262,9 @@ bool are_readable(const CsrRows<T, I>& rows, Index begin, Index end) {
          simd::all_within(rows.indices + starts[begin], Index(starts[end] - starts[begin]), I(rows.n_features));
 }
 
-// The scores of rows that nobody has looked at, in the same pass that looks: a row with NaN or infinity gets a score
-// that is not finite. Repeated columns add up, as they should. Rows are looked at in blocks that stay in the cache.
+// The scores of rows that have not been inspected, with the inspection in the same pass: a row with NaN or infinity
+// gets a score that is not finite. Repeated columns are summed, as they should be. Rows are processed in blocks that
+// stay in the cache.
 inline Inspection checked_scores(const Rows& any_rows, const double* weights, Index n_vectors, double* scores,
                                  Index begin, Index end) {
   return visit(any_rows, [&]<class R>(const R& rows) {

@@ -1,13 +1,13 @@
-// Online learners: one row after another, each with a step rule of its own (online_rules.h), all with one loop.
+// Online learners: one row after another, each with its own step rule (online_rules.h), all with one loop.
 //
-// A row x of class y is scored by each of the problems k (one against the rest; two classes make one problem), and
+// A row x of class y is scored by each of the problems k (one-vs-rest; two classes form one problem), and
 // with sign = +1 for the problem of its class, -1 for the others, a rule that is due moves
 //
 //   first order    w_k <- shrink w_k,  w_k <- w_k + push sign x
 //   second order   w_k <- w_k + push sign S_k x,   1 / S_kj <- 1 / S_kj + gain x_j^2       (S_k diagonal)
 //
 // Given: rows with their classes and costs, the order to visit them in, a state. Results: the state after the rows at
-// the places begin..end of that order. A step costs the non-zeros of its row.
+// positions begin..end of that order. A step costs the non-zeros of its row.
 #pragma once
 
 #include "problem.h"
@@ -26,7 +26,7 @@ enum class StepRule {
   norma
 };
 
-// `size` is the one number that most rules have: C, phi, r or eta.
+// `size` is the parameter that most rules have: C, phi, r or eta.
 struct OnlineSettings {
   StepRule rule;
   double size;
@@ -56,14 +56,14 @@ struct OnlineState {
   double* weights;    // n_problems x (n_features + 1)
   double* sums;       // the same, or null when not averaging
   double* variances;  // the same: the diagonals S_k of a second order rule, or null
-  double* rho;        // n_problems: the margins that NORMA asks for
+  double* rho;        // n_problems: the margins that NORMA requires
   double* scores;     // n_problems: room
   double* moves;      // n_problems x n_moves: the signed push of each visit, or null
   Index n_moves;
   OnlineCounters* counters;
 };
 
-// The places of the order to visit. The loop ends early after max_moves rows that moved something.
+// The positions of the order to visit. The loop ends early after max_moves rows that moved something.
 struct Visits {
   Index begin;
   Index end;

@@ -13,11 +13,11 @@ struct Online {
   const Rule& rule;
   const OnlineStream& stream;
   const OnlineState& state;
-  OnlineCounters now;  // a copy: no store to the weights can change it
+  OnlineCounters now;  // a copy, because no store to the weights can change it
 
   static constexpr Index prefetch_distance = 8, start_distance = 16;
-  // A row of zeros moves nothing; nor does one whose weights are known beyond doubt: where labels contradict each other
-  // the variances of CW fall as a square at every step, and would leave the range of the machine.
+  // A row of zeros moves nothing; nor does one whose weights have no variance left: where labels contradict each other,
+  // the variances of CW are squared at every step, and would underflow.
   static constexpr double smallest_square = 1e-100;
 
   [[gnu::always_inline]] void prefetch_start(Index i) const {
@@ -30,7 +30,7 @@ struct Online {
 
   double sign_of(Index code, Index k) const { return code == (stream.n_problems == 1 ? 1 : k) ? 1.0 : -1.0; }
 
-  // A row is mistaken unless its own class has the highest score, and alone.
+  // A row is a mistake unless its own class alone has the highest score.
   bool is_mistaken(Index code) const {
     const double* scores = state.scores;
     if (stream.n_problems == 1) return !(sign_of(code, 0) * scores[0] > 0.0);
@@ -54,7 +54,7 @@ struct Online {
     const double factor = rule.shrink(double(now.step));
     if (factor == 1.0 || now.step == 1) return;  // before the first move the weights are 0
     now.scale *= factor;
-    if (now.scale < 1e-9) {  // keep the scaled values away from overflow
+    if (now.scale < 1e-9) {  // keep the scaled values from overflowing
       for (Index j = 0; j < stream.n_problems * (rows.n_features + 1); ++j) state.weights[j] *= now.scale;
       now.scale_sum /= now.scale;
       now.scale = 1.0;
@@ -76,7 +76,7 @@ struct Online {
     }
   }
 
-  // Returns whether the row moved problem k. Its score was taken before anything moved.
+  // Returns whether the row moved problem k. Its score was computed before anything moved.
   bool learn(Index i, Index k, double sign, double cost, Index place) {
     Seen row{sign * state.scores[k], cost, double(now.step), 1.0};
     now.loss += row.margin >= 1.0 ? 0.0 : cost * (1.0 - row.margin);  // NaN counts
@@ -104,7 +104,7 @@ struct Online {
   }
 };
 
-// Returns the place that comes next.
+// Returns the next position.
 template <class R>
 Index advance_rows(const R& rows, const OnlineStream& stream, const OnlineSettings& settings, const OnlineState& state,
                    const Visits& visits) {

@@ -13,7 +13,8 @@
 
 namespace pegasos::PEGASOS_ISA {
 
-// What a rule is told of a row. `square` is |x|^2, or x' S x for a rule of second order; only rules that say so get it.
+// What a rule gets about a row. `square` is |x|^2, or x' S x for a rule of second order; only rules that request it get
+// it.
 struct Seen {
   double margin;
   double cost;
@@ -29,7 +30,7 @@ struct Move {
 struct FirstOrder {
   static constexpr bool second_order = false;
   static constexpr bool needs_square = false;
-  static constexpr bool square_decides = false;  // whether is_due asks for it
+  static constexpr bool square_decides = false;  // whether is_due needs it
   double shrink(double) const { return 1.0; }
 };
 
@@ -81,7 +82,7 @@ struct ConfidenceWeighted : SecondOrder {
     const double root = std::sqrt(0.25 * m * m * phi2 * phi2 + v * phi2 * zeta);
     const double push = std::fmax(0.0, (root - m * psi) / (v * zeta));
     const double b = push * v * phi;
-    // The paper's sqrt(u) = (-b + sqrt(b^2 + 4 v)) / 2, without the difference that has no digits left for small v.
+    // The paper's sqrt(u) = (-b + sqrt(b^2 + 4 v)) / 2, without the difference, which cancels for small v.
     const double deviation = 2.0 * v / (b + std::sqrt(b * b + 4.0 * v));
     return {push, push * phi / deviation};
   }

@@ -1,5 +1,5 @@
-// How a loop shares a range of work among threads, and who may wish that it ends early. The core starts no threads
-// itself: the caller says how.
+// How a loop shares a range of work among threads, and how it can be stopped early. The core starts no threads itself:
+// the caller provides them.
 #pragma once
 
 #include "stop.h"
@@ -14,11 +14,11 @@ struct Parallel {
     void (*call)(const void* about, Index part, Index begin, Index end);
   };
 
-  Index parts;                                      // at most, of one range
+  Index parts;                                      // most parts of one range
   void (*run)(Index n, Index parts, const Task&);  // calls the task for `parts` ranges of 0..n
   Stop stop{};
 
-  // Once it is so, it stays so: what was computed since the last answer may be incomplete.
+  // Once true, it stays true: what was computed since the last check may be incomplete.
   [[gnu::always_inline]] bool is_stopped() const { return stop.is_asked != nullptr && stop.is_asked(stop.about); }
 
   // How many parts a range of n items, each worth `work` multiplications, keeps busy for longer than a thread takes to

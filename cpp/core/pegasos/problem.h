@@ -1,4 +1,4 @@
-// The one problem, as the core sees it: views of memory that somebody else owns.
+// The problem in the form that the core uses: views of memory that the caller owns.
 //
 //   P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_i (<w, x_i> + offset_i))
 //   phi(r) = max over 0 <= a <= cap of  a r - ridge a^2 / 2
@@ -13,7 +13,7 @@
 namespace pegasos {
 
 // Rows of either layout. `indices` and `starts` belong to CSR; both have the type `index`. With `numbers`, a view: row
-// i is row numbers[i] of what the pointers show, and n_rows counts the view's.
+// i is row numbers[i] of the underlying arrays, and n_rows counts the rows of the view.
 struct Rows {
   Layout layout;
   Scalar scalar;
@@ -25,10 +25,10 @@ struct Rows {
   Index n_features;
   double bias;
   const RowNumber* numbers = nullptr;
-  Index threads = 1;  // that may read them at the same time
+  Index threads = 1;  // threads that may read them at the same time
 };
 
-// A column with one value a row; stride 0 repeats a single value without any memory. Row i: at(column, i).
+// A column with one value per row; stride 0 repeats a single value without any memory. Row i: at(column, i).
 struct Column {
   const double* data;
   Index stride;
@@ -41,11 +41,11 @@ struct Problem {
   Column offset;
   double lam;
   double total;
-  double cap = 1.0;    // of the slope of the loss; may be infinite
-  double ridge = 0.0;  // 1 / curvature of the loss where that is curved
+  double cap = 1.0;    // largest slope of the loss; may be infinite
+  double ridge = 0.0;  // 1 / curvature of the loss where it is curved
 };
 
-// A table with one value for each row and class; strides of 0 repeat values without any memory.
+// A table with one value per row and class; strides of 0 repeat values without any memory.
 struct Table {
   const double* data;
   Index row_stride;
@@ -71,7 +71,7 @@ struct Buffer {
   Scalar scalar;
 };
 
-// One number a row, of either type, to be read.
+// One read-only number per row, of either type.
 struct RowValues {
   const void* data;
   Scalar scalar;

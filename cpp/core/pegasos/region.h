@@ -6,7 +6,7 @@
 //   x_i
 //                    in its block k: z' (L L')^-1 z
 //
-// No sum depends on how the work is cut: threads share the rows of the matrix, or the vectors that are solved for.
+// No sum depends on how the work is divided: threads share the rows of the matrix, or the vectors that are solved for.
 #pragma once
 
 #include "problem.h"
@@ -14,11 +14,11 @@
 
 namespace pegasos {
 
-// A factor and where a row stands in the vector that is solved for.
+// A factor, and the position of a row in the vector that is solved for.
 struct Pattern {
   const double* factor;  // lower triangle, `side` on a side
   Index side;
-  const double* blocks;  // what multiplies the row in each block
+  const double* blocks;  // factor on the row in each block
   Index n_blocks;
 };
 

@@ -25,7 +25,7 @@ struct GramRange {
 
   void add(Index i, double scale) {
     const auto row = rows.entries(i);
-    // As in GramSum: going through memory at random costs about as much as sixteen products in order.
+    // As in GramSum: random access to memory costs about as much as sixteen products in order.
     if (16 * row.n * row.n < side * side)
       add_entries(row, scale);
     else
@@ -84,7 +84,7 @@ struct Substitution {
   static constexpr int lanes = simd::vector_bytes / 8;
   static constexpr Index tall = 6;
   static constexpr Index wide = 2 * lanes;
-  static constexpr Index groups = 4;  // which share what is read of the factor
+  static constexpr Index groups = 4;  // groups that share what is read of the factor
   using V = simd::Vector<double, lanes>;
 
   static Index room(Index side) { return groups * side * wide; }

@@ -9,8 +9,8 @@
 //
 // `w` always has n_features + 1 entries, the last one for the constant column.
 //
-// A view numbers some of the rows anew: one number is read a row, none a value. It is no type of its own: the same
-// machine code serves both, so that a view gives the bits of a copy.
+// A view renumbers some of the rows: one number is read per row, none per value. It is not a separate type: the same
+// machine code serves both, so that a view gives the same bits as a copy.
 #pragma once
 
 #include "problem.h"
@@ -23,15 +23,14 @@ inline double at(const Table& table, Index i, Index r) {
   return table.data[i * table.row_stride + r * table.class_stride];
 }
 
-// Which row of the memory row i is.
+// The row of the underlying memory that row i refers to.
 struct Numbers {
-  const RowNumber* data;  // null: all rows, as they are
+  const RowNumber* data;  // null: all rows in order
 
   [[gnu::always_inline]] Index operator[](Index i) const { return data ? Index(data[i]) : i; }
 };
 
-// Brings memory nearer. Always inline: GCC takes a function that only prefetches for one without effect, and drops the
-// call.
+// Prefetches memory. Always inline: GCC considers a function that only prefetches free of effects, and drops the call.
 [[gnu::always_inline]] inline void prefetch_lines(const void* begin, Index bytes) {
   // The hardware follows after the first lines of a long row.
   const char* p = static_cast<const char*>(begin);
@@ -40,7 +39,7 @@ struct Numbers {
   __builtin_prefetch(p + end - 1, 0, 2);
 }
 
-// The same for a length that differs from row to row: as many lines as most rows have, without a branch to mistake.
+// The same for a length that differs from row to row: as many lines as most rows have, without a branch to mispredict.
 [[gnu::always_inline]] inline void prefetch_some_lines(const void* begin, Index bytes) {
   const char* p = static_cast<const char*>(begin);
   const Index last = bytes > 0 ? bytes - 1 : 0;
@@ -166,9 +165,9 @@ struct CsrRows {
   [[gnu::always_inline]] void prefetch_start(Index i) const { __builtin_prefetch(starts + numbers[i], 0, 2); }
 };
 
-// A kernel matrix K in the place of rows: what an algorithm takes for the weights are the scores of the rows
-// themselves. Testing a row reads its score; moving along a row adds its column of K to all scores. The last entry of
-// `w` is nobody's score: it only goes through the scalings.
+// A kernel matrix K instead of rows: the weights of an algorithm are the scores of the rows themselves. Testing a row
+// reads its score; moving along a row adds its column of K to all scores. The last entry of `w` is not a score: it only
+// takes part in the scalings.
 template <class T>
 struct GramRows : DenseRows<T> {
   template <class W>

@@ -45,7 +45,7 @@ struct Sampler {
     return sampling == Sampling::shuffle ? order[k] : RowNumber(k);
   }
 
-  // 1/n over the probability of a draw, for rows of the first group or of the second: what keeps the expected
+  // 1/n over the probability of a draw, for rows of the first group or of the second: this keeps the expected
   // sub-gradient that of the mean over all rows.
   double weight(bool in_first) const {
     return n_first == n ? 1.0 : 2.0 * double(in_first ? n_first : n - n_first) / double(n);

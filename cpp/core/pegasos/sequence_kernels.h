@@ -1,4 +1,4 @@
-// Kernels of two sequences, each a dynamic programme over all their positions, and one that counts matches.
+// Kernels of two sequences, each a dynamic program over all their positions, and one that counts matches.
 //
 //   subsequences      Lodhi, Saunders, Shawe-Taylor, Cristianini, Watkins (2002), Text classification using string
 //                     kernels: the sum over all pairs of equal subsequences of k letters of decay^(length of the first
@@ -9,8 +9,8 @@
 //   weighted_degrees  Raetsch, Sonnenburg (2004), Accurate splice site prediction: the sum over l of weight_l times
 //                     the number of places at which the two strings agree on l letters.
 //
-// The programmes run on as many pairs at once as a vector has lanes. No lane looks at another, so a value depends on
-// its own two sequences and on nothing else: not on its neighbours, nor on the number of threads.
+// The programs run on as many pairs at once as a vector has lanes. The lanes are independent, so a value depends only
+// on its own two sequences: not on its neighbors, nor on the number of threads.
 #pragma once
 
 #include "stop.h"
@@ -35,7 +35,7 @@ struct SequencePairs {
   Sequences a, b;
   const Pair* pairs;
   Index n;
-  Stop stop{};  // where it is asked for, values are left as they are
+  Stop stop{};  // when a stop is requested, values are left unchanged
 };
 
 struct SubsequenceSettings {
@@ -48,7 +48,8 @@ struct AlignmentSettings {
   Index band;  // 0: none
 };
 
-// String i is n_planes rows of n_words words; bit p of the letter at place q is bit q mod 64 of word q / 64 of row p.
+// String i is n_planes rows of n_words words; bit p of the letter at position q is bit q mod 64 of word q / 64 of row
+// p.
 struct BitPlanes {
   const std::uint64_t* words;
   Index n, n_planes, n_words;
@@ -60,10 +61,10 @@ struct DegreeSettings {
   Index degree;
 };
 
-// Alignments are summed in strips of so many columns.
+// Alignments are summed in strips of this many columns.
 inline constexpr Index strip_columns = 128;
 
-// The room the programmes need, in doubles, for pairs of sequences no longer than these; `n_states` is k of the
+// The buffer the programs need, in doubles, for pairs of sequences no longer than these; `n_states` is k of the
 // subsequences, and 1 otherwise.
 inline Index pairs_room(Index longest_a, Index longest_b, Index n_channels, Index n_states) {
   constexpr Index most_lanes = 8;

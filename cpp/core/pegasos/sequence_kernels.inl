@@ -17,7 +17,7 @@ inline Lanes lanes_at(const double* packed, Index k) { return simd::load<double,
 inline void put_lanes(double* packed, Index k, Lanes v) { simd::store<double, lanes>(packed + k * lanes, v); }
 inline Lanes where(Masks mask, Lanes v) { return (Lanes)((Masks)v & mask); }
 
-// As many pairs as there are lanes; the numbers stand position by position, channel by channel, lane by lane.
+// As many pairs as there are lanes; the numbers are stored position by position, channel by channel, lane by lane.
 struct Group {
   const double *a, *b;
   Index rows, columns;  // the longest of each side
@@ -25,7 +25,7 @@ struct Group {
   Index length_a[lanes], length_b[lanes];
   Patience* patience;
 
-  // Whether to stop, at the end of a row of so many states per column.
+  // Whether to stop, at the end of a row with this many states per column.
   bool is_over(Index n_states) const { return patience->ends_after(columns * n_states); }
 
   const double* at_a(Index i) const { return a + i * n_channels * lanes; }
@@ -59,7 +59,7 @@ struct Padding {
   double a, b;
 };
 
-// Calls programme(group, room, values), which writes one value a lane, for all pairs.
+// Calls programme(group, room, values), which writes one value per lane, for all pairs.
 template <class Programme>
 void run_in_groups(const SequencePairs& given, Padding padding, double* room, double* out, Programme&& programme) {
   Patience patience(given.stop);
@@ -188,7 +188,7 @@ class Alignment {
                            : add_row<false>(i, begin, first, last, left, corner);
       }
       corner = entering;
-      // A column the band has left, or not yet reached, counts as 0.
+      // A column that the band has left, or not yet reached, counts as 0.
       put_lanes(border_, i, first < end && last == end ? lanes_at(cells_, end - 1 - begin) : Lanes{});
       for (int lane = 0; lane < lanes; ++lane) border_exponents_[i * lanes + lane] = exponents_[lane];
       take_results(i, begin, end);
@@ -209,7 +209,7 @@ class Alignment {
       Lanes e = simd::decayed<lanes>(squared_distance(x, y, n_channels, scale));
       if constexpr (Banded) e *= 1.0 - double(i > j ? i - j : j - i) * slope;
       const Lanes above = lanes_at(cell, 0);
-      // In this order the value is the same when the sequences change places.
+      // In this order the value is the same when the sequences are swapped.
       const Lanes value = e / (2.0 - e) * ((left + above) + corner);
       left = where((Masks)(value >= simd::smallest), value);
       corner = above;
@@ -277,7 +277,7 @@ class Alignment {
   const AlignmentSettings& settings_;
   double* const cells_;             // of the row in the strip
   double* const border_;            // M(., begin - 1), in units of 2^border_exponents
-  double* const border_exponents_;  // one a row and lane
+  double* const border_exponents_;  // one per row and lane
   double* const values_;
   double exponents_[lanes] = {};
 };

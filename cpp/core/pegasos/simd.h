@@ -49,7 +49,7 @@ inline T sum(Vector<T, Lanes> v) {
   }
 }
 
-// The largest entry. Stored as a whole: what is copied in parts stays in memory while a loop computes it.
+// The largest entry. Stored as a whole: a vector that is copied in parts would stay in memory during a loop.
 template <class T, int Lanes>
 inline T largest(Vector<T, Lanes> v) {
   T values[Lanes];
@@ -83,7 +83,7 @@ inline W dot(const X* x, const W* w, Index n, W rest) {
     d += load<W, L>(x + i + 3 * L) * load<W, L>(w + i + 3 * L);
   }
   for (; i + L <= n; i += L) a += load<W, L>(x + i) * load<W, L>(w + i);
-  // The rest runs beside the long chain above and joins it at the very end.
+  // The rest runs in parallel with the long chain above and joins it at the very end.
   Vector<W, H> e{};
   for (; i + H <= n; i += H) e += load<W, H>(x + i) * load<W, H>(w + i);
   for (; i < n; ++i) rest += W(x[i]) * w[i];
@@ -98,7 +98,7 @@ inline bool all_within(const T* x, Index n, T bound) {
   Index i = 0;
   for (; i + L <= n; i += L) {
     const Vector<T, L> v = load<T, L>(x + i);
-    outside |= (v >= bound) | v;  // the sign bit tells
+    outside |= (v >= bound) | v;  // the sign bit marks negative values
   }
   T rest = 0;
   for (; i < n; ++i) rest |= T(-T(x[i] >= bound)) | x[i];
@@ -189,7 +189,7 @@ template <class F>
   return total<double, Several::lanes>(sums) + rest;
 }
 
-// The largest of the values of f, at least 0; what is not a number does not count.
+// The largest of the values of f, at least 0; NaN is ignored.
 template <class F>
 [[gnu::always_inline]] inline double largest_of(Index n, const F& f) {
   Several::V most{};

@@ -1,5 +1,5 @@
-// A wish to stop, which loops that run for long look at. It is a function and what that is about, so that nothing in
-// the core knows who wishes.
+// A stop request, which long loops check. It consists of a function and its argument, so that the core does not depend
+// on who makes the request.
 #pragma once
 
 #include "types.h"
@@ -11,7 +11,7 @@ struct Stop {
   void* about = nullptr;
 };
 
-// Looks at the wish once per some hundred thousand operations: every millisecond or so.
+// Checks the request once per some hundred thousand operations: every millisecond or so.
 class Patience {
  public:
   explicit Patience(const Stop& stop) : stop_(stop) {}

@@ -29,7 +29,7 @@ TextCounts count_text(const char* begin, const char* end) {
 
 namespace {
 
-// Sorts the entries of a row by column, in place: a heap, so that no order of the indices takes long.
+// Sorts the entries of a row by column, in place, by a heap, so that no order of the indices takes long.
 template <class Value, class Column>
 void sort_entries(Column* columns, Value* values, Index n) {
   const auto swap = [&](Index i, Index j) {
@@ -62,7 +62,7 @@ class TextReader {
   }
 
  private:
-  // Each of these moves past what it is named after; false when there is a fault, which `refuse` has noted.
+  // Each of these moves past what it is named after; returns false on a fault, which `refuse` has recorded.
   bool line() {
     skip_blanks();
     if (at_line_end()) return skip_line_end();

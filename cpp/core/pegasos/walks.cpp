@@ -28,7 +28,7 @@ class Product {
 
   Index size() const { return n_a_ * n_b_; }
 
-  // Calls f(place) for the place of each pair of like nodes.
+  // Calls f(place) for the position of each pair of like nodes.
   template <class F>
   void each(F&& f) const {
     for (Index u = 0; u < n_a_; ++u)
@@ -41,7 +41,7 @@ class Product {
     return sum;
   }
 
-  // y = A x: both walks go one edge on, the one and then the other.
+  // y = A x: both walks advance by one edge, one after the other.
   void step(const double* x, double* y) const {
     for (Index u = 0; u < n_a_; ++u) {
       if (starts_[u] == starts_[u + 1]) continue;
@@ -65,7 +65,7 @@ class Product {
   const Index first_a_, first_b_;
   const double decay_;
   double* const row_;
-  Index* const starts_;  // of the like nodes of each node of the first graph
+  Index* const starts_;  // starts of the like nodes of each node of the first graph
   Index* columns_;
   Index n_a_, n_b_;
 };

@@ -15,14 +15,14 @@ from pegasos.errors import PegasosError
 
 
 def is_collection(X: Any) -> bool:
-    """Whether it is one of dask's, or a list of delayed blocks or of futures."""
+    """Whether it is a dask collection, or a list of delayed blocks or of futures."""
     if isinstance(X, da.Array | dd.DataFrame | dd.Series | db.Bag):
         return True
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(block, Delayed | Future) for block in X)
 
 
 def blocks_of(name: str, X: Any) -> list[Any]:
-    """One delayed block a partition, with all of its columns."""
+    """One delayed block per partition, with all of its columns."""
     if not is_collection(X):
         kind = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
         raise PegasosError(
@@ -34,7 +34,7 @@ def blocks_of(name: str, X: Any) -> list[Any]:
         whole = X.rechunk({1: -1}) if X.ndim == 2 and X.numblocks[1] > 1 else X
         return list(whole.to_delayed().ravel())
     if isinstance(X, dd.DataFrame | dd.Series):
-        # Optimized one by one, the features and the labels of one set of files may be cut differently.
+        # Optimized separately, the features and the labels of one set of files may be partitioned differently.
         return list(X.to_delayed(optimize_graph=False))
     if isinstance(X, db.Bag):
         return list(X.to_delayed())
@@ -42,12 +42,12 @@ def blocks_of(name: str, X: Any) -> list[Any]:
 
 
 def lengths_of(X: Any) -> list[float]:
-    """Rows of each partition; NaN where nobody knows without computing it."""
+    """Rows of each partition; NaN where that is unknown without computing it."""
     return list(X.chunks[0]) if isinstance(X, da.Array) else [math.nan] * len(blocks_of("X", X))
 
 
 def matching_blocks(name: str, column: Any, X: Any, n_partitions: int) -> list[Any]:
-    """The blocks of labels or weights; those of an array are cut like those of X."""
+    """The blocks of labels or weights; those of an array are partitioned like those of X."""
     if isinstance(column, da.Array) and isinstance(X, da.Array) and column.ndim == 1:
         known = not any(math.isnan(length) for length in (*column.chunks[0], *X.chunks[0]))
         if known and column.shape[0] != X.shape[0]:

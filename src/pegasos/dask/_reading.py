@@ -35,7 +35,7 @@ def read_partitions(workers: Workers, columns: tuple[Any, Any, Any], reading: Re
 def make_ready(
     workers: Workers, columns: tuple[Any, Any, Any], task: Any, settings: Settings, *, classes: Any, names: Any
 ) -> Elsewhere:
-    """The partitions, coded and measured, where they are."""
+    """The partitions, encoded and measured, where they are."""
     reading = Reading(settings.bias, has_numbers=task.name == "regression")
     blocks, whole = read_partitions(workers, columns, reading)
     plan: Plan = plan_of_partitions(task, settings, whole, classes, names)

@@ -15,16 +15,16 @@ class Questions(list[Asked]):
 
     @property
     def nbytes(self) -> int:
-        """About."""
+        """Approximate number of bytes."""
         return bytes_of_all(self)
 
 
 @dataclass
 class OnWorkers:
-    """An `Engine`: the partitions are known by the handles of their blocks.
+    """An `Engine`: the partitions are given by the handles of their blocks.
 
-    A task depends on a block and on the questions alone. So when a worker is lost, the pass is made again as soon as
-    dask has made its partitions again, and its answers are the same.
+    A task depends only on a block and on the questions. So when a worker is lost, the pass is repeated as soon as dask
+    has recomputed its partitions, and its answers are the same.
     """
 
     workers: Workers

@@ -1,4 +1,4 @@
-"""Who does the work: the workers of a cluster, or, where there is none, dask's own scheduler in this process.
+"""The workers of a cluster or, where there is none, dask's own scheduler in this process.
 
 Both take a function and columns of arguments, one entry for each partition, and return handles of the results; `fetch`
 brings results here.
@@ -19,9 +19,9 @@ from distributed.scheduler import KilledWorker
 
 from pegasos.errors import PegasosError
 
-_look_seconds = 0.5  # how often to ask whether the workers are still there
-_small_bytes = 65536
-most_lost = 5  # times that workers may be lost in one piece of work
+_LOOK_SECONDS = 0.5  # seconds between checks that the workers are still alive
+_SMALL_BYTES = 65536
+most_lost = 5  # most times that workers may be lost in one piece of work
 too_many_lost = (
     f"workers were lost {most_lost} times in one piece of work; give them more memory or smaller partitions."
 )
@@ -32,16 +32,16 @@ class WorkerLostError(Exception):
 
 
 class Workers(Protocol):
-    """What a fit asks of them."""
+    """The interface of the workers."""
 
     def compute(self, delayed: Sequence[Any]) -> list[Any]:
         """Return handles of the blocks, computed and kept where they are."""
 
     def locate(self, blocks: Sequence[Any]) -> None:
-        """Learn where the blocks are, once they are somewhere: work on a block is done there and nowhere else."""
+        """Locate the blocks once they are computed: work on a block is done only where it is."""
 
     def place(self, value: Any) -> Any:
-        """Bring one value to all of them, apart from the tasks or, where it is small, with them."""
+        """Send one value to all workers, separately from the tasks or, if it is small, with them."""
 
     def map(self, function: Callable[..., Any], places: Sequence[int], *columns: Sequence[Any]) -> list[Any]:
         """Return handles of the function's results on the arguments, each where the block of that number is."""
@@ -51,7 +51,7 @@ class Workers(Protocol):
 
 
 def workers_of(client: Any, timeout: float | None) -> Workers:
-    """Those of the client given, or of the one that is current; without one, this process."""
+    """The workers of the given client, or of the current one; without one, this process."""
     if client is None:
         client = _current_client()
         if client is None:
@@ -68,7 +68,7 @@ def workers_of(client: Any, timeout: float | None) -> Workers:
 
 
 def _current_client() -> Any:
-    """None within a task, which would wait for others in its own place, and where there is none."""
+    """None if there is no client, and within a task, which would block its own slot while waiting for others."""
     try:
         distributed.get_worker()
         return None
@@ -81,7 +81,7 @@ def _current_client() -> Any:
 
 
 def patiently(workers: Workers, blocks: Sequence[Any], work: Callable[[], Any]) -> Any:
-    """Do work on blocks when they are there; where that costs a worker, once more as soon as its blocks are back."""
+    """Work on blocks once they are available; if a worker is lost, repeat as soon as its blocks are back."""
     for _ in range(most_lost):
         try:
             workers.locate(blocks)
@@ -120,15 +120,16 @@ class OnCluster:
 
     def __init__(self, client: Any, timeout: float | None):
         self.client, self.timeout = client, timeout
-        self.addresses: list[str] = []  # where each block is
-        self.bound: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # futures to the only worker that may make them
+        self.addresses: list[str] = []  # worker address of each block
+        # futures, and the only worker that may compute them
+        self.bound: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
     def compute(self, delayed: Sequence[Any]) -> list[Any]:
-        """Futures of the blocks. Dask chooses where, and again where a worker dies."""
+        """Futures of the blocks. Dask chooses the workers, again if one dies."""
         return list(self.client.compute(list(delayed)))
 
     def locate(self, blocks: Sequence[Any]) -> None:
-        """Wait for all blocks. What dask cannot make again is lost for good."""
+        """Wait for all blocks. What dask cannot recompute is lost for good."""
         try:
             self._wait(blocks)
         except CancelledError as error:
@@ -150,8 +151,8 @@ class OnCluster:
         self.addresses = [sorted(where[block.key])[0] for block in blocks]
 
     def place(self, value: Any) -> Any:
-        """To every worker once, whatever the number of its partitions; a small one goes with the tasks."""
-        if value.nbytes <= _small_bytes:
+        """Send to every worker once, whatever the number of its partitions; a small value goes with the tasks."""
+        if value.nbytes <= _SMALL_BYTES:
             return value
         try:
             return self.client.scatter([value], broadcast=True, hash=False)[0]
@@ -159,7 +160,7 @@ class OnCluster:
             raise WorkerLostError from error
 
     def map(self, function: Callable[..., Any], places: Sequence[int], *columns: Sequence[Any]) -> list[Any]:
-        """A task is bound to the worker of its block, so that rows never move and never are stolen."""
+        """Bind each task to the worker of its block, so that rows never move."""
         of_address: dict[str, list[int]] = {}
         for position, block in enumerate(places):
             of_address.setdefault(self.addresses[block], []).append(position)
@@ -173,7 +174,7 @@ class OnCluster:
         return futures
 
     def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """Wait for them, looking after the workers meanwhile: one may die even while it returns what it has."""
+        """Wait for results while monitoring the workers: one may die even while it transfers its results."""
         try:
             self._wait(handles)
             return self._gathered(handles)
@@ -187,7 +188,7 @@ class OnCluster:
         try:
             while True:
                 try:
-                    return list(task.result(_look_seconds))
+                    return list(task.result(_LOOK_SECONDS))
                 except TimeoutError:
                     self._look_after(handles, monotonic() - begun)
         finally:
@@ -197,7 +198,7 @@ class OnCluster:
         begun = monotonic()
         while True:
             try:
-                distributed.wait(list(futures), timeout=_look_seconds)
+                distributed.wait(list(futures), timeout=_LOOK_SECONDS)
                 break
             except TimeoutError:
                 self._look_after(futures, monotonic() - begun)
@@ -206,7 +207,7 @@ class OnCluster:
                 future.result()  # raises what the task raised
 
     def _look_after(self, futures: Sequence[Any], seconds: float) -> None:
-        """A bound task waits for its worker forever, so somebody has to look whether that is still there."""
+        """Check that the workers are alive, because a bound task would wait for its worker forever."""
         late = [future for future in futures if not future.done()]
         if not {self.bound[future] for future in late if future in self.bound} <= set(self.client.nthreads()):
             raise WorkerLostError

@@ -1,4 +1,4 @@
-"""What the estimators on dask collections share: reading, fitting, predicting by blocks."""
+"""Shared by the estimators on dask collections: reading, fitting, predicting by blocks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OnCollections(BaseEstimator):
     _local_type: ClassVar[Any]
     _shared: ClassVar[tuple[str, ...]]  # parameters of the local estimator
     _written: ClassVar[tuple[str, ...]]  # attributes that are those of the local model
-    _about: ClassVar[str]  # an attribute of a fitted model
+    _about: ClassVar[str]  # attribute that shows that a model is fitted
 
     client: Any
     timeout: float | None
@@ -56,7 +56,7 @@ class OnCollections(BaseEstimator):
         return self
 
     def path(self, X: Any, y: Any, lams: Any, sample_weight: Any = None) -> list[Self]:
-        """One fitted model for each lam, each with its certificate; every fit begins where the last one ended.
+        """One fitted model per lam, each with its certificate; every fit starts where the last one ended.
 
         The partitions are read once. From the largest lam to the smallest, few passes per lam are needed.
 
@@ -83,7 +83,7 @@ class OnCollections(BaseEstimator):
     def to_local(self) -> Any:
         """The fitted model as a plain estimator of `pegasos`, which predicts the same.
 
-        Its dual point stayed with the rows, so it can neither be certified anew nor warm-start a local fit.
+        Its dual point stayed with the rows, so it can neither be certified again nor warm-start a local fit.
         """
         check_is_fitted(self, self._about)
         return deepcopy(self._model)
@@ -96,7 +96,7 @@ class OnCollections(BaseEstimator):
         return type(self)(**kept, client=self.client)
 
     def __getstate__(self) -> Any:
-        """A stored model has no client; where it is used again, the current one takes its place."""
+        """Pickle without the client; when the model is used again, the current client replaces it."""
         return {**super().__getstate__(), "client": None}
 
     def __sklearn_tags__(self) -> Any:
@@ -150,7 +150,7 @@ class OnCollections(BaseEstimator):
         return da.concatenate(parts, allow_unknown_chunksizes=True)
 
     def _sums(self, function: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-        """What a function of the model and a block adds up to over all blocks, without further rounding."""
+        """Sum a function of the model and a block over all blocks, without further rounding."""
         blocks = blocks_of("X", X)
         columns = columns_of(X, y, sample_weight, len(blocks))
         model = dask.delayed(self._model, traverse=False)
@@ -161,6 +161,6 @@ class OnCollections(BaseEstimator):
 
 
 def _text_names(X: Any) -> list[Any] | None:
-    """The names of the features, where all of them are texts."""
+    """The names of the features, if all of them are strings."""
     names = feature_names(X)
     return names if names is not None and all(isinstance(name, str) for name in names) else None

@@ -43,7 +43,7 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
     intercept_scaling : float, default=1.0
         A larger value regularizes the intercept less.
     prior : fitted linear classifier, (coef, intercept) or None, default=None
-        A model learnt from other data: the weights are regularized toward it instead of toward 0.
+        A model learned from other data: the weights are regularized toward it instead of toward 0.
     class_weight : dict, "balanced" or None, default=None
         What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``, counted over
         all partitions.

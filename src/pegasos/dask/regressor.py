@@ -38,9 +38,9 @@ class PegasosRegressor(RegressorMixin, OnCollections):
     fit_intercept, regularize_intercept, intercept_scaling
         As in `PegasosClassifier`.
     prior : fitted linear regressor, (coef, intercept) or None, default=None
-        A model learnt from other data: the weights are regularized toward it instead of toward 0.
+        A model learned from other data: the weights are regularized toward it instead of toward 0.
     start : fitted linear regressor, (coef, intercept) or None, default=None
-        Where to begin. It saves passes and does not change the problem.
+        The starting point. It saves passes and does not change the problem.
     tol, max_iter, time_budget, timeout, random_state, verbose, client
         As in `PegasosClassifier`.
 
@@ -128,7 +128,7 @@ class PegasosRegressor(RegressorMixin, OnCollections):
         self.client = client
 
     def predict(self, X: Any) -> Any:
-        """The prediction for each row: of a dask collection a dask array, by blocks and lazily."""
+        """The prediction for each row; for a dask collection, a lazy dask array computed by blocks."""
         check_is_fitted(self, "coef_")
         more = (len(self.coef_),) if self.fitted_.task.is_matrix else ()
         return self._by_blocks("predict", X, np.dtype(np.float64), more)

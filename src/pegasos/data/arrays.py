@@ -17,14 +17,14 @@ from pegasos.data.origin import FileOrigin, reason
 from pegasos.data.source import Block, FileBlocks, Matrix, csr_of, even_starts, is_sound, rows_between
 from pegasos.errors import PegasosError
 
-Labels = str | os.PathLike[str] | bool | None  # of the truth values, False alone
+Labels = str | os.PathLike[str] | bool | None  # the only bool allowed is False
 _csr_parts = ("data", "indices", "indptr", "shape")
-# Of broken files, which numpy and zipfile promise no type for: errors of Python's tokenizer and of zlib are among them.
+# For broken files, numpy and zipfile may raise any type, including errors of Python's tokenizer and of zlib.
 _unreadable = Exception
 
 
 class MappedSource(FileBlocks):
-    """Blocks of a matrix that lies in a file; views of it where it has a type and an order that loops can read."""
+    """Blocks of a matrix in a file; views where its type and order suit the loops."""
 
     def __init__(self, origin: FileOrigin, X: Matrix, y: npt.NDArray[Any], block_bytes: int) -> None:
         if X.ndim != 2:
@@ -56,7 +56,7 @@ class MappedSource(FileBlocks):
 
 
 def open_npy(origin: FileOrigin, *, labels: Labels = None, block_bytes: int = default_block_bytes) -> MappedSource:
-    """X of one file, its labels of another; False: there are none."""
+    """X from one file, its labels from another; False for no labels."""
     if labels is None:
         raise PegasosError(f"{origin.name} holds X alone: give the file of the labels, labels='y.npy'.")
     X = _load(origin.path, origin.name)
@@ -64,7 +64,7 @@ def open_npy(origin: FileOrigin, *, labels: Labels = None, block_bytes: int = de
 
 
 def open_npz(origin: FileOrigin, *, labels: Labels = None, block_bytes: int = default_block_bytes) -> MappedSource:
-    """X and y of one file, or y of another; False: none but its own. X may be what scipy's save_npz writes."""
+    """X and y from one file, or y from another; False: only its own. X may be written by scipy's save_npz."""
     members = _Members(origin)
     if "y" not in members.names and labels is None:
         raise PegasosError(f"{origin.name} holds no y: add it, or give the file of the labels, labels='y.npy'.")
@@ -74,7 +74,7 @@ def open_npz(origin: FileOrigin, *, labels: Labels = None, block_bytes: int = de
 
 
 def _labels_of(X: Matrix, labels: Any) -> npt.NDArray[Any]:
-    """Those of a file; NaN where there are none."""
+    """The labels of a file; NaN where there are none."""
     return np.full(X.shape[:1], np.nan) if labels is False else _load(Path(labels), str(labels))
 
 
@@ -96,7 +96,7 @@ def _csr_matrix(origin: FileOrigin, members: _Members) -> sp.csr_matrix:
 
 
 def float_type(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
-    """The floating type that holds all numbers of this one."""
+    """The floating-point type that represents all numbers of this type."""
     found = np.result_type(dtype, np.float32) if dtype.kind in "fiub" else None
     if found not in (np.float32, np.float64):
         raise PegasosError(f"{what} must hold numbers that a float64 can hold, got {dtype}.")
@@ -104,14 +104,14 @@ def float_type(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
 
 
 class _Members:
-    """The arrays of a .npz file: mapped where they are stored as they are, read where they are compressed."""
+    """The arrays of a .npz file: memory-mapped if stored uncompressed, else read."""
 
     def __init__(self, origin: FileOrigin) -> None:
         self._origin = origin
         try:
             with zipfile.ZipFile(origin.path) as archive:
                 self._found = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
-        except MemoryError:  # says nothing of the file
+        except MemoryError:  # not a defect of the file
             raise
         except _unreadable as error:
             raise PegasosError(f"{origin.name} is not a complete .npz file: {reason(error)}.") from error
@@ -129,7 +129,7 @@ class _Members:
 
     def _map(self, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
         with self._origin.path.open("rb") as file:
-            # The local header: 30 bytes, the name, and more bytes of whoever wrote it.
+            # The local header: 30 bytes, the name, and an extra field.
             file.seek(member.header_offset + 26)
             lengths = np.frombuffer(file.read(4), dtype="<u2")
             file.seek(member.header_offset + 30 + int(lengths.sum()))
@@ -148,9 +148,9 @@ class _Members:
 
 def _load(path: Path, name: str) -> npt.NDArray[Any]:
     try:
-        with np.errstate(over="ignore"):  # of lengths that a header tells of; the sentence is enough
+        with np.errstate(over="ignore"):  # lengths in a header may overflow; the error message is enough
             found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except MemoryError as error:  # of Python's reader, of a header that is too deep, too
+    except MemoryError as error:  # Python's parser also raises this for a header that is nested too deeply
         raise PegasosError(f"{name} has a header for which there is not enough memory.") from error
     except _unreadable as error:
         raise PegasosError(f"{name} is not a complete .npy file: {reason(error)}.") from error
@@ -160,5 +160,5 @@ def _load(path: Path, name: str) -> npt.NDArray[Any]:
 
 
 def _readable(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The array itself where loops can read it, otherwise a copy."""
+    """The array itself if the loops can read it, else a copy."""
     return np.require(array, dtype=dtype.newbyteorder("="), requirements=["C", "A"])

@@ -45,7 +45,7 @@ class ParquetSource(TableSource):
     def _read(self, k: int) -> Block:
         parquet = pyarrow("parquet", self.origin)
         try:
-            # A file of its own for each call: readers are not made for several threads.
+            # Each call opens its own file, because readers are not thread-safe.
             with parquet.ParquetFile(self.origin.path, metadata=self._metadata) as file:
                 table = file.read_row_group(self._groups[k], columns=[*self.features, *self.labels])
         except (OSError, ValueError) as error:

@@ -2,12 +2,12 @@
 
     preamble    64 bytes: magic, format, place and checksum of the directory, checksum of the preamble
     blocks      the arrays of each block, one after the other, each at a multiple of 64 bytes
-    directory   JSON: what the rows are, and for each block its place, sizes and checksum
+    directory   JSON: a description of the rows, and for each block its position, sizes and checksum
 
-Dense blocks have the arrays X, y; sparse ones data, indices, indptr, y. Labels that are texts are numbers of `classes`,
-which the directory has. All numbers are little-endian. The preamble is written last, into a file that has no name
-until it is complete. Nothing of a file is believed before its checksum is right; that of a block is looked at when the
-block is first read.
+Dense blocks have the arrays X, y; sparse ones data, indices, indptr, y. Text labels are stored as indices into
+`classes`, which is in the directory. All numbers are little-endian. The preamble is written last, into a file that has
+no name until it is complete. Nothing in a file is trusted before its checksum is verified; that of a block is verified
+when the block is first read.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _step = 64
 
 
 class DamagedCacheError(PegasosError):
-    """A cache that was one, and has to be made again."""
+    """A damaged cache that has to be rebuilt."""
 
 
 class _Entry(NamedTuple):
-    """A block in the directory: its rows, its entries if it is sparse, the type of their columns, where it is."""
+    """A block in the directory: its rows, its entries if it is sparse, the type of its columns, its position."""
 
     n_rows: int
     n_entries: int
@@ -79,7 +79,7 @@ class CacheSource(Blocks):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the directory, which has the checksums of all blocks."""
+        """A digest of the directory, which contains the checksums of all blocks."""
         return self._fingerprint
 
     def __reduce__(self) -> tuple[type[CacheSource], tuple[Path]]:
@@ -94,7 +94,7 @@ class CacheSource(Blocks):
         return [(self.dtype, (entry.n_entries,)), (index, (entry.n_entries,)), (index, (entry.n_rows + 1,)), labels]
 
     def outline(self, k: int) -> Outline:
-        """The labels of block k and the bytes of its rows; the rows, and with them the checksum, are not read."""
+        """The labels of block k and the bytes of its rows, without reading the rows or verifying their checksum."""
         entry = self._entries[k]
         *rows, (dtype, shape) = self._arrays(entry)
         begin = entry.begin + sum(_sizes(rows))
@@ -132,7 +132,7 @@ class CacheSource(Blocks):
 
 
 def write_cache(path: Path, source: BlockSource, made_from: str) -> None:
-    """Write the blocks of a source, one at a time; `path` is a whole cache afterwards, or what it was before."""
+    """Write the blocks of a source, one at a time; afterwards `path` is a complete cache, or unchanged."""
     codes: dict[str, int] = {}
     label, entries = "float64", []
     with atomically(path) as file:
@@ -175,7 +175,7 @@ def _write_directory(file: IO[bytes], text: bytes) -> None:
 
 
 def _directory(path: Path) -> tuple[dict[str, Any], str]:
-    """The directory of a cache, believed step by step; and its text."""
+    """Parse and verify the directory of a cache step by step; also return its text."""
     with path.open("rb") as file:
         head = file.read(_step)
         if not head.startswith(magic):
@@ -204,7 +204,7 @@ def _directory(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _encoded(labels: npt.NDArray[Any], codes: dict[str, int]) -> npt.NDArray[Any]:
-    """Numbers as they are; texts as numbers, which `codes` gains where it has them not."""
+    """Numbers unchanged; texts as indices, extending `codes` where necessary."""
     if labels.dtype.kind in "fiub":
         return labels
     classes, inverse = np.unique(labels.astype(str), return_inverse=True)
@@ -217,13 +217,14 @@ def _entry(n_rows: object, n_entries: object, column: object, begin: object, che
 
 
 def _count(found: object) -> int:
-    if type(found) is not int or not 0 <= found < 1 << 62:  # True is an int to isinstance, and no length to numpy
+    # isinstance accepts True as an int, which is not a valid length
+    if type(found) is not int or not 0 <= found < 1 << 62:
         raise ValueError(found)
     return found
 
 
 def _names(found: object, n_features: int) -> list[str] | None:
-    """The names of the features; ValueError when they are not names of all of them."""
+    """The names of the features; ValueError if they are not names for all of them."""
     if found is None:
         return None
     if not isinstance(found, list) or len(found) != n_features or not all(isinstance(name, str) for name in found):
@@ -232,7 +233,7 @@ def _names(found: object, n_features: int) -> list[str] | None:
 
 
 def _number_type(name: str, allowed: tuple[str, ...] | None) -> np.dtype[Any]:
-    """The type of this name, in the order of bytes of the file; ValueError when it is not allowed, or no number."""
+    """The type of this name in the byte order of the file; ValueError if it is not allowed or not numeric."""
     dtype = np.dtype(name)
     if dtype.kind not in "fiub" or (allowed is not None and name not in allowed):
         raise ValueError(name)

@@ -17,7 +17,7 @@ from pegasos.data.tables import Label, TableSource, pyarrow
 from pegasos.data.text import LineFile
 from pegasos.errors import PegasosError
 
-_kinds = ("int64", "double", "string")  # what labels of text can be, from the narrowest
+_LABEL_KINDS = ("int64", "double", "string")  # possible kinds of labels, from the narrowest
 
 
 class CsvSource(TableSource):
@@ -79,7 +79,7 @@ class CsvSource(TableSource):
         return CsvSource(self.origin, label=False, features=features, dtype=np.float64, **form)
 
     def _first_line(self, origin: FileOrigin) -> tuple[list[str], int]:
-        """Its fields, and how many bytes it has."""
+        """The fields of the first line, and its bytes."""
         with origin.path.open("rb") as file:
             line = file.readline()
         try:
@@ -91,7 +91,7 @@ class CsvSource(TableSource):
         return [field.strip() for field in fields], len(line)
 
     def _survey(self, begin: int) -> None:
-        """Read all of it: where blocks with rows begin, how many rows they have, and what the labels are."""
+        """Read everything: where blocks with rows start, how many rows they have, and what the labels are."""
         self._places, starts, kind = [], [0], 0
         for place, text in self._file.blocks(begin):
             table = self._table(text, starts[-1])
@@ -100,7 +100,7 @@ class CsvSource(TableSource):
                 self.block_of(table, starts[-1])
                 self._places.append((place, len(text)))
                 starts.append(starts[-1] + table.num_rows)
-        self._kind, self.starts = _kinds[kind], np.array(starts, dtype=np.int64)
+        self._kind, self.starts = _LABEL_KINDS[kind], np.array(starts, dtype=np.int64)
 
     def _read(self, k: int) -> Block:
         table = self._table(self._file.read(*self._places[k]), int(self.starts[k]))
@@ -116,7 +116,7 @@ class CsvSource(TableSource):
         value = pa.from_numpy_dtype(self.dtype)
         types = dict.fromkeys(self.features, value) | dict.fromkeys(self.labels, pa.string())
         try:
-            # One thread: only then does an error say which row it is in.
+            # Only with one thread does an error report its row.
             table = reader.read_csv(
                 pa.BufferReader(text),
                 read_options=reader.ReadOptions(column_names=self._names, use_threads=False, block_size=len(text) + 1),
@@ -125,7 +125,7 @@ class CsvSource(TableSource):
             )
         except pa.ArrowInvalid as error:
             raise PegasosError(self._sentence(reason(error), first_row)) from None
-        except pa.ArrowException as error:  # such as a thread of its own that the system refuses
+        except pa.ArrowException as error:  # for example a thread that the system refuses
             if isinstance(error, MemoryError):
                 raise
             raise PegasosError(f"{self.origin.name} could not be read: {reason(error)}.") from error
@@ -140,7 +140,7 @@ class CsvSource(TableSource):
                 raise PegasosError(f"{self.origin.name}, row {row}: the label {label!r} is empty or goes over a line.")
 
     def _sentence(self, message: str, first_row: int) -> str:
-        """What pyarrow says, with the row of the file and the name of the column."""
+        """The message of pyarrow, with the row of the file and the name of the column."""
         row = re.search(r"Row #(\d+): ", message)
         where = f", row {first_row + int(row[1])}" if row else f", after row {first_row}"
         message = re.sub(r"Row #\d+: ", "", message)
@@ -152,13 +152,13 @@ def _kind_of(column: Any) -> int:
     """The narrowest kind of labels that these texts can be."""
     import pyarrow as pa
 
-    for kind, name in enumerate(_kinds[:-1]):
+    for kind, name in enumerate(_LABEL_KINDS[:-1]):
         try:
             numbers = column.cast(name).to_numpy()
         except pa.ArrowInvalid:
             continue
-        return kind if np.isfinite(numbers).all() else len(_kinds) - 1
-    return len(_kinds) - 1
+        return kind if np.isfinite(numbers).all() else len(_LABEL_KINDS) - 1
+    return len(_LABEL_KINDS) - 1
 
 
 def _is_number(field: str) -> bool:

@@ -33,7 +33,7 @@ class TextError(Exception):
         self.what, self.place, self.index = what, place, index
 
     def position(self, text: Searchable) -> int:
-        """The byte to show: of a repeated index where it stands for the second time."""
+        """The byte to show: for a repeated index, its second occurrence."""
         if self.what != "repeated":
             return self.place
         line = self._until(text, rb"[\n#]", len(text))
@@ -41,12 +41,12 @@ class TextError(Exception):
         return self.place + starts[1]
 
     def sentence(self, text: Searchable, dtype: np.dtype[Any]) -> str:
-        """What is wrong there, and the remedy."""
+        """The error and the remedy."""
         token = ascii(self._until(text, rb"[\s#]", 40).decode("latin-1"))
         return _sentences[self.what].format(token=token, index=self.index, dtype=dtype)
 
     def _until(self, text: Searchable, stop: bytes, longest: int) -> bytes:
-        """The bytes of the line from the place on."""
+        """The bytes of the line from this position on."""
         end = text.find(b"\n", self.place)
         rest = text[self.place : min(end if end >= 0 else len(text), self.place + longest)]
         found = re.search(stop, rest)

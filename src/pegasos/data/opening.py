@@ -42,8 +42,8 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
     ----------
     path : path of the file
     format : str, optional
-        'svmlight', 'csv', 'parquet', 'arrow', 'npy' or 'npz'. Default: by the name of the file; one that says nothing
-        is taken for svmlight text. A cache is known by its content.
+        'svmlight', 'csv', 'parquet', 'arrow', 'npy' or 'npz'. Default: by the name of the file; without a known suffix
+        it is read as svmlight text. A cache is recognized by its content.
     **options
         Of the format.
 
@@ -66,8 +66,8 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
 
     Notes
     -----
-    Text is read once when it is opened, to find its blocks and what is wrong in it. Compressed text has no blocks:
-    make a cache of it, with `convert`.
+    Text is read once when it is opened, to find its blocks and any errors. Compressed text has no blocks: convert it to
+    a cache with `convert`.
 
     Examples
     --------
@@ -223,12 +223,12 @@ def convert(
     format: str | None = None,
     **options: Any,
 ) -> CacheSource:
-    """Make a binary cache of a file, or take the one that was made of it before.
+    """Make a binary cache of a file, or use the one that was made of it before.
 
     Parameters
     ----------
     path : path of the file
-        Of any kind that `open_source` knows; compressed too.
+        Of any kind that `open_source` reads; it may be compressed.
     cache : path, optional
         Default: the name of the file with `.pegasos-cache` added.
     format, **options
@@ -237,8 +237,8 @@ def convert(
     Returns
     -------
     source : BlockSource
-        The cache. It is made anew when the file has changed since (its size, its time of change or its place), or when
-        the options are others.
+        The cache. It is rebuilt when the file has changed since (its size, its modification time or its path), or when
+        the options differ.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def convert(
 
 
 def _kept(goal: Path, fingerprint: str) -> CacheSource | None:
-    """The cache that is there, if it is that of the file as it is now. What is not a cache is not written over."""
+    """The existing cache, if it belongs to the current file. A file that is not a cache is not overwritten."""
     if not goal.exists():
         return None
     if goal.is_dir():
@@ -298,6 +298,6 @@ def _format_of(file: Path, given: str | None, options: dict[str, Any]) -> str:
 
 
 def _fingerprint(file: Path, kind: str, options: dict[str, Any]) -> str:
-    """What tells the file, the file of its labels, and how they are read from others."""
+    """What distinguishes the file, the file of its labels, and how they are read."""
     files = [file, *(Path(options[name]) for name in ("labels",) if options.get(name))]
     return digest(kind, *map(stamp_of, files), repr(sorted((name, str(value)) for name, value in options.items())))

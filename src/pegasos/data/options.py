@@ -14,7 +14,7 @@ default_block_bytes = 1 << 24
 
 
 def checked_count(name: str, value: Any) -> int:
-    """An integer from 1 on."""
+    """An integer of at least 1."""
     try:
         count = operator.index(value)
     except TypeError:

@@ -30,13 +30,13 @@ class FileOrigin:
     fingerprint: str
 
     def refuse_changes(self) -> None:
-        """Places in a file mean nothing in another."""
+        """Positions in a file are meaningless in another."""
         if stamp_of(self.path) != self.stamp:
             raise PegasosError(f"{self.name} has changed since it was opened: open it again.")
 
 
 def stamp_of(path: Path) -> str:
-    """What tells a file from its former self: where it is, how large, and when it last changed."""
+    """Identifies the version of a file: its path, its size and its modification time."""
     try:
         state = path.stat()
     except OSError as error:
@@ -47,5 +47,5 @@ def stamp_of(path: Path) -> str:
 
 
 def reason(error: Exception) -> str:
-    """What another library says, as the end of a sentence."""
+    """The message of another library, as the end of a sentence."""
     return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")

@@ -32,7 +32,7 @@ _widest = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Reading:
-    """How text is to be read: what the first index is, how many features there may be, and what a value is."""
+    """How text is read: the first index, the allowed number of features, and what a value is."""
 
     zero_based: ZeroBased
     n_features: int | None
@@ -49,15 +49,15 @@ class Reading:
 
     @property
     def base(self) -> int:
-        """The index of the first feature; 1 as long as it is not known."""
+        """The index of the first feature; 1 while it is unknown."""
         return 1 if self.zero_based == "auto" else int(not self.zero_based)
 
     def may_be_zero_based(self, fault: TextError) -> bool:
-        """Whether this is an index 0 where it was left open what the first index is."""
+        """Whether this is an index 0 while the first index is undetermined."""
         return fault.what == "below_base" and self.zero_based == "auto"
 
     def threads(self) -> int:
-        """As many as asked for, or as this process may use processors."""
+        """The requested number of threads, or the number of processors available to this process."""
         return self.n_jobs or int(joblib.cpu_count())
 
 
@@ -71,14 +71,14 @@ class Parsed(NamedTuple):
     n_features: int
 
     def matrix(self, n_features: int | None) -> sp.csr_matrix:
-        """As a matrix of so many columns; None: of as many as occur."""
+        """Convert to a matrix with this many columns; None for as many as occur."""
         matrix = csr_of(self.data, self.indices, self.indptr, n_features or self.n_features)
         matrix.has_canonical_format = True
         return matrix
 
 
 class _Found(NamedTuple):
-    """What the core says of a piece; `fault` is empty where there is none."""
+    """The result of the core for a piece; `fault` is empty where there is none."""
 
     n_rows: int
     n_entries: int
@@ -89,7 +89,7 @@ class _Found(NamedTuple):
 
 
 def known_base(reading: Reading, read: Callable[[Reading], _T]) -> _T:
-    """Read as if indices began with 1; where they then begin with 0, and that is left open, once more."""
+    """Parse with indices from 1; if an index 0 occurs and the first index is undetermined, parse again."""
     try:
         return read(reading)
     except TextError as fault:
@@ -115,7 +115,7 @@ def parse(text: Text, reading: Reading) -> Parsed:
 def _fill(
     pieces: list[npt.NDArray[np.uint8]], room: npt.NDArray[np.int64], reading: Reading, index: np.dtype[Any]
 ) -> Parsed:
-    """Read each piece into its part of common arrays; `room` has where the rows and entries of each begin there."""
+    """Parse each piece into its part of common arrays; `room` has where the rows and entries of each start."""
     n_rows, n_entries = room[-1]
     labels, ends = np.empty(n_rows), np.empty(n_rows, dtype=np.int64)
     indices, data = np.empty(n_entries, dtype=index), np.empty(n_entries, dtype=reading.dtype)
@@ -144,7 +144,7 @@ def _fill(
 
 
 def _closed(array: npt.NDArray[Any], begins: npt.NDArray[Any], goals: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array without the gaps that comments leave: what begins there moves down to its goal."""
+    """Remove the gaps that comments leave: each part moves down to its target."""
     for begin, goal, end in zip(begins[:-1], goals[:-1], goals[1:], strict=True):
         if begin != goal:
             array[goal:end] = array[begin : begin + end - goal]
@@ -153,7 +153,7 @@ def _closed(array: npt.NDArray[Any], begins: npt.NDArray[Any], goals: npt.NDArra
 
 
 def _pieces(text: Text, n_threads: int) -> list[npt.NDArray[np.uint8]]:
-    """The text in pieces that end where a line does, some for each thread."""
+    """Split the text into pieces that end at line ends, several per thread."""
     size = max(_least_piece, len(text) // (4 * n_threads) + 1)
     cuts = [0]
     while cuts[-1] < len(text):

@@ -1,7 +1,7 @@
 """What a source of blocks is, and the one whose rows are in memory already.
 
-A block is as many rows as one wants in memory at a time. What trains on blocks asks a source for nothing but this
-protocol; where the rows come from, text, columns, a cache or arrays, is the business of the source.
+A block is the number of rows to hold in memory at a time. Training on blocks uses only this protocol; the source
+decides where the rows come from: text, columns, a cache or arrays.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ class BlockSource(Protocol):
         ...
 
     def __iter__(self) -> Iterator[Block]:
-        """From the first block on, each time anew."""
+        """Iterate from the first block; every iteration starts over."""
         ...
 
 
 class Outline(NamedTuple):
-    """What there is to know of a block before its rows are read: the labels, and the bytes that the rows will take."""
+    """What is known about a block before its rows are read: the labels, and the bytes that the rows will take."""
 
     y: npt.NDArray[Any]
     n_bytes: int
@@ -89,14 +89,14 @@ class Outline(NamedTuple):
 
 @runtime_checkable
 class Outlined(Protocol):
-    """A source that knows more of its blocks than it must."""
+    """A source that provides more about its blocks than required."""
 
     def outline(self, k: int) -> Outline:
-        """Return the outline of block k without reading its rows; its checksum is looked at when those are read."""
+        """Return the outline of block k without reading its rows; its checksum is verified when those are read."""
 
 
 def outline_of(source: BlockSource, k: int) -> Outline:
-    """The outline of block k; where the source knows none, by reading it."""
+    """The outline of block k; read the block if the source does not provide one."""
     if isinstance(source, Outlined):
         return source.outline(k)
     X, y = source.block(k)
@@ -105,7 +105,7 @@ def outline_of(source: BlockSource, k: int) -> Outline:
 
 
 class Blocks(ABC):
-    """What the sources share: they count their blocks, begin anew, and refuse a block that is not there."""
+    """Shared by the sources: block count, iteration, and an IndexError for a missing block."""
 
     n_features: int
     is_sparse: bool
@@ -116,7 +116,7 @@ class Blocks(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Another one when the content is another."""
+        """Changes when the content changes."""
 
     @property
     def n_rows(self) -> int:
@@ -136,7 +136,7 @@ class Blocks(ABC):
         return self._read(number)
 
     def __iter__(self) -> Iterator[Block]:
-        """From the first block on, each time anew."""
+        """Iterate from the first block; every iteration starts over."""
         return (self.block(k) for k in range(self.n_blocks))
 
     def __repr__(self) -> str:
@@ -155,7 +155,7 @@ class FileBlocks(Blocks):
 
     @property
     def fingerprint(self) -> str:
-        """That of the file and of how it is read."""
+        """Fingerprint of the file and of how it is read."""
         return self.origin.fingerprint
 
     def block(self, k: int) -> Block:
@@ -197,7 +197,7 @@ class ArraySource(Blocks):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all numbers and labels, made when first asked for."""
+        """A digest of all numbers and labels, computed on first use."""
         if self._fingerprint is None:
             parts = (self._X.data, self._X.indices, self._X.indptr) if self.is_sparse else (self._X,)
             self._fingerprint = digest(str(self._X.shape), *parts, self._y)
@@ -225,14 +225,14 @@ def rows_between(X: Matrix, begin: int, end: int) -> Matrix:
 def csr_of(
     data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], n_features: int
 ) -> sp.csr_matrix:
-    """A CSR matrix of exactly these arrays; scipy's own constructor would read int64 indices, and copy them."""
+    """A CSR matrix of exactly these arrays; scipy's own constructor would convert and copy int64 indices."""
     matrix = sp.csr_matrix((len(indptr) - 1, n_features), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     return matrix
 
 
 def is_sound(X: sp.csr_matrix) -> bool:
-    """Whether these arrays are those of a CSR matrix, so that loops may go where its columns point."""
+    """Check that these arrays form a valid CSR matrix, so that loops can follow its columns safely."""
     ends = X.indptr
     if len(ends) != X.shape[0] + 1 or len(X.indices) != len(X.data) or ends[0] != 0 or ends[-1] != len(X.data):
         return False

@@ -35,21 +35,21 @@ def read_svmlight(
     ----------
     path : path of the file
     n_features : int, optional
-        Columns of X; a larger index is refused. Default: as many as the largest index says.
+        Columns of X; a larger index is rejected. Default: determined by the largest index.
     dtype : float32 or float64
         The type of X. A number is rounded to the nearest double and from there to this type.
     zero_based : bool or 'auto'
         Whether the first feature has index 0. 'auto': it has if an index 0 occurs in the file, otherwise it has 1.
         Say it when the files of one data set could differ.
     allow_nan : bool
-        Whether `nan` and `inf` are values; otherwise they are refused.
+        Whether `nan` and `inf` are values; otherwise they are rejected.
     n_jobs : int, optional
-        Threads; default: one a processor.
+        Threads; default: one per processor.
 
     Returns
     -------
     X : CSR matrix of shape (n_rows, n_features), sorted columns
-        With int64 indices only where int32 does not do.
+        With int64 indices only where int32 is not sufficient.
     y : float64 array of shape (n_rows,)
 
     Notes

@@ -17,7 +17,7 @@ from pegasos.data.source import Block, FileBlocks
 from pegasos.errors import PegasosError
 
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")  # the row labels of a frame, which are not data
-Label = str | int | bool | None  # of the truth values, False alone
+Label = str | int | bool | None  # the only bool allowed is False
 
 
 class TableSource(FileBlocks):
@@ -81,7 +81,7 @@ class TableSource(FileBlocks):
         return Block(X, y)
 
     def sample_weights(self) -> npt.NDArray[np.float64] | None:
-        """Those of all rows; None where there is no such column."""
+        """The sample weights of all rows; None where there is no such column."""
         if not self.weights:
             return None
         blocks = self._of_columns(self.weights)
@@ -111,7 +111,7 @@ class TableSource(FileBlocks):
 
 
 def matched(name: str, found: Sequence[str], expected: Sequence[str]) -> list[str]:
-    """The columns of a model, all of which and no others must be there."""
+    """The columns of a model: exactly these must be present."""
     missing = [one for one in expected if one not in found]
     unknown = [one for one in found if one not in expected]
     if missing:
@@ -140,7 +140,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def pyarrow(part: str, origin: FileOrigin) -> Any:
-    """A module of pyarrow, which comes with the extra `data`."""
+    """Import a module of pyarrow, which comes with the extra `data`."""
     try:
         return import_module(f"pyarrow.{part}" if part else "pyarrow")
     except ImportError as error:

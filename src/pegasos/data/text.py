@@ -1,4 +1,4 @@
-"""Files of lines: plain ones in blocks that end where a line does, compressed ones from the beginning to the end."""
+"""Files of lines: plain ones in blocks that end at line ends, compressed ones from beginning to end."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pegasos.data.options import checked_count
 from pegasos.data.origin import FileOrigin, reason
 from pegasos.errors import PegasosError
 
-_chunk = 1 << 18
+_CHUNK_BYTES = 1 << 18
 
 
 def place_of(name: str, read: Callable[[int, int], bytes], position: int) -> str:
-    """The file, line and column of a byte, for a message; `read` gives the bytes from a place on, so many of them."""
+    """The file, line and column of a byte, for a message; `read` returns this many bytes from a position on."""
     line, after = 1, 0
-    for begin in range(0, position, _chunk):
-        piece = read(begin, min(_chunk, position - begin))
+    for begin in range(0, position, _CHUNK_BYTES):
+        piece = read(begin, min(_CHUNK_BYTES, position - begin))
         line += piece.count(b"\n")
         after = begin + piece.rfind(b"\n") + 1 if b"\n" in piece else after
     return f"{name}, line {line}, column {position - after + 1}"
@@ -42,7 +42,7 @@ class LineFile:
         self.size = origin.path.stat().st_size
 
     def blocks(self, begin: int = 0) -> Iterator[tuple[int, bytes]]:
-        """Where each block begins, and its bytes: whole lines."""
+        """Where each block starts, and its bytes: whole lines."""
         while begin < self.size:
             text = self.read(begin, self.block_bytes)
             if begin + len(text) < self.size:
@@ -62,7 +62,7 @@ class LineFile:
         return place_of(self.origin.name, self.read, position)
 
     def _long_line(self, begin: int) -> bytes:
-        """The line that begins here, which is longer than a block."""
+        """The line that starts here, which is longer than a block."""
         with self.origin.path.open("rb") as file:
             file.seek(begin)
             return file.readline()
@@ -80,7 +80,7 @@ def decompressed(path: Path) -> Iterator[bytes]:
     compression = compression_of(path)
     if compression is None:
         with path.open("rb") as file:
-            while piece := file.read(_chunk):
+            while piece := file.read(_CHUNK_BYTES):
                 yield piece
         return
     make = _compressions[compression][1](path)
@@ -93,7 +93,7 @@ def decompressed(path: Path) -> Iterator[bytes]:
 
 @contextmanager
 def as_plain(path: Path, folder: Path) -> Iterator[Path]:
-    """The file itself, or the content of a compressed one in a file of `folder` that goes when the block ends."""
+    """The file itself, or the content of a compressed one in a temporary file of `folder`."""
     if compression_of(path) is None:
         yield path
         return
@@ -105,10 +105,10 @@ def as_plain(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def _decompress(path: Path, make: Callable[[], Any]) -> Iterator[bytes]:
-    """A file may hold several streams, one after the other; the last must be whole."""
+    """Decompress a file that may hold several streams; the last must be complete."""
     with path.open("rb") as file:
         stream, is_whole = make(), False
-        while piece := file.read(_chunk):
+        while piece := file.read(_CHUNK_BYTES):
             while piece:
                 if is_whole:
                     stream = make()

@@ -1,4 +1,4 @@
-"""What runs on the workers: a partition is read once, and then answers one question in each pass.
+"""The code that runs on the workers: a partition is read once, and then answers one question per pass.
 
 Everything here is a plain function of picklable arguments, for any engine. What it returns stays on the worker, except
 for the answers, which are sums or a few rows (`solvers.passes`).
@@ -49,13 +49,13 @@ class Partition:
     names: tuple[str, ...] | None = None
 
     def __sizeof__(self) -> int:
-        """Bytes of the rows: dask asks, to know when to spill."""
+        """Bytes of the rows: dask uses this to decide when to spill."""
         return _bytes_of(self.rows) + self.targets.nbytes
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What turns the rows of a partition into its part of every problem."""
+    """The plan that turns the rows of a partition into its part of every problem."""
 
     task: Any
     terms: Terms
@@ -67,7 +67,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Coded:
-    """A partition whose targets are numbers that problems can use."""
+    """A partition whose targets are encoded for the problems."""
 
     number: int
     rows: Rows
@@ -80,7 +80,7 @@ class Coded:
         return _bytes_of(self.rows) + self.target.nbytes
 
     def problems(self) -> Sequence[Any]:
-        """Those of all classes, pairs or targets; each is made on access where that saves memory."""
+        """The problems of all classes, pairs or targets; created on access where that saves memory."""
         plan = self.plan
         known = NOTHING_KNOWN if plan.prior is None else plan.prior.known(Data(None), self.rows)
         found: Sequence[Any] = plan.task.problems(self.rows, self.target, self.weights, plan.terms, known)
@@ -101,7 +101,7 @@ class Asked(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What the client must know of a partition."""
+    """What the client needs to know about a partition."""
 
     n_rows: int
     n_features: int
@@ -109,19 +109,19 @@ class Summary(NamedTuple):
     total: float  # sample weight
     largest_square: float
     sum_of_squares: float
-    least_weight: float  # above 0
+    least_weight: float  # smallest positive weight
     names: tuple[str, ...] | None
     number: int
-    labels: npt.NDArray[Any]  # or nothing, where targets are numbers
+    labels: npt.NDArray[Any]  # empty where targets are numbers
     counts: Vector  # rows of each label
     totals: Vector  # sample weight of each label
-    n_targets: int  # columns of targets that are numbers; 0 for labels
+    n_targets: int  # number of columns of numeric targets; 0 for labels
     is_matrix: bool
     spreads: Vector  # the sum of their distances from the middle, weighted
 
 
 class Size(NamedTuple):
-    """How large the part of one problem is."""
+    """The size of a partition's part of one problem."""
 
     n_rows: int
     n_stored: int
@@ -190,7 +190,7 @@ def measure(coded: Coded) -> list[Size]:
 
 
 def answer(coded: Coded, asked: Sequence[Asked]) -> list[Any]:
-    """A partition's part of a pass: one answer for each question; an error names the partition."""
+    """A partition's part of a pass: one answer per question; an error names the partition."""
     try:
         problems = coded.problems()
         return [each.question(coded.problem(problems, each.k, each.lam)) for each in asked]
@@ -204,7 +204,7 @@ def merge(asked: Sequence[Asked], *answers: list[Any]) -> list[Any]:
 
 
 def groups_of(handles: Sequence[Any]) -> list[Sequence[Any]]:
-    """What is merged together: the same groups whoever merges them."""
+    """Groups of answers to merge: the same groups on any engine."""
     return [handles[k : k + FAN_IN] for k in range(0, len(handles), FAN_IN)]
 
 
@@ -216,18 +216,18 @@ def merge_all(asked: Sequence[Asked], answers: Sequence[list[Any]]) -> list[Any]
 
 
 def bytes_of_all(asked: Sequence[Asked]) -> int:
-    """How much the questions of a pass have to send."""
+    """Estimate the bytes that the questions of a pass have to send."""
     return sum(bytes_of(each.question) for each in asked)
 
 
 def predicted(model: Any, method: str, X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """A method of a fitted model on a block; of no rows, an empty array of this shape and type."""
+    """Apply a method of a fitted model to a block; for no rows, return an empty array of this shape and type."""
     rows = _stacked(X)
     return getattr(model, method)(rows) if rows.shape[0] else np.empty(shape, dtype)
 
 
 def hits(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
-    """The weight of the rows of a block that are predicted right, and of all."""
+    """The weight of the correctly predicted rows of a block, and of all its rows."""
     labels = _labels(y)
     weights = np.ones(len(labels)) if sample_weight is None else _column(sample_weight)
     right = predicted(model, "predict", X, (0,), model.classes_.dtype) == labels
@@ -235,7 +235,7 @@ def hits(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
 
 
 def squares(model: Any, X: Any, y: Any, sample_weight: Any) -> Vector:
-    """Of a block's predictions: the weight, sum of y, sum of y^2 and sum of squared errors, over all targets."""
+    """Weight, sum of y, sum of y^2 and sum of squared errors of a block's predictions, over all targets."""
     targets = _numbers(y)
     targets = targets if targets.ndim == 2 else targets[:, None]
     weights = (np.ones(len(targets)) if sample_weight is None else _column(sample_weight))[:, None]

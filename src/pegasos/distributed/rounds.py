@@ -1,4 +1,4 @@
-"""Passes over partitions that are elsewhere: all problems ask together, so that several classes cost no more passes."""
+"""Passes over remote partitions: all problems ask together, so that several classes cost no more passes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pegasos.solvers.passes import Question
 
 
 class Engine(Protocol):
-    """Who has the partitions and moves questions and answers: dask, Spark, or this process."""
+    """The engine that holds the partitions and moves questions and answers: dask, Spark, or this process."""
 
     def answers(self, asked: Sequence[Asked]) -> list[Any]:
         """Return the merged answers of all partitions, one for each question.
 
-        A partition that is lost on the way is made again and answers again.
+        A partition that is lost is recomputed and answers again.
         """
 
 
@@ -50,14 +50,14 @@ class Passes:
         return answer[0]
 
     def leave(self) -> None:
-        """One problem is solved, and asks no more."""
+        """Called when one problem is solved and asks no more."""
         with self.changed:
             self.n_open -= 1
             if self.waiting and len(self.waiting) == self.n_open:
                 self._make_pass()
 
     def fail(self, error: BaseException) -> None:
-        """One problem has failed: whoever waits fails as well. The end of the time is not a failure."""
+        """Called when one problem has failed, so that all waiting ones fail as well. A timeout is not a failure."""
         if isinstance(error, TimeIsUp):
             return
         with self.changed:

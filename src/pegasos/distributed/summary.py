@@ -1,4 +1,4 @@
-"""What the client of a cluster must know of all partitions together."""
+"""What the client of a cluster needs to know about all partitions together."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Whole:
 
     @property
     def least_weight(self) -> float:
-        """The least sample weight above 0."""
+        """The smallest positive sample weight."""
         return min(part.least_weight for part in self.parts)
 
     @property
@@ -64,7 +64,7 @@ class Whole:
         return sum(part.total for part in self.parts)
 
     def learnt(self, task: Any, classes: Any) -> Any:
-        """The task that knows the targets of all partitions."""
+        """The task that has learned the targets of all partitions."""
         if isinstance(task, Regression):
             return self._of_numbers(task)
         found = self.classes(classes)
@@ -92,7 +92,7 @@ class Whole:
         return replace(task, n_targets=first.n_targets, is_matrix=first.is_matrix, **sizes)
 
     def classes(self, given: Any) -> npt.NDArray[Any]:
-        """Those that are given, which must hold all labels that count; else the labels that count."""
+        """The given classes, which must include all labels with a positive weight; else those labels."""
         self._check_labels()
         labels = np.concatenate([part.labels for part in self.parts])
         totals = np.concatenate([part.totals for part in self.parts])
@@ -131,7 +131,7 @@ class Whole:
 
 
 def _check_alike(first: Summary, part: Summary) -> None:
-    """Refuse partitions with other features."""
+    """Reject partitions with other features."""
     if part.names != first.names and part.names is not None and first.names is not None:
         missing = [name for name in first.names if name not in part.names]
         strange = [name for name in part.names if name not in first.names]

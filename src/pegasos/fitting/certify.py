@@ -1,4 +1,4 @@
-"""The certificate of a fitted model, computed again from its rows and its dual point, trusting no solver."""
+"""The certificate of a fitted model, recomputed from its rows and its dual point, independently of any solver."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pegasos.tasks.base import sizes
 
 
 def recertify(machine: Any, fitted: Fit, data: Data) -> Certificate:
-    """The certificate of the weights at hand; the rows must be those of the fit, in the same order.
+    """Certify the current weights; the rows must be those of the fit, in the same order.
 
-    A problem that these rows tell nothing, in the last block of a stream, keeps the certificate it had.
+    A problem without relevant rows, as in the last block of a stream, keeps its certificate.
     """
     assert fitted.terms is not None
     assert fitted.proof is not None
@@ -33,7 +33,7 @@ def recertify(machine: Any, fitted: Fit, data: Data) -> Certificate:
 
 
 def points_again(machine: Any, fitted: Fit, data: Data) -> Iterator[tuple[Any, float]]:
-    """Each problem with its weights and its dual point, None where these rows tell it nothing; and its intercept.
+    """Each problem with its weights and its dual point, None where no row concerns it; and its intercept.
 
     The rows must be those of the fit, in the same order.
     """
@@ -72,15 +72,15 @@ def _certified(point: Any, intercept: float, *, is_free: bool) -> Certificate:
 
 
 def _n_fitted(alphas: list[Any], members: list[Any], n_rows: int) -> int:
-    """How many rows the fit had: each is in as many problems as it would be of these rows."""
+    """How many rows the fit had: each is in as many problems as it would be among these rows."""
     n_each = sum(sizes(members, n_rows)) / max(n_rows, 1)
     return round(sum(map(len, alphas)) / n_each)
 
 
 def with_dual_point(machine: Any, task: Any, settings: Settings, fitted: Fit, data: Data) -> Fit:
-    """Weights that were trained elsewhere with the dual point of a fit of these rows: the bound holds for any weights.
+    """Combine weights that were trained elsewhere with the dual point of a fit of these rows: any weights are valid.
 
-    ``task`` has the parameters of now, as ``settings`` has.
+    ``task`` and ``settings`` have the current parameters.
     """
     target = fitted.task.target(data.y, data.weights)
     fitted.task.check_complete(target, data.weights)

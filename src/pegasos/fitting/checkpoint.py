@@ -1,7 +1,7 @@
 """Checkpoints of a fit on a source: the state and the trace, written to a file at intervals.
 
-Everything that the numbers of a run depend on is stored with it, and a file that differs in any of it is refused: a run
-that resumes from a checkpoint ends where it would have ended without the interruption.
+Everything that the result of a run depends on is stored with it, and a file that differs in any of it is rejected: a
+run that resumes from a checkpoint ends where it would have ended without the interruption.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _IDENTITY = "identity"
 
 
 class Begun(NamedTuple):
-    """Where a run goes on: its state and what its trace has so far."""
+    """The point where a run resumes: its state and its trace so far."""
 
     state: Any
     rows: list[TraceRow]
@@ -35,7 +35,7 @@ class Begun(NamedTuple):
 
 @dataclass
 class Checkpoint:
-    """A file, how often it is written, and what it must agree with."""
+    """A file, how often it is written, and what it must match."""
 
     path: str | os.PathLike[str]
     seconds: float
@@ -45,7 +45,7 @@ class Checkpoint:
     _last: float = field(default_factory=perf_counter)
 
     def save_now_and_then(self, state: Any) -> None:
-        """Write the file when it is time; called between chunks, when everything that was due has been done."""
+        """Write the file when it is due; called between chunks, when everything that was due has been done."""
         now = perf_counter()
         if now - self._last < self.seconds:
             return
@@ -56,7 +56,7 @@ class Checkpoint:
         self._last = perf_counter()
 
     def resume(self, problem: SourceProblem, solver: BlockSolver) -> Begun | None:
-        """What the file holds, if there is one."""
+        """Return the content of the file, if there is one."""
         stored = _read(self.path)
         if stored is None:
             return None
@@ -72,7 +72,7 @@ class Checkpoint:
 
 
 def check_path(path: Any, seconds: Any) -> None:
-    """Whether a checkpoint could be written, before any work."""
+    """Check that a checkpoint can be written, before any work."""
     if not isinstance(path, str | os.PathLike):
         raise PegasosError(f"checkpoint must be None or the path of a file, got {path!r}.")
     if Path(path).is_dir() or not Path(path).parent.is_dir():
@@ -82,7 +82,7 @@ def check_path(path: Any, seconds: Any) -> None:
 
 
 def stored_seed(path: str | os.PathLike[str]) -> int | None:
-    """The seed of the run that a file goes on with, for a caller that leaves the choice open."""
+    """The seed of the run in a file, for a caller that does not set one."""
     stored = _read(path)
     identity = None if stored is None else stored.values.get(_IDENTITY)
     seed = identity.get("random_state") if isinstance(identity, dict) else None

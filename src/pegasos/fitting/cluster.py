@@ -1,4 +1,4 @@
-"""A fit of rows that are on many machines: one run of the driver per problem, all of them over the same passes."""
+"""Fit rows that are on many machines: one run of the driver per problem, all of them over the same passes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 
 
 def refuse_elsewhere(settings: Settings, task: Any) -> None:
-    """Say what a cluster cannot do, before any rows are read."""
+    """Raise an error for what a cluster does not support, before any rows are read."""
     if isinstance(task, CrammerSinger):
         raise PegasosError(
             f"multi_class={task.name!r} is one problem of all classes, which partitions do not support; use 'ovr' or "
@@ -48,7 +48,7 @@ def refuse_elsewhere(settings: Settings, task: Any) -> None:
 
 
 def plan_of_partitions(task: Any, settings: Settings, whole: Whole, classes: Any, names: Any) -> Plan:
-    """What turns the partitions into problems, for all of them."""
+    """The plan that turns the partitions into problems, for all of them."""
     task = whole.learnt(task, classes)
     if getattr(task, "factors", None) is not None and not task.factors.any():
         raise PegasosError("class_weight is zero for every class: no row would count.")
@@ -71,7 +71,7 @@ def plan_of_partitions(task: Any, settings: Settings, whole: Whole, classes: Any
 
 
 def _lam_and_total(task: Any, terms: Terms, k: int) -> tuple[float, float]:
-    """Those of problem k over all partitions."""
+    """Return lam and total of problem k over all partitions."""
     if isinstance(task, OneVsOne) and task.n_classes > 2:
         pair = pairs_of(task.n_classes)[k]
         lam, total = task.lam_and_total(pair, int(task.counts[list(pair)].sum()), terms)
@@ -81,15 +81,15 @@ def _lam_and_total(task: Any, terms: Terms, k: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Partitions that were made ready: who has them, what their problems are, and how large they are."""
+    """Prepared partitions: who has them, what their problems are, and how large they are."""
 
     engine: Engine
     plan: Plan
     whole: Whole
-    sizes: Sequence[Sequence[Size]]  # of each partition, for each problem
+    sizes: Sequence[Sequence[Size]]  # per partition and problem
 
     def start_at(self, model: Any, names: Any) -> list[Vector]:
-        """The weights of a fitted linear model, matched by class and feature name, as a place to begin."""
+        """Initial weights from a fitted linear model, matched by class and feature name."""
         plan = self.plan
         start = LinearPrior.read(model, plan.task, names, self.whole.n_features)
         coef, intercept = start.coef, start.intercept
@@ -102,7 +102,7 @@ class Elsewhere:
     def fit(
         self, settings: Settings, *, start: Sequence[Vector] | None = None, audience: Audience | None = None
     ) -> tuple[Fit, int]:
-        """The fit of all partitions, and how many passes it took."""
+        """Fit all partitions; also return the number of passes."""
         audience = Listeners() if audience is None else audience
         plan, n = self.plan, self.plan.task.n_problems
         terms = replace(plan.terms, lam=float(settings.lam)) if settings.C is None and settings.lam else plan.terms
@@ -125,7 +125,7 @@ class Elsewhere:
             [PartitionedNewton(settings.tol, first) for first in firsts],
             settings.stop(),
             seed=settings.draw_seed(),
-            n_jobs=n,  # each waits for passes that all of them share
+            n_jobs=n,  # each thread waits for passes that all of them share
             states=[None] * n,
             watchers=[heard_in_units(watcher, unit) for watcher, unit in heard],
             complete=complete,

@@ -23,24 +23,24 @@ from pegasos.tasks.terms import Terms
 
 
 class Audience(Protocol):
-    """Who looks on while a fit runs."""
+    """The observer of a running fit."""
 
     is_seen: bool  # whether every epoch is reported
 
     def begin(self, task: Any, model_at: Callable[[Point], Fit]) -> list[Watcher]:
-        """Return what the driver of each problem calls; `model_at` makes a model of a point on the way."""
+        """Return the watcher of each problem; `model_at` builds a model from an intermediate point."""
 
     def end(self, fitted: Fit) -> None:
         """The fit is over."""
 
 
 class Listeners:
-    """Nobody looks on, except for a listener of `fitting.watching`, if there is one."""
+    """No observer, except for a listener of `fitting.watching`, if there is one."""
 
     is_seen = False
 
     def begin(self, task: Any, model_at: Callable[[Point], Fit]) -> list[Watcher]:
-        """One watcher per problem, which hears of its certificates."""
+        """Create one watcher per problem, which reports its certificates."""
         watchers = [Watcher() for _ in range(task.n_problems)]
         for k, watcher in enumerate(watchers):
             watcher.on_review = told(k, len(watchers), watcher.on_review)
@@ -51,12 +51,12 @@ class Listeners:
 
 
 class Start(Protocol):
-    """Where a fit starts that does not start at 0."""
+    """The starting point of a fit that does not start at 0."""
 
     def states(
         self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
     ) -> list[Any]:
-        """Return the state of each solver; None: start anew."""
+        """Return the state of each solver; None means a fresh start."""
 
 
 def fit(
@@ -77,7 +77,7 @@ def fit(
     settings : Settings, how strongly to regularize, which solver, when to stop
     data : Data, rows, targets and weights
     start : where to start, by default at 0
-    audience : who looks on
+    audience : observer of the fit
     """
     audience = Listeners() if audience is None else audience
     asked, settings = settings, settings if settings.nu is None else settings.of_search
@@ -88,9 +88,9 @@ def fit(
     target = task.target(data.y, data.weights)
     members = task.members(target)
     problems = task.problems(rows, target, data.weights, terms, known_of(prior, data, rows))
-    has_units = settings.solver != "pegasos"  # whose states go on with another block, in the units of the data
+    has_units = settings.solver != "pegasos"  # states of Pegasos continue with another block, in the units of the data
     units = task.units(target, data.weights) if has_units else [1.0] * task.n_problems
-    del target  # eight bytes per row that nothing reads from here on
+    del target  # frees eight bytes per row that are not used any more
     n_rows, seed = sizes(members, rows.n_rows), settings.draw_seed()
     solvers = [machine.solver_for(rows, n, settings, task, terms) for n in n_rows]
 
@@ -158,7 +158,7 @@ class WarmStart:
     def states(
         self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
     ) -> list[Any]:
-        """The states of the last fit, as far as they suit these problems."""
+        """The states of the last fit, where they fit these problems."""
         last = self.last
         if last.state is None or last.terms is None or last.task.name != task.name:
             return [None] * len(problems)
@@ -167,7 +167,7 @@ class WarmStart:
 
 
 class SharesStart:
-    """A share of every row's cost as its dual variable, for each problem."""
+    """Dual variables as a fraction of every row's cost, for each problem."""
 
     def __init__(self, shares: Any):
         self.shares = shares
@@ -175,6 +175,6 @@ class SharesStart:
     def states(
         self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
     ) -> list[Any]:
-        """Every solver enters at its shares."""
+        """Every solver starts at its dual variables."""
         each = zip(solvers, problems, self.shares, strict=True)
         return [solver.enter(problem, share * problem.cost, seed) for solver, problem, share in each]

@@ -1,7 +1,7 @@
 """Paths over lam on the training rows of folds, each lam scored on the rows held out. Folds are views, not copies.
 
-The dual variable of a row is much the same in every fold: its mean, as a share of the row's cost, is where the fit on
-all rows starts.
+The dual variable of a row is similar in every fold; the fit on all rows starts from its mean, as a fraction of the
+row's cost.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
 from pegasos.tasks import Scores
 
-Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]  # the rows to train on, and those held out
+Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]  # training rows, held-out rows
 Scorer = Callable[..., Any]
 
-_LEVELS = 255  # of a share: enough for a start
-_LARGEST_SHARE = 8.0  # of a loss without a cap: a larger one is as good a start
+_LEVELS = 255  # resolution of a stored fraction: enough for a starting point
+_LARGEST_SHARE = 8.0  # largest stored fraction for a loss without a cap: larger ones would not be a better start
 
 
 class Shares:
-    """The mean over the folds of alpha_i / cost_i, for every lam, problem and row; whole numbers, in any order."""
+    """Mean over the folds of alpha_i / cost_i, per lam, problem and row; stored as integers, so order is irrelevant."""
 
     def __init__(self, shape: tuple[int, int, int], n_folds: int, cap: float = 1.0):
         self._most = min(cap, _LARGEST_SHARE)
@@ -48,24 +48,24 @@ class Shares:
         self._lock = Lock()
 
     def count(self, members: npt.NDArray[np.intp]) -> None:
-        """These rows of a problem take part in a fold."""
+        """Count these rows of a problem as training rows of a fold."""
         with self._lock:
             self._counts[members] += 1
 
     def add(self, which: tuple[int, int], members: npt.NDArray[np.intp], alpha: Floats, cost: Floats) -> None:
-        """The dual point of a lam and a problem, by number."""
+        """Add the dual point of a lam and a problem, given by their indices."""
         share = np.divide(alpha, cost, out=np.zeros(len(members)), where=cost > 0.0)
         with self._lock:
             self._sums[which][members] += np.rint(_LEVELS * np.minimum(share, self._most)).astype(self._sums.dtype)
 
     def joined(self, other: Shares) -> Shares:
-        """Those of the lams of both, for the same folds."""
+        """Combine the lams of both, for the same folds."""
         both = Shares((0, 0, len(self._counts)), 1)
         both._sums, both._counts = np.concatenate([self._sums, other._sums]), self._counts
         return both
 
     def of(self, lam: int) -> list[npt.NDArray[np.float64]]:
-        """The means for a lam, one array a problem; 0 for rows that no fold trained on."""
+        """The means for a lam, one array per problem; 0 for rows that no fold trained on."""
         return [sums / (_LEVELS * np.maximum(self._counts, 1.0)) for sums in self._sums[lam]]
 
 
@@ -80,14 +80,14 @@ class Judged(NamedTuple):
 class LamSearch:
     """The scores of every lam on all folds."""
 
-    task: Any  # before it knew the targets
+    task: Any  # the task before it has seen targets
     lams: Lams
     scores: npt.NDArray[np.float64]  # (n_folds, n_lams)
-    gaps: npt.NDArray[np.float64]  # (n_lams,), the largest of the folds
+    gaps: npt.NDArray[np.float64]  # (n_lams,), the largest over the folds
     shares: Shares
 
     def joined(self, other: LamSearch) -> LamSearch:
-        """The same with the search of smaller lams on the same folds."""
+        """Append the search of smaller lams on the same folds."""
         return LamSearch(
             self.task,
             np.concatenate([self.lams, other.lams]),
@@ -105,7 +105,7 @@ class LamSearch:
         return np.asarray(self.scores.std(axis=0, ddof=1) / np.sqrt(n_folds))
 
     def best(self, *, one_standard_error: bool) -> int:
-        """The number of the lam with the best mean, the largest of several; or of the largest within its error."""
+        """Index of the lam with the best mean, the largest on ties; or of the largest lam within one standard error."""
         mean = self.scores.mean(axis=0)
         best = int(mean.argmax())
         if not one_standard_error:
@@ -115,7 +115,7 @@ class LamSearch:
         return int(np.argmax(mean >= mean[best] - self.standard_errors[best]))
 
     def as_table(self) -> dict[str, npt.NDArray[Any]]:
-        """In the way of scikit-learn's searches."""
+        """The table in the format of scikit-learn's searches."""
         mean = self.scores.mean(axis=0)
         splits = {f"split{k}_test_score": scores for k, scores in enumerate(self.scores)}
         return {
@@ -199,7 +199,7 @@ def _that_count(data: LabelledRows, members: npt.NDArray[np.intp]) -> npt.NDArra
 
 
 class _Decided(BaseEstimator):
-    """Takes the place of a model in front of a scorer: its decisions are known, so that no rows are needed."""
+    """Stands in for a model in a scorer: its decisions are known, so no rows are needed."""
 
     def __init__(self, task: Any, decisions: Scores):
         self._task, self._decisions = task, decisions
@@ -226,7 +226,7 @@ class _DecidedClasses(ClassifierMixin, _Decided):
 
 
 def _score_of_decisions(scorer: Scorer, test: LabelledRows, weights: npt.NDArray[np.float64]) -> float:
-    """From the scores of the rows in place."""
+    """Compute the score from the decisions on rows in place."""
     scores = np.empty((test.rows.n_rows, len(weights)))
     _core.scores(test.rows.native, weights, scores)
     decided = (_DecidedClasses if hasattr(test.task, "classes") else _DecidedNumbers)(
@@ -234,7 +234,7 @@ def _score_of_decisions(scorer: Scorer, test: LabelledRows, weights: npt.NDArray
     )
     weighted = {} if test.weights is None else {"sample_weight": test.weights}
     try:
-        # Instead of X, something of the same length.
+        # A placeholder of the same length instead of X.
         found = scorer(decided, test.target, test.y, **weighted)
     except (AttributeError, TypeError, ValueError) as error:
         raise PegasosError(f"scoring cannot be computed from the decisions of these rows: {error}") from error
@@ -244,7 +244,7 @@ def _score_of_decisions(scorer: Scorer, test: LabelledRows, weights: npt.NDArray
 def _score_of_rows(
     scorer: Scorer, estimator_of: Callable[[Fit], Any], test: LabelledRows, weights: npt.NDArray[np.float64]
 ) -> float:
-    """A function of the user may look at anything: it gets a model, and a copy of the rows."""
+    """Call a user function, which may use anything: it gets a model and a copy of the rows."""
     points = [Point(each, 0.0) for each in weights]
     model = Linear().model_of(points, [], Data(None), prior=None, bias=test.settings.bias)
     return _number(scorer(estimator_of(Fit(model, test.task)), test.rows.own_values, test.y))

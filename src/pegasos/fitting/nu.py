@@ -1,4 +1,4 @@
-"""The nu-forms: the parameter of a problem at which its dual point spends the share nu of the rows.
+"""The nu-formulations: find the parameter at which the dual point spends the fraction nu of the rows.
 
 The dual of a nu-machine (Schoelkopf, Smola, Williamson, Bartlett: New support vector algorithms. Neural Computation 12,
 2000) is that of the usual problem with sum_i alpha_i = nu N. A solution of the usual problem is one of the nu-problem
@@ -21,18 +21,18 @@ from pegasos.machines.settings import Settings
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
 
-_FACTOR = 10.0  # between two parameters while one end of the bracket is unknown
-_FARTHEST = 1e-9  # of the first lam: below it nothing changes
+_FACTOR = 10.0  # ratio of consecutive parameters while one end of the bracket is unknown
+_FARTHEST = 1e-9  # fraction of the first lam below which nothing changes
 _MOST_SOLVES = 60
-_SAMPLE = 512  # rows that the first lam is guessed from
-_SAME = 1e-12  # of the parameter: no step is smaller
-_FINEST, _COARSEST = 1e-9, 1e-4  # of nu: how near the search goes, as tol asks
-_PATIENCE = 8  # solves without a better one that end the search: their gaps do not tell more
-_STILL = 1e-4  # of the share spent: a change by less over a factor is none
+_SAMPLE = 512  # rows that the first lam is estimated from
+_SAME = 1e-12  # fraction of the parameter: no step is smaller
+_FINEST, _COARSEST = 1e-9, 1e-4  # fraction of nu: the finest and the coarsest accuracy of the search, depending on tol
+_PATIENCE = 8  # solves without a better one after which the search ends, because their gaps do not resolve more
+_STILL = 1e-4  # fraction of the spent share: a smaller change over a factor counts as none
 
 
 class Solved(NamedTuple):
-    """A problem of the path with its solution; ``excess`` is the share that its dual point spends, less nu."""
+    """A problem of the path with its solution; ``excess`` is the share that its dual point spends, minus nu."""
 
     value: float
     problem: Problem
@@ -41,7 +41,7 @@ class Solved(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """The share to spend, and how near is near enough."""
+    """The share to spend, and the accuracy required."""
 
     nu: float
     near: float
@@ -58,7 +58,7 @@ class ByLam:
         return replace(self.problem, lam=lam)
 
     def first(self, nu: float) -> float:
-        """About the lam at which the mean of the rows, which spends everything, would spend nu; from some of them."""
+        """Estimate from a sample the lam at which the mean of the rows, which spends everything, would spend nu."""
         n = self.problem.rows.n_rows
         some = np.arange(0, n, -(-n // _SAMPLE))
         rows, sign, cost = self.problem.rows.view(some), self.problem.sign[some], self.problem.cost[some]
@@ -83,9 +83,9 @@ class ByEpsilon:
 def solve_nu(
     machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], plan: Plan, asked: Settings
 ) -> tuple[list[Problem], list[Solution], tuple[float, ...]]:
-    """The problems at the parameters that spend nu, their solutions, and those parameters.
+    """Solve the problems at the parameters that spend nu; return problems, solutions and parameters.
 
-    ``asked`` are the settings of the user; those of the plan have the gap of the search.
+    ``asked`` are the user's settings; those of the plan have the gap of the search.
     """
     assert asked.nu is not None
     aim = Aim(asked.nu, asked.nu * float(np.clip(asked.tol or 0.0, _FINEST, _COARSEST)))
@@ -97,7 +97,7 @@ def solve_nu(
 
 @dataclass(frozen=True)
 class _Path:
-    """How the problems of one path are solved, each from the dual point of another one."""
+    """Solves the problems of one path, each from the dual point of another one."""
 
     machine: Any
     solver: Any
@@ -116,10 +116,10 @@ class _Path:
 def _along_epsilon(problem: Problem, aim: Aim, solved: _Path, plan: Plan) -> Solved:
     path = ByEpsilon(problem)
     low = solved(path.at, 0.0, None)
-    if low.excess <= aim.near:  # the dual point cannot spend more: the tube has no width
+    if low.excess <= aim.near:  # the dual point cannot spend more, because the tube has no width
         return low
     widest = float(np.ptp(problem.offset - problem.sign)) + float(np.abs(problem.offset - problem.sign).max())
-    high = Solved(widest, problem, low.solution, -aim.nu)  # nothing is outside a tube this wide
+    high = Solved(widest, problem, low.solution, -aim.nu)  # nothing lies outside a tube this wide
     return _between(path.at, high, low, aim, solved)
 
 
@@ -137,7 +137,7 @@ def _along_lam(problem: Problem, aim: Aim, solved: _Path, plan: Plan) -> Solved:
         if here.excess > 0.0 and last.excess > 0.0 and (here.value < _FARTHEST * first or is_still):
             return _smallest(here, nu, plan)
         if here.excess < 0.0 and here.value * _FARTHEST > first:
-            return here  # the largest share, except for rounding
+            return here  # the largest possible share, up to rounding
     if abs(here.excess) <= aim.near:
         return here
     low, high = sorted((last, here), key=lambda each: each.value)
@@ -145,7 +145,7 @@ def _along_lam(problem: Problem, aim: Aim, solved: _Path, plan: Plan) -> Solved:
 
 
 def _smallest(here: Solved, nu: float, plan: Plan) -> Solved:
-    """Where no lam spends as little as nu."""
+    """Handle the case that no lam spends as little as nu."""
     least = nu + here.excess
     if not plan.task.nu_may_be_small:
         raise PegasosError(
@@ -161,7 +161,7 @@ def _smallest(here: Solved, nu: float, plan: Plan) -> Solved:
 
 
 def _between(at: Callable[[float], Problem], under: Solved, over: Solved, aim: Aim, solved: _Path) -> Solved:
-    """By the secant of the two ends, of which ``under`` spends too little and ``over`` too much."""
+    """Secant search between two ends, of which ``under`` spends too little and ``over`` too much."""
     best = min(under, over, key=lambda each: abs(each.excess))
     ends, weights, last, since_best = [under, over], [under.excess, over.excess], -1, 0
     for _ in range(_MOST_SOLVES):
@@ -177,19 +177,19 @@ def _between(at: Callable[[float], Problem], under: Solved, over: Solved, aim: A
             best, since_best = here, 0
         side = 0 if here.excess < 0.0 else 1
         ends[side], weights[side] = here, here.excess
-        if last == side:  # the other end has stayed where it is: let it count for less (Illinois)
+        if last == side:  # the other end has not moved: halve its weight (Illinois)
             weights[1 - side] *= 0.5
         last = side
     return best
 
 
 def _largest_share(problem: Problem, *, is_free: bool) -> float:
-    """What a dual point can spend at most: all costs, and with a free intercept as much on both signs."""
+    """The largest share a dual point can spend: all costs, and with a free intercept equally on both signs."""
     of_sign = [float(np.sum(problem.cost[problem.sign == sign])) for sign in (1, -1)]
     return (2.0 * min(of_sign) if is_free else sum(of_sign)) / problem.total
 
 
 def met(solution: Solution, tol: float | None) -> Solution:
-    """The solution with the status that this tol means: the search goes for a smaller gap."""
+    """Set the status that this tol implies: the search uses a smaller gap."""
     is_met = tol is not None and solution.certificate.relative_gap <= tol
     return replace(solution, status=Status.CERTIFIED) if is_met else solution

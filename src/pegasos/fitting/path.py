@@ -1,4 +1,4 @@
-"""What a path over lam and the choice of lam share: the data, read once; problems on views of its rows; threads."""
+"""Shared by a path over lam and the choice of lam: the data, read once; problems on views of its rows; threads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Lane:
 
     @property
     def largest_lam(self) -> float:
-        """From which on little but the length of the weights changes."""
+        """The lam from which on little but the length of the weights changes."""
         return largest_lam(self.problem) / self.unit
 
     def follow(self, solver: Auto, lams: Lams, stop: Stop, *, seed: int, watcher: Watcher | None) -> Iterator[Solution]:
@@ -78,13 +78,13 @@ class LabelledRows:
         return replace(self, task=task.learn(self.y, self.weights))
 
     def lanes(self) -> list[Lane]:
-        """One for each problem of the task; lam is that of the settings."""
+        """One lane per problem of the task, with the lam of the settings."""
         problems = self.task.problems(self.rows, self.target, self.weights, self._terms)
         units = self.task.units(self.target, self.weights)
         return [Lane(in_units(problem, unit), unit) for problem, unit in zip(problems, units, strict=True)]
 
     def solver(self) -> Auto:
-        """The solver of a fit, with an ascent that knows that it starts near its end."""
+        """The solver of a fit, with an ascent for starting points close to the solution."""
         n_rows = self.task.rows_per_problem(self.rows.n_rows)
         own = Linear().solver_for(self.rows, n_rows, self.settings, self.task, self._terms)
         assert isinstance(own, Auto)
@@ -96,7 +96,7 @@ class LabelledRows:
 
 
 def grid(lanes: Sequence[Lane], n_lams: int, eps: float) -> Lams:
-    """Lams in equal ratios, from the largest at which more than the length of the weights changes, down to eps of it.
+    """Lams in equal ratios, from the largest at which more than the length of the weights changes, to eps of it.
 
     The loss is a mean over the rows, so the same lams suit all rows and a fold of them.
     """
@@ -113,7 +113,7 @@ def grid(lanes: Sequence[Lane], n_lams: int, eps: float) -> Lams:
 
 
 def check_grid(eps: Any, tol: Any) -> None:
-    """The smallest lam over the largest, and when to go on to the next."""
+    """Check eps, the ratio of the smallest lam to the largest, and tol."""
     if tol is None:
         raise PegasosError("tol must be a number: a path goes on to the next lam when a fit has reached it.")
     check_positive("eps", eps)
@@ -122,7 +122,7 @@ def check_grid(eps: Any, tol: Any) -> None:
 
 
 def falling(lams: Any) -> Lams:
-    """The lams of the user, which may be sorted either way, the largest first."""
+    """The user's lams in decreasing order; they may be sorted either way."""
     try:
         given = np.asarray(lams, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -142,7 +142,7 @@ def falling(lams: Any) -> Lams:
 
 
 def in_threads(tasks: Sequence[Callable[[Watcher], Result]], n_jobs: int | None) -> list[Result]:
-    """The results of the tasks, in order. An interrupt or a failure stops the drivers of all of them."""
+    """Run the tasks and return their results in order. An interrupt or a failure stops all of them."""
     stopped = Event()
     watcher = Watcher(interrupted=stopped.is_set)
     with ThreadPoolExecutor(min(len(tasks), threads_of(n_jobs))) as pool:
@@ -156,6 +156,6 @@ def in_threads(tasks: Sequence[Callable[[Watcher], Result]], n_jobs: int | None)
             for future in futures:
                 future.cancel()
         failed = [future for future in futures if not future.cancelled() and future.exception() is not None]
-        # A task that was told to stop ends with an interrupt: what made it stop comes first.
+        # A task that was told to stop ends with an interrupt, so the original cause is raised first.
         failed.sort(key=lambda future: isinstance(future.exception(), KeyboardInterrupt))
         return [future.result() for future in failed or futures]

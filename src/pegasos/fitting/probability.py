@@ -72,7 +72,7 @@ class Isotonic:
 def cross_fitted(
     fit: Fitter, machine: Any, task: Any, settings: Settings, data: Data, *, rows: RowsLike, seed: int
 ) -> Calibration | Isotonic:
-    """Curves fitted to scores of rows that their model has not seen; the time budget counts from ``data.begun``."""
+    """Fit curves to scores of rows that their model has not seen; the time budget counts from ``data.begun``."""
     codes, weights = task.target(data.y, data.weights), data.weights
     if weights is not None:
         codes = np.where(weights > 0.0, codes, -1)
@@ -106,7 +106,7 @@ def cross_fitted(
 
 
 def calibrated_on(task: Any, data: Data, scores: Numbers) -> Calibration:
-    """Sigmoids of scores that the model itself gives to its rows: where there are too few of a class for folds."""
+    """Fit sigmoids to the model's scores of its own training rows, where a class has too few rows for folds."""
     codes, weights = task.target(data.y, data.weights), data.weights
     curves = []
     for score, sign in zip(task.against_others(scores).T, task.signs(codes), strict=True):
@@ -116,7 +116,7 @@ def calibrated_on(task: Any, data: Data, scores: Numbers) -> Calibration:
 
 
 def _folds(rows: RowsLike, codes: npt.NDArray[np.intp], n_folds: int, seed: int) -> npt.NDArray[np.intp]:
-    """The fold of each row: the rows of a class are dealt out in random order, equal ones into the same fold.
+    """Assign rows to folds: those of a class in random order, equal rows to the same fold.
 
     So a sample weight of 2 is equivalent to repeating the row here too, and no model has seen the rows it is scored on.
     """
@@ -126,14 +126,14 @@ def _folds(rows: RowsLike, codes: npt.NDArray[np.intp], n_folds: int, seed: int)
     for code in np.unique(codes):
         members = np.flatnonzero(codes == code)
         _, which = np.unique(keys[members], return_inverse=True)
-        if which.max() + 1 < n_folds:  # too few distinct ones: each row for itself
+        if which.max() + 1 < n_folds:  # too few distinct rows: assign each row separately
             which = np.arange(len(members))
         fold_of[members] = random.permutation(which.max() + 1)[which] % n_folds
     return fold_of
 
 
 def _keys(rows: RowsLike, random: np.random.Generator) -> Numbers:
-    """A number for each row that equal rows share; where rows are not vectors, each has its own."""
+    """One number per row, equal for equal rows; where rows are not vectors, each has its own."""
     if isinstance(rows, KernelRows):
         if not isinstance(rows.items, Vectors):
             return np.arange(rows.n_rows, dtype=np.float64)
@@ -148,7 +148,7 @@ def _fit_isotonic(scores: Numbers, positive: npt.NDArray[np.bool_], weights: Num
 
 
 def _fit_sigmoid(scores: Numbers, positive: npt.NDArray[np.bool_], weights: Numbers | None) -> tuple[float, float]:
-    """Slope and shift of the least log loss, with the targets that Platt draws a little away from 0 and 1."""
+    """Slope and shift with the least log loss, for Platt's targets, which are moved slightly away from 0 and 1."""
     weights = np.ones(len(scores)) if weights is None else weights
     n_positive, n_negative = float(weights[positive].sum()), float(weights[~positive].sum())
     targets = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0))

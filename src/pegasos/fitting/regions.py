@@ -12,11 +12,11 @@ from pegasos.machines.base import Data
 from pegasos.region.bounds import Ends
 from pegasos.region.finding import FreeIntercept, find_region
 
-_SAME = 1e-6  # of the objective: both ends, recomputed from the same rows, differ by less
+_SAME = 1e-6  # fraction of the objective: recomputed from the same rows, both objectives differ by less
 
 
 def find_regions(machine: Any, fitted: Fit, data: Data) -> Regions | None:
-    """The region of each problem; None where the rows are not those of the fit, as both objectives show."""
+    """The region of each problem; None where the objectives show that the rows are not those of the fit."""
     assert fitted.proof is not None
     assert fitted.terms is not None
     found: list[Any] = []
@@ -40,6 +40,6 @@ def find_regions(machine: Any, fitted: Fit, data: Data) -> Regions | None:
 
 
 def is_same(now: Certificate | Ends, before: Certificate) -> bool:
-    """Whether these are the objectives of a certificate."""
+    """Whether these are the objectives of this certificate."""
     room = _SAME * abs(before.primal) + 2.0 * before.rounding
     return abs(now.primal - before.primal) <= room and abs(now.dual - before.dual) <= room

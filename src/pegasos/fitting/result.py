@@ -1,4 +1,4 @@
-"""What a fit leaves: one frozen record, from which every attribute of an estimator is read."""
+"""The result of a fit: one frozen record, from which every attribute of an estimator is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SLACK = 1.0 + 1e-9  # a little more than a bound, for the rounding of the bound
 
 @dataclass(frozen=True)
 class Origin:
-    """Where weights were read from that were trained elsewhere: a file, or an estimator of another library."""
+    """Where weights that were trained elsewhere were read from: a file, or an estimator of another library."""
 
     words: str  # such as "a LIBLINEAR file (MCSVM_CS)"
 
@@ -35,16 +35,16 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What is proved of the weights, and the dual point that proves it."""
+    """What is proved about the weights, and the dual point that proves it."""
 
     status: Status
     certificate: Certificate
     trace: Trace
-    alpha: Any  # as the estimators show it: an array, one row per score, or a list of arrays; None: not here
+    alpha: Any  # in the form of the estimators: an array, one row per score, or a list of arrays; None if not stored
     n_epochs: int
     n_steps: int
-    intercepts: npt.NDArray[np.float64]  # beside those that the weights carry, one per problem
-    intercept_reach: npt.NDArray[np.float64]  # how far those of an exact solution may be
+    intercepts: npt.NDArray[np.float64]  # in addition to those in the weights, one per problem
+    intercept_reach: npt.NDArray[np.float64]  # distance within which those of an exact solution lie
     support: npt.NDArray[np.intp] | None = None  # rows with alpha above 0
 
     @classmethod
@@ -65,7 +65,7 @@ class Proof:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """The status by its name: formats that do not know enums, such as skops, can keep a fit."""
+        """Store the status by name, so that formats without enums, such as skops, can keep a fit."""
         return {**vars(self), "status": self.status.name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -74,25 +74,25 @@ class Proof:
 
     @property
     def without_alpha(self) -> Proof:
-        """The same, where the dual point stayed with the rows."""
+        """The same without the dual point, which stayed with the rows."""
         return replace(self, alpha=None, support=None)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model: what predicts, what its answers mean, what is proved, and where to go on.
+    """A fitted model: what predicts, what its answers mean, what is proved, and where to continue.
 
     Attributes
     ----------
     model : Model
         Linear: ``coef`` and ``intercept``. Kernel: ``kernel``, ``support_vectors``, ``dual_coef`` and ``intercept``.
     task : Task
-        What y means; of a classification, ``classes``.
+        What y means; for classification, ``classes``.
     terms : Terms or None
         lam, the total weight and the intercept of the problem; None where nothing was minimized yet.
     proof : Proof or None
         The certificate, why the fit ended, and the dual point; None for a model that was trained elsewhere.
-    state : what a stream or a warm start goes on from
+    state : what a stream or a warm start continues from
     calibration : Calibration, Isotonic or None
         What turns scores into probabilities, where they were fitted.
     doubt : str or None
@@ -112,7 +112,7 @@ class Fit:
 
     @property
     def in_doubt(self) -> Fit:
-        """The same for a kernel that is none: a stationary point, of which nothing is proved."""
+        """The same for an indefinite kernel: a stationary point, about which nothing is proved."""
         proof = self.proof
         if proof is not None:
             proof = replace(proof, certificate=proof.certificate.without_proof)
@@ -130,17 +130,17 @@ class Fit:
 
     @property
     def trace(self) -> Trace | None:
-        """The looks at the fit while it ran."""
+        """The reviews of the fit while it ran."""
         return None if self.proof is None else self.proof.trace
 
     @property
     def is_satisfied(self) -> bool:
-        """Whether the fit did what was asked of it."""
+        """Whether the fit achieved what was requested."""
         return self.status in SATISFIED
 
     @property
     def alphas(self) -> list[Any]:
-        """The dual points, one per problem; none where they stayed with the rows."""
+        """The dual points, one per problem; an empty list where they stayed with the rows."""
         found = None if self.proof is None else self.proof.alpha
         if found is None:
             return []
@@ -175,7 +175,7 @@ class Fit:
 
     @property
     def lam(self) -> Any:
-        """The lam of the problem that was solved; for pairs of classes one for each pair."""
+        """The lam of the problem that was solved; for pairs of classes, one per pair."""
         assert self.terms is not None
         found = getattr(self.task, "lams_found", None)
         if found is not None:
@@ -190,7 +190,7 @@ class Fit:
     def settled(self, data: Data, regions: Regions | None = None) -> npt.NDArray[np.bool_]:
         """For each row: whether no exact solution of the training problem has another answer.
 
-        Without regions, by the ball of the certificate.
+        Without regions, the ball of the certificate decides.
         """
         return settled(self.task, self.asked(data), regions)
 
@@ -199,12 +199,12 @@ class Fit:
         return intervals(self.asked(data), regions)
 
     def asked(self, data: Data) -> Asked:
-        """Rows with their scores, and how far the ball of the certificate lets these move."""
+        """Rows with their scores, and how far these may move within the ball of the certificate."""
         if self.origin is not None:
             raise PegasosError(f"the model was read from {self.origin} and has no certificate of its own; fit one.")
         assert self.proof is not None
         assert self.terms is not None
-        if self.doubt:  # there is no exact solution: any score may be that of a better point
+        if self.doubt:  # there is no exact solution: any score may belong to a better point
             scores = self.scores(data)
             return Asked(None, scores, np.full(scores.shape, np.inf), np.zeros(scores.shape))
         scores, lengths, rounding, rows = self.model.measured(data, self.terms.bias, self.task.settled)
@@ -216,7 +216,7 @@ class Fit:
 
 def _support(solutions: Sequence[Solution], members: list[Members], *, is_shared: bool) -> npt.NDArray[np.intp]:
     """Rows with alpha above 0 in any problem."""
-    if is_shared:  # without sorting their numbers: there may be many, and little room
+    if is_shared:  # avoids sorting row numbers: there may be many, and little memory
         return np.flatnonzero(np.logical_or.reduce([_any_vector(solution.alpha > 0.0) for solution in solutions]))
     each = zip(members, (solution.alpha for solution in solutions), strict=True)
     return np.unique(np.concatenate([numbers(mine, len(alpha))[_any_vector(alpha > 0.0)] for mine, alpha in each]))

@@ -1,4 +1,4 @@
-"""Which answers no exact solution can change: what the regions of a fit say of rows."""
+"""Which answers no exact solution can change: what the regions of a fit imply for rows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pegasos.region.primal import difference
 from pegasos.rounding import unit
 
 Floats = npt.NDArray[np.float64]
-Regions = Sequence[PrimalRegion | GramRegion | None]  # one per problem; None where the ball is all there is
+Regions = Sequence[PrimalRegion | GramRegion | None]  # one per problem; None where only the ball is known
 
 _WIDER = 1.0 + 1e-9
 
 
 class Asked(NamedTuple):
-    """Rows with the scores of a model, and how far the ball of each problem lets them move."""
+    """Rows with the scores of a model, and how far they may move within the ball of each problem."""
 
-    rows: Any  # Rows, or items as the kernel has read them
+    rows: Any  # Rows, or items read by the kernel
     scores: Floats
     reach: Floats
-    rounding: Floats  # how far each score may be off
+    rounding: Floats  # error bound of each score
 
     def take(self, chosen: npt.NDArray[np.intp]) -> Asked:
         """Some of the rows."""
@@ -72,7 +72,7 @@ def _narrow(lower: Floats, upper: Floats, centre: Floats, half: Floats) -> None:
 
 
 def settled(task: Any, asked: Asked, regions: Regions | None) -> npt.NDArray[np.bool_]:
-    """Whether no exact solution answers otherwise than the model; the ball is looked at first."""
+    """Whether every exact solution gives the model's answer; the ball is tried first."""
     sure = np.array(task.settled(asked.scores, asked.reach))
     open_ = np.flatnonzero(~sure)
     if len(open_) == 0 or regions is None or all(region is None for region in regions):
@@ -93,7 +93,7 @@ def settled(task: Any, asked: Asked, regions: Regions | None) -> npt.NDArray[np.
 
 
 def _settled_together(region: PrimalRegion, asked: Asked) -> npt.NDArray[np.bool_]:
-    """Whether the winner's score is ahead of every other at all weights of the region: one difference at a time."""
+    """Whether the winner's score exceeds every other at all weights of the region: one difference at a time."""
     moves, errors = region.moves(asked.rows)
     scores, n_classes = asked.scores + moves, asked.scores.shape[1]
     off = errors + asked.rounding + 4.0 * unit * np.abs(scores)
@@ -101,7 +101,7 @@ def _settled_together(region: PrimalRegion, asked: Asked) -> npt.NDArray[np.bool
     sure = np.ones(len(scores), bool)
     for k in range(n_classes):
         ahead = scores[n, winner] - scores[:, k] - (off[n, winner] + off[:, k])
-        # The ball of all classes together lets a difference move by sqrt(2) of its reach.
+        # Within the ball of all classes together, a difference may move by sqrt(2) of its reach.
         is_open = asked.scores[n, winner] - asked.scores[:, k] <= np.sqrt(2.0) * _WIDER * asked.reach[:, k]
         for first in range(n_classes):
             mine = np.flatnonzero(sure & is_open & (winner == first) & (k != first))

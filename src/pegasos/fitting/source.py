@@ -38,7 +38,7 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """How a source is trained on: bytes of memory, and where and how often the state is saved."""
+    """How to train on a source: bytes of memory, and where and how often the state is saved."""
 
     memory: int
     checkpoint: Any
@@ -46,7 +46,7 @@ class SourcePlan:
 
     @classmethod
     def of(cls, memory: Any, checkpoint: Any, checkpoint_seconds: Any) -> SourcePlan:
-        """Check what the user asks for."""
+        """Check the user's parameters."""
         if checkpoint is not None:
             check_path(checkpoint, checkpoint_seconds)
         return cls(bytes_of_memory(memory), checkpoint, checkpoint_seconds)
@@ -55,9 +55,9 @@ class SourcePlan:
 def fit_source(
     task: Any, settings: Settings, source: Any, plan: SourcePlan, *, verbose: int
 ) -> tuple[Fit, BlockSource]:
-    """The fit of all blocks of a source, and the source, opened."""
+    """Fit all blocks of a source; also return the opened source."""
     source = _opened(source)
-    # The states of Pegasos go on with another block, in the units of the data.
+    # States of Pegasos continue with another block, in the units of the data.
     targets = read_targets(source, task, has_units=settings.solver != "pegasos")
     task, columns, unit = targets.task, targets.columns, targets.unit
     common: dict[str, Any] = {"bias": settings.bias, "is_free": False, "total": float(source.n_rows)}
@@ -82,10 +82,10 @@ def fit_source(
 
 
 class _Run(NamedTuple):
-    """What a run has besides the problem and its solver."""
+    """What a run has in addition to the problem and its solver."""
 
     seed: int
-    unit: float  # of the problem's residuals
+    unit: float  # unit of the problem's residuals
     checkpoint: Checkpoint | None
     progress: ReadingProgress
 
@@ -123,14 +123,14 @@ def _solve(settings: Settings, problem: SourceProblem, solver: BlockSolver, of_r
 def _checkpoint(
     settings: Settings, problem: SourceProblem, plan: SourcePlan, *, terms: Terms, seed: int
 ) -> Checkpoint | None:
-    """The file, and what the numbers of a run depend on."""
+    """The checkpoint file, and what the result of a run depends on."""
     if plan.checkpoint is None:
         return None
     source = problem.window.source
     identity = {
         "the fingerprint of the source": str(source.fingerprint),
         "its size": [int(source.n_rows), int(source.n_features), int(source.n_blocks)],
-        # Where the blocks begin: the same rows in other blocks are visited in another order.
+        # The block boundaries matter: the same rows in other blocks are visited in another order.
         "the digest of the starts of its blocks": digest(np.asarray(source.starts, np.int64)),
         **problem.columns.identity,
         "lam": terms.lam,
@@ -139,7 +139,7 @@ def _checkpoint(
         "average": settings.average,
         "random_state": seed,
     }
-    if not terms.loss.is_hinge:  # which files of earlier versions do not name
+    if not terms.loss.is_hinge:  # files of earlier versions do not contain it
         identity["loss"] = [terms.cap, terms.ridge]
     return Checkpoint(plan.checkpoint, plan.checkpoint_seconds, identity)
 
@@ -147,7 +147,7 @@ def _checkpoint(
 def _parts(problem: SourceProblem, solution: Solution) -> list[Solution]:
     """The solution of each problem: they advance together, and share steps and trace."""
     n = problem.n_problems
-    # The zero vector, returned where the numbers left the range of the machine, has no parts yet.
+    # The zero vector, returned after an overflow, has no parts yet.
     alpha = problem.in_order(solution.alpha)
     parts = solution.certificate.parts or review_of(problem, solution.weights, solution.alpha)[0].certificate.parts
     return [
@@ -173,7 +173,7 @@ def _solver(settings: Settings, source: BlockSource, *, single: bool) -> BlockSo
 
 
 def _room(memory: int, source: BlockSource, targets: SourceTargets, solver: BlockSolver) -> int:
-    """What the dual variables, the weights and the blocks on the way leave of the memory for blocks that stay."""
+    """Memory for blocks that stay, after the dual variables, the weights and the blocks being read."""
     columns = targets.columns
     n_rows, width = columns.n_problems * columns.n_sides * source.n_rows, columns.n_problems * (source.n_features + 1)
     if isinstance(solver, BlockPegasos):
@@ -203,7 +203,7 @@ def bytes_of_memory(memory: Any) -> int:
 
 
 def _seed(settings: Settings, plan: SourcePlan) -> int:
-    """The seed of the checkpoint, where random_state leaves it open."""
+    """The seed of the checkpoint, where random_state does not set one."""
     if settings.random_state is None and plan.checkpoint is not None:
         seed = stored_seed(plan.checkpoint)
         if seed is not None:

@@ -16,12 +16,12 @@ from pegasos.source_columns import SourceColumns
 
 @dataclass(frozen=True)
 class SourceTargets:
-    """What one pass over all targets finds."""
+    """The result of one pass over all targets."""
 
-    task: Any  # which knows its targets
+    task: Any  # has learned its targets
     columns: SourceColumns
-    unit: float  # in which the columns are given
-    block_bytes: npt.NDArray[np.int64]  # of each block in memory
+    unit: float  # unit of the columns
+    block_bytes: npt.NDArray[np.int64]  # bytes of each block in memory
 
     @property
     def n_bytes(self) -> int:
@@ -50,7 +50,7 @@ def read_targets(source: BlockSource, task: Any, *, has_units: bool) -> SourceTa
             y = np.asarray(outline.y)
             if y.shape != (end - begin,):
                 raise PegasosError(f"block {k} of the source has {end - begin} rows and labels of shape {y.shape}.")
-            n_bytes.append(outline.n_bytes + 8 * len(y))  # with the squared norms
+            n_bytes.append(outline.n_bytes + 8 * len(y))  # including the squared norms
             yield y
 
     learnt, columns, unit = task.of_blocks(targets(), int(source.n_rows), has_units=has_units)

@@ -13,9 +13,9 @@ from pegasos.tasks.terms import Terms
 
 
 def pass_over(machine: Any, task: Any, settings: Settings, data: Data, before: Fit | None) -> Fit:
-    """The fit after one pass of Pegasos over a block; its certificate is about this block alone.
+    """Fit one pass of Pegasos over a block; its certificate covers this block only.
 
-    ``task`` is that of the stream so far: its totals decide what "balanced" means, and how much a row weighs.
+    ``task`` is that of the stream so far: its totals determine what "balanced" means, and the weight of a row.
     """
     streaming = machine.streaming(None if before is None else before.model, data)
     followed = task.follow(data.y, data.weights)
@@ -37,7 +37,7 @@ def pass_over(machine: Any, task: Any, settings: Settings, data: Data, before: F
 
 
 def _unchanged_prior(before: Fit, settings: Settings) -> Any:
-    """The prior of the first block: what has been learned since is the difference to it."""
+    """The prior of the first block: everything learned since is relative to it."""
     prior = before.model.prior
     if settings.prior is not (None if prior is None else prior.source):
         raise PegasosError("prior must not change in the middle of a stream; call fit, or begin with a new model.")
@@ -45,7 +45,7 @@ def _unchanged_prior(before: Fit, settings: Settings) -> Any:
 
 
 def goes_on_from(before: Fit, task: Any, settings: Settings) -> Any:
-    """The task of the stream so far with the parameters of now; raises an error where it cannot go on."""
+    """The task of the stream so far with the current parameters; raise an error where it cannot continue."""
     terms = before.terms
     if before.origin is not None:
         raise PegasosError(

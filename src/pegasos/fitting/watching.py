@@ -1,4 +1,4 @@
-"""What is said of a fit while it runs: listeners, and lines on the terminal."""
+"""Reports of a running fit: listeners, and lines on the terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from time import perf_counter
 from pegasos.solution import TraceRow
 from pegasos.window import Window
 
-Listener = Callable[[int, int, TraceRow], None]  # the problem, how many there are, what was seen
+Listener = Callable[[int, int, TraceRow], None]  # problem number, number of problems, review
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """While this lasts, every certificate of a fit begun here is told to the listener, perhaps from other threads."""
+    """Report every certificate of fits started in this context to the listener, possibly from other threads."""
     before = _LISTENER.set(listener)
     try:
         yield
@@ -26,8 +26,8 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def told(k: int, n_problems: int, on_review: Callable[[TraceRow], None]) -> Callable[[TraceRow], None]:
-    """What is done at the reviews of problem k, and telling the listener, if there is one."""
-    listener = _LISTENER.get()  # now: the threads of the fit have a context of their own
+    """The callback for the reviews of problem k, which also notifies the listener, if there is one."""
+    listener = _LISTENER.get()  # read now, because the threads of the fit have their own context
     if listener is None:
         return on_review
 
@@ -39,7 +39,7 @@ def told(k: int, n_problems: int, on_review: Callable[[TraceRow], None]) -> Call
 
 
 class ReadingProgress:
-    """What a fit on a source prints: 1: a line for each certificate; 2: how far the reading is as well, on stderr."""
+    """Output of a fit on a source: 1: a line per certificate; 2: also the progress of reading, on stderr."""
 
     def __init__(self, verbose: int, window: Window):
         self.verbose, self.window = verbose, window
@@ -47,21 +47,21 @@ class ReadingProgress:
         self.gap, self.is_open = "", False
 
     def on_review(self, row: TraceRow) -> None:
-        """A line, with what was read so far."""
+        """Print a line, with the amount read so far."""
         self.gap = f"  certified gap {row.gap / row.primal if row.primal > 0.0 else 0.0:.1e}"
         self.end()
         if self.verbose:
             print(f"{line_of(row)}  {self._reading(perf_counter())}", flush=True)
 
     def on_chunk(self) -> None:
-        """Once a second."""
+        """Update once per second."""
         now = perf_counter()
         if self.verbose > 1 and now - self.shown >= 1.0:
             self.shown, self.is_open = now, True
             print(f"\r{now - self.begun:7.0f} s  {self._reading(now)}{self.gap}  ", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """The line on stderr is over."""
+        """End the line on stderr."""
         if self.is_open:
             print(file=sys.stderr, flush=True)
         self.is_open = False
@@ -72,7 +72,7 @@ class ReadingProgress:
 
 
 def line_of(row: TraceRow) -> str:
-    """A certificate as a line."""
+    """Format a certificate as a line."""
     relative = row.gap / row.primal if row.primal > 0.0 else 0.0
     return (
         f"epoch {row.epoch:8.1f}  primal {row.primal:.6e}  dual {row.dual:.6e}  "

@@ -31,8 +31,8 @@ from pegasos.solvers.free_intercept import natural_bias
 from pegasos.tasks.base import Members, Task
 from pegasos.tasks.terms import Terms
 
-_AUTO_ERROR = 1e-4  # of the trace of the kernel matrix: what "auto" leaves
-_AUTO_WORK, _AUTO_RANKS = 1e11, (64, 4096)  # rows times squared rank at most, and ranks in any case
+_AUTO_ERROR = 1e-4  # fraction of the trace of the kernel matrix that "auto" may leave
+_AUTO_WORK, _AUTO_RANKS = 1e11, (64, 4096)  # most rows times squared rank, and the range of ranks
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class Approximated(Kernel):
         return min(n, int(np.clip(math.sqrt(_AUTO_WORK / max(n, 1)), least, most))), _AUTO_ERROR * trace
 
     def solver_for(self, rows: Any, n: int, settings: Settings, task: Task, terms: Terms) -> Solver:
-        """That of the linear machine."""
+        """Use the solver of the linear machine."""
         return self.linear.solver_for(rows, n, settings, task, terms)
 
     def solve(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
-        """As the linear machine does."""
+        """Solve as the linear machine does."""
         return self.linear.solve(problems, solvers, stop, plan)
 
     def finish(self, rows: Any, problems: Sequence[Problem], solutions: list[Solution], plan: Plan) -> list[Solution]:
-        """As the linear machine does."""
+        """Finish as the linear machine does."""
         return self.linear.finish(rows, problems, solutions, plan)
 
     def model_of(
@@ -81,7 +81,7 @@ class Approximated(Kernel):
         prior: ScoredPrior | None,
         bias: float,
     ) -> KernelModel:
-        """What predicts: the coefficients of the landmarks."""
+        """Build the model from the coefficients of the landmarks."""
         assert self.kernel is not None
         assert self.landmarks is not None
         coefficients = np.zeros((len(points), _num_samples(data.X)))

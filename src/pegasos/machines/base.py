@@ -1,4 +1,4 @@
-"""What a machine is: what rows are, which solver suits them, and what a model over them is."""
+"""The interface of a machine: what rows are, which solver suits them, and what a model over them is."""
 
 from __future__ import annotations
 
@@ -25,72 +25,72 @@ Settled = Callable[[Scores, Scores], npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Data:
-    """The user's rows as scikit-learn's checks leave them, with their targets and weights."""
+    """The user's rows after scikit-learn's checks, with their targets and weights."""
 
     X: Any
     y: Any = None
     weights: Weights | None = None
-    given: Any = None  # X as the user gave it, where a prior needs that: it may know its columns by name
-    names: Sequence[str] | None = None  # of the features
-    begun: float = field(default_factory=perf_counter)  # when the fit began
+    given: Any = None  # X as the user passed it, for a prior that refers to columns by name
+    names: Sequence[str] | None = None  # names of the features
+    begun: float = field(default_factory=perf_counter)  # when the fit started
 
     @property
     def seconds(self) -> float:
-        """How long ago the fit began."""
+        """Seconds since the fit started."""
         return perf_counter() - self.begun
 
 
 class BoundedScores(NamedTuple):
-    """Scores with what bounds their distance from those of an exact solution."""
+    """Scores with bounds on their distance from those of an exact solution."""
 
     scores: Scores
     lengths: npt.NDArray[np.float64]  # |x| of each row, with the constant column
-    rounding: Any  # of each problem's scores, for a row of length 1
-    rows: Any  # as they were read: `Rows`, or items of a kernel
+    rounding: Any  # error bound of each problem's scores, for a row of length 1
+    rows: Any  # as read: `Rows`, or items of a kernel
 
 
 class Prior(Protocol):
-    """What was learned before, read for a task."""
+    """A previously trained model, prepared for a task."""
 
-    source: Any  # what the user gave
+    source: Any  # the object that the user passed
 
     def known(self, data: Data, rows: Any) -> Known:
         """Return the scores of these rows."""
 
 
 class Model(Protocol):
-    """What predicts. The names of its vectors, with an underscore, are the attributes of the estimators."""
+    """A model that predicts. The names of its vectors, with an underscore, are attributes of the estimators."""
 
     @property
     def prior(self) -> Any:
-        """What the scores include of a prior; None where there is none."""
+        """The prior that the scores include, or None."""
 
     @property
     def intercept(self) -> npt.NDArray[np.float64]:
-        """One per score."""
+        """One intercept per score."""
 
     @property
     def vectors(self) -> dict[str, Any]:
-        """What a user may look at, and edit, by name."""
+        """The vectors that a user may read and edit, by name."""
 
     def edited(self, attributes: dict[str, Any]) -> Any:
-        """Return the model with the vectors that an estimator has now."""
+        """Return the model with the current vectors of an estimator."""
 
     def scores(self, data: Data, settled: Settled, threads: int) -> Scores:
         """Return the scores of all problems, one column each."""
 
     def measured(self, data: Data, bias: float, settled: Settled) -> BoundedScores:
-        """Return scores, and what bounds their distance from those of an exact solution."""
+        """Return scores with bounds on their distance from those of an exact solution."""
 
     def lengths(self, certificate: Certificate, bias: float) -> npt.NDArray[np.float64]:
-        """Return |w| of each problem, without what carries the intercept; NaN where it is not known."""
+        """Return |w| of each problem, without the part for the intercept; NaN where it is unknown."""
 
     def products(self) -> npt.NDArray[np.float64]:
         """Return <w_k, w_l> of the weights of all problems, without intercepts."""
 
 
 class Machine(Protocol):
-    """What rows are, and how problems over them are solved. It knows nothing of classes."""
+    """What rows are, and how problems over them are solved. A machine is independent of classes."""
 
     doubt: str | None  # why a certificate would prove nothing, for a kernel that is not positive semi-definite
 
@@ -98,7 +98,7 @@ class Machine(Protocol):
         """Return the machine for these rows, since a kernel's parameters may depend on them, and the rows."""
 
     def part(self, data: Data, members: npt.NDArray[np.intp], against: Any = None) -> Data:
-        """Return some of the rows; ``against`` are those of a fit that they are to be scored by."""
+        """Return some of the rows; ``against`` are the rows of a fit that will score them."""
 
     def read_again(self, data: Data, model: Any, terms: Terms) -> Any:
         """Return the rows of a fitted model."""
@@ -107,7 +107,7 @@ class Machine(Protocol):
         """Return the prior of the settings, for the features of the data; None where there is none."""
 
     def solver_for(self, rows: Any, n: int, settings: Settings, task: Task, terms: Terms) -> Solver:
-        """Return the solver of a problem about n of the rows."""
+        """Return the solver of a problem on n of the rows."""
 
     def states(
         self,
@@ -119,21 +119,21 @@ class Machine(Protocol):
         n_rows: list[int],
         seed: int,
     ) -> list[Any]:
-        """Return where the last fit ended, as far as it suits these problems; None: start anew."""
+        """Return where the last fit ended, where that suits these problems; None means a fresh start."""
 
     def solve(self, problems: Sequence[Any], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
         """Return one solution for each problem."""
 
     def threads_within(self, problems: Sequence[Any]) -> AbstractContextManager[Any]:
-        """While this lasts, each problem has the threads that suit it."""
+        """Context in which each problem has the number of threads that suits it."""
 
     def finish(self, rows: Any, problems: Sequence[Any], solutions: list[Solution], plan: Plan) -> list[Solution]:
-        """Return the solutions as they become a model."""
+        """Return the solutions in the form from which a model is built."""
 
     def model_of(
         self, points: Sequence[Point | Solution], members: list[Members], data: Data, *, prior: Any, bias: float
     ) -> Any:
-        """Return what predicts, from the point of each problem."""
+        """Return the model built from the point of each problem."""
 
     def points(
         self,
@@ -148,10 +148,10 @@ class Machine(Protocol):
         """Return each problem with its weights and its dual point, for a fitted model."""
 
     def state_after(self, solutions: list[Solution], model: Any, n_rows: int, seed: int, steps: list[int]) -> Any:
-        """Return what a stream or a warm start goes on from after a fit that is worth so many steps."""
+        """Return what a stream or a warm start continues from after a fit that is worth this many steps."""
 
     def streaming(self, model: Any, data: Data) -> Streaming:
-        """Return how this machine learns from a stream: from the model so far, or from its first block."""
+        """Return how this machine learns from a stream: from the current model, or from its first block."""
 
 
 class Streaming(Protocol):
@@ -169,7 +169,7 @@ class Streaming(Protocol):
         """Return the state and the solutions after one pass over a block."""
 
     def model_of(self, stream: Any, prior: Any, bias: float) -> Any:
-        """Return what predicts after a block."""
+        """Return the model after a block."""
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,9 @@ class Plan:
     seed: int
     states: Sequence[Any]
     watchers: Sequence[Watcher]
-    is_seen: bool = False  # whether somebody looks on at every epoch
+    is_seen: bool = False  # whether an observer follows every epoch
 
 
 def known_of(prior: Prior | None, data: Data, rows: Any) -> Known:
-    """What a prior says of these rows."""
+    """The prior's scores of these rows."""
     return NOTHING_KNOWN if prior is None else prior.known(data, rows)

@@ -1,4 +1,4 @@
-"""How X and the sample weights of a user are read, whichever estimator or worker reads them."""
+"""How X and the sample weights of a user are read, by any estimator or worker."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import scipy.sparse as sp
 from pegasos.errors import PegasosError
 from pegasos.problem import check_structure
 
-_LEAST_WEIGHT = 1e-300  # of the largest: below, losses would be subnormal numbers
+_LEAST_WEIGHT = 1e-300  # fraction of the largest weight below which losses would be subnormal
 # Types that float32 holds exactly; everything else that is not a float becomes float64.
 _NARROW = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
 
 
 def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:
-    """How scikit-learn is to read X; refuses what it would refuse with the whole array, or nothing, in its message."""
+    """Arguments for scikit-learn to read X; rejects input for which its error message would be unhelpful."""
     _refuse_text(X)
     if getattr(X, "ndim", 2) != 2:
         raise PegasosError(
@@ -40,7 +40,7 @@ def how_to_read(X: Any, *, sparse: bool = True) -> dict[str, Any]:
 
 
 def _refuse_text(X: Any) -> None:
-    """Refuse text and frames that were never computed, before anything tries to convert them."""
+    """Reject text and lazy frames before anything tries to convert them."""
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):
         raise PegasosError("X is a lazy frame, which holds no rows yet; give X.collect().")
     if isinstance(X, list | tuple) and X and isinstance(X[0], str):
@@ -61,7 +61,7 @@ def _refuse_text(X: Any) -> None:
 def _refuse_text_columns(frame: Any) -> None:
     for name in frame.columns:
         column = frame[name]
-        # Numbers have a one-letter kind, or a type that says so.
+        # Numeric columns have a one-letter kind, or a type that identifies them.
         if getattr(column.dtype, "kind", "O") == "O" and not _is_numeric(column.dtype):
             value = next((value for value in column if isinstance(value, str)), None)
             if value is not None:
@@ -73,12 +73,12 @@ def _refuse_text_columns(frame: Any) -> None:
 
 
 def _is_numeric(dtype: Any) -> bool:
-    asked = getattr(dtype, "is_numeric", None)  # as polars has it
+    asked = getattr(dtype, "is_numeric", None)  # polars defines this method
     return bool(asked()) if callable(asked) else False
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """Sample weights as float64, or None when all rows count the same."""
+    """Sample weights as float64, or None when all weights are equal."""
     if sample_weight is None:
         return None
     if np.ma.isMaskedArray(sample_weight):

@@ -1,4 +1,4 @@
-"""Kernel machines: items known by their kernel, and the same through an explicit feature map."""
+"""Kernel machines: items given by their kernel, and the same through an explicit feature map."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ from pegasos.tasks.base import Members, Task, numbers
 from pegasos.tasks.one_vs_one import Pairs
 from pegasos.tasks.terms import Terms
 
-_MAPPED_FROM = 200  # rows: below, the kernel matrix costs nothing
-_SINGLE_FROM = 2000  # rows from which a table of single precision pays
-_VAST = 1.0  # squared rows per byte of cache_size from which working sets are taken
-_WEAK = 100.0  # the largest coefficient with which it is accurate enough
+_MAPPED_FROM = 200  # rows below which the kernel matrix is cheap
+_SINGLE_FROM = 2000  # rows above which a table in single precision pays off
+_VAST = 1.0  # squared rows per byte of cache_size above which working sets are used
+_WEAK = 100.0  # largest coefficient for which single precision is accurate enough
 
 
 @runtime_checkable
 class HasRows(Protocol):
-    """A machine that the items change: it comes with its rows."""
+    """A machine that depends on the items: it is created together with its rows."""
 
     def with_rows(self, items: Items, data: Data, settings: Settings, task: Task) -> tuple[Any, Any]:
         """Return the machine of these items, and the rows of its problems."""
@@ -60,13 +60,13 @@ class HasRows(Protocol):
 
 @dataclass(frozen=True)
 class Kernel:
-    """Items known by their kernel. Columns of the kernel matrix are kept while there is room."""
+    """Items given by their kernel. Columns of the kernel matrix are kept while there is room."""
 
     choice: KernelChoice
     cache_size: float = 1000.0  # megabytes
     max_support: int | None = None
     approximation: int | str | None = None  # landmarks of an explicit map, or "auto"
-    kernel: KernelFunction | None = None  # the one that the choice means, once rows have been read
+    kernel: KernelFunction | None = None  # the chosen kernel, once rows have been read
     doubt: str | None = None
 
     def read(self, data: Data, settings: Settings, task: Task) -> tuple[Any, Any]:
@@ -92,16 +92,16 @@ class Kernel:
             ) from error
 
     def _training_rows(self, items: Items, data: Data, settings: Settings, task: Task) -> Any:
-        """Kernel values are in single precision where many rows have small coefficients, and the gap is not tiny.
+        """Use single precision where many rows have small coefficients and the gap is not tiny.
 
-        In double where they cost little: the certificate needs those in any case.
+        Kernel values are in double where that costs little, because the certificate needs them anyway.
         """
         assert self.kernel is not None
         n, room = len(items), self._cache_bytes
         is_large = settings.tol is not None and n >= _SINGLE_FROM and _strength(data, settings, task) <= _WEAK
         fits = is_computed(self.kernel, items) and 8.0 * task.rows_per_problem(n) ** 2 <= room
         is_cheap = isinstance(self.kernel, VectorKernel) and (fits or n < _SINGLE_FROM)
-        # Of so many rows no columns are kept, and a second proof in double would take as long as the first.
+        # With this many rows no columns are kept, and a second proof in double would take as long as the first.
         is_vast = is_quick(items) and task.rows_per_problem(n) ** 2 > _VAST * room
         single = is_large and isinstance(self.kernel, VectorKernel) and not is_cheap and not is_vast
         double = settings.is_exact or is_cheap or is_vast
@@ -116,7 +116,7 @@ class Kernel:
         return KernelRows.of(kernel, items, bias, cache_bytes=self._cache_bytes, double=True)
 
     def part(self, data: Data, members: npt.NDArray[np.intp], against: Any = None) -> Data:
-        """Some of the items; of a kernel matrix, with the columns of those ``against`` which they are scored."""
+        """Some of the items; for a kernel matrix, with the columns of ``against``, the rows of the scoring fit."""
         if not self.choice.is_precomputed:
             return part_of(data, members, _safe_indexing(data.X, members))
         return part_of(data, members, data.X[np.ix_(members, members if against is None else against)])
@@ -126,11 +126,11 @@ class Kernel:
         return self._rows(model.kernel, model.kernel.read(data.X), terms.bias)
 
     def read_prior(self, settings: Settings, task: Any, data: Data) -> ScoredPrior | None:
-        """A prior that is known by its scores."""
+        """Read a prior that is given by its scores."""
         return None if settings.prior is None else ScoredPrior.read(settings.prior, task, data.names)
 
     def solver_for(self, rows: Any, n: int, settings: Settings, task: Task, terms: Terms) -> Solver:
-        """Decomposition, or Pegasos where the settings ask for it."""
+        """Decomposition, or Pegasos where the settings request it."""
         if settings.solver == "pegasos":
             return KernelPegasos(settings.pegasos(n, np.float64, task.noun))
         return Decomposition(settings.tol, settings.is_free, settings.max_steps)
@@ -155,7 +155,7 @@ class Kernel:
         ]
 
     def solve(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
-        """Small problems together; those that are not certified so, and all others, by the driver."""
+        """Solve small problems together; the driver solves those that are not certified that way, and all others."""
         return solve_kernel(problems, solvers, stop, plan, self._cache_bytes)
 
     def finish(self, rows: Any, problems: Sequence[Problem], solutions: list[Solution], plan: Plan) -> list[Solution]:
@@ -163,7 +163,7 @@ class Kernel:
         return finish_kernel(problems, solutions, plan, cache_bytes=self._cache_bytes, max_support=self.max_support)
 
     def threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
-        """The products of a pair are small: threads of BLAS would wait for each other longer than they work.
+        """Limit BLAS: the products of a pair are small, and its threads would wait longer than they work.
 
         Blocks of dense rows do not need BLAS.
         """
@@ -181,11 +181,11 @@ class Kernel:
         prior: ScoredPrior | None,
         bias: float,
     ) -> KernelModel:
-        """What predicts: the coefficients of all rows, as far as they are not 0."""
+        """Build the model from the nonzero coefficients of all rows."""
         assert self.kernel is not None
         coefficients = np.zeros((len(points), _num_samples(data.X)))
         for row, mine, point in zip(coefficients, members, points, strict=True):
-            if len(point.weights) > len(row):  # the problem holds rows twice
+            if len(point.weights) > len(row):  # the problem contains rows twice
                 np.add.at(row, numbers(mine, len(row)), point.weights)
             else:
                 row[mine] = point.weights
@@ -208,13 +208,13 @@ class Kernel:
     def state_after(
         self, solutions: list[Solution], model: KernelModel, n_rows: int, seed: int, steps: list[int]
     ) -> KernelStream:
-        """What a stream or a warm start goes on from after a fit that is worth so many steps."""
+        """The state that a stream or a warm start continues from after a fit that is worth this many steps."""
         states = [s.state if isinstance(s.state, KernelPegasosState) else None for s in solutions]
         traces = [Trace() for _ in solutions]
         return KernelStream(n_rows, seed, steps, model.support_vectors, model.dual_coef, None, 0, traces, states)
 
     def streaming(self, model: KernelModel | None, data: Data) -> KernelStreaming:
-        """How this machine learns from a stream: with the kernel of the model so far, or that of the first block."""
+        """How this machine learns from a stream: with the current model's kernel, or that of the first block."""
         kernel = kernel_of(self.choice, data.X, data.weights) if model is None else model.kernel
         return KernelStreaming(kernel, self.max_support, self._rows)
 
@@ -238,7 +238,7 @@ class Mapped(Kernel):
         )
 
     def solve(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
-        """Every problem by the driver: features are shared as rows are."""
+        """Solve every problem with the driver: features are shared like rows."""
         run: dict[str, Any] = {
             "seed": plan.seed,
             "states": plan.states,
@@ -251,12 +251,12 @@ class Mapped(Kernel):
         return solve_all(problems, solvers, stop, n_jobs=plan.settings.n_jobs, complete=complete, **run)
 
     def finish(self, rows: Any, problems: Sequence[Problem], solutions: list[Solution], plan: Plan) -> list[Solution]:
-        """The solutions as they are: features are in double."""
+        """Return the solutions unchanged: features are in double."""
         return solutions
 
 
 def _strength(data: Data, settings: Settings, task: Task) -> float:
-    """The largest coefficient that a row can have; infinite where that is not known, or the problems are small."""
+    """The largest coefficient that a row can have; infinite where unknown, or where the problems are small."""
     n_rows = _num_samples(data.X)
     total = n_rows if data.weights is None else data.weights.sum()
     largest = 1.0 if data.weights is None else float(data.weights.max(initial=0.0))

@@ -1,4 +1,4 @@
-"""The kernel that the parameters mean for given rows, and collections of whatever a kernel compares."""
+"""The kernel that the parameters select for given rows, and collections of the items that a kernel compares."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class KernelChoice:
 
     @property
     def reader(self) -> Kernel:
-        """A kernel that reads X as the chosen one will, its parameters not yet computed from X."""
+        """A kernel that reads X like the chosen one, before its parameters are computed from X."""
         if not isinstance(self.kernel, str):
             return kernel_of(self, None, None)
         return Precomputed() if self.kernel == "precomputed" else Linear()
@@ -52,7 +52,7 @@ def is_matrix(kernel: Kernel, X: Any) -> bool:
 
 
 def joined(first: Any, second: Any) -> Any:
-    """Two collections of one kind, one after the other."""
+    """Concatenate two collections of the same kind."""
     if sp.issparse(first) or sp.issparse(second):
         return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")
     if hasattr(first, "iloc"):
@@ -65,7 +65,7 @@ def joined(first: Any, second: Any) -> Any:
 
 
 def kernel_of(choice: KernelChoice, X: Any, weights: npt.NDArray[np.float64] | None) -> Kernel:
-    """The kernel that the parameters mean for these rows."""
+    """The kernel that the parameters select for these rows."""
     kernel = choice.kernel
     if choice.sigma is not None:
         return _of_width(choice)
@@ -87,7 +87,7 @@ def kernel_of(choice: KernelChoice, X: Any, weights: npt.NDArray[np.float64] | N
 
 
 def _of_width(choice: KernelChoice) -> Kernel:
-    """The Gaussian of a width sigma, which no other kernel has."""
+    """The Gaussian with a width sigma, a parameter that no other kernel has."""
     if not isinstance(choice.kernel, str) or choice.kernel != "rbf":
         raise PegasosError(f"sigma is the width of kernel='rbf'; got kernel={choice.kernel!r}.")
     if not isinstance(choice.gamma, str) or choice.gamma != "scale":
@@ -115,7 +115,7 @@ def _gamma(gamma: Any, X: Any, weights: npt.NDArray[np.float64] | None) -> float
 def _variance(X: Any, weights: npt.NDArray[np.float64] | None) -> float:
     """The variance of all entries of X."""
     if sp.issparse(X):
-        X = X.astype(np.float64)  # a sparse matrix would add up in its own type
+        X = X.astype(np.float64)  # a sparse matrix would be summed in its own type
     with np.errstate(over="ignore"):
         squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
     sums, square_sums = (np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in (X, squares))
@@ -125,7 +125,7 @@ def _variance(X: Any, weights: npt.NDArray[np.float64] | None) -> float:
         return 0.0
     mean = float(counts @ sums) / total
     mean_square = float(counts @ square_sums) / total
-    if np.isinf(mean_square) and np.isfinite(sums).all():  # NaN and infinity are refused by others
+    if np.isinf(mean_square) and np.isfinite(sums).all():  # NaN and infinity are rejected elsewhere
         raise PegasosError(
             "gamma='scale' needs the variance of X, which exceeds every number of 64 bits; scale X down."
         )
@@ -134,7 +134,7 @@ def _variance(X: Any, weights: npt.NDArray[np.float64] | None) -> float:
 
 
 def doubt(kernel: Kernel, items: Items) -> str | None:
-    """Refuse what is plainly not a kernel; returns the warning for one that is not positive semi-definite."""
+    """Reject what is clearly not a kernel; return the warning for one that is not positive semi-definite."""
     if isinstance(kernel, Precomputed):
         assert isinstance(items, Numbered)
         _check_matrix(items.matrix)
@@ -157,7 +157,7 @@ def _has_function(kernel: Kernel) -> bool:
 
 
 def _check_matrix(matrix: npt.NDArray[Any]) -> None:
-    """Refuse a matrix that is not symmetric, or that breaks K_ij^2 <= K_ii K_jj."""
+    """Reject a matrix that is not symmetric, or that violates K_ij^2 <= K_ii K_jj."""
     diagonal = np.maximum(matrix.diagonal().astype(np.float64), 0.0)
     rounding = 1e-3 if matrix.dtype == np.float32 else 1e-8
     scale = float(np.abs(matrix).max(initial=0.0))

@@ -23,9 +23,9 @@ from pegasos.machines.prior import ScoredPrior
 from pegasos.problem import Floats, Problem
 from pegasos.tasks.base import Members, Scores
 
-_BLOCK_BYTES = 1 << 24  # of kernel values per block at predict
-_LARGEST_ERROR = 0.05  # of a score in single precision: where more is possible, scores are in double
-_AT_ONCE = 128  # values that are added up in single precision
+_BLOCK_BYTES = 1 << 24  # bytes of kernel values per block in predict
+_LARGEST_ERROR = 0.05  # largest error of a score in single precision; where more is possible, scores are in double
+_AT_ONCE = 128  # values summed in single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +34,22 @@ class KernelModel:
 
     kernel: Kernel
     support: npt.NDArray[np.intp]  # numbers of training rows
-    support_vectors: Any  # those rows, in the form they came in; empty for a precomputed matrix
+    support_vectors: Any  # those rows in their original form; empty for a precomputed matrix
     dual_coef: npt.NDArray[np.float64]
     intercept: npt.NDArray[np.float64]
     n_training: int
     prior: ScoredPrior | None = None
-    indexed: bool = True  # whether `support` numbers the rows of the last fit, not those of a stream or of others
+    # whether `support` refers to rows of the last fit, not to those of a stream or of another library
+    indexed: bool = True
 
     @classmethod
     def of(
         cls, kernel: Kernel, coefficients: npt.NDArray[np.float64], collection: Any, *, bias: float, prior: Any
     ) -> KernelModel:
-        """From coefficients of all training rows, one row per problem."""
+        """Build the model from coefficients of all training rows, one row per problem."""
         support = np.flatnonzero(np.any(coefficients, axis=0))
         is_known = not isinstance(kernel, Precomputed)
-        is_array = isinstance(collection, np.ndarray)  # for which scikit-learn's function takes longer
+        is_array = isinstance(collection, np.ndarray)  # scikit-learn's function takes longer for arrays
         rows = collection[support] if is_array else _safe_indexing(collection, support) if is_known else None
         vectors = rows if is_known else np.empty((0, 0))
         intercept = bias**2 * coefficients.sum(axis=1)
@@ -61,13 +62,13 @@ class KernelModel:
         return {name: getattr(self, name) for name in names}
 
     def edited(self, attributes: dict[str, Any]) -> KernelModel:
-        """The model with the vectors that an estimator has now."""
+        """The model with the current vectors of an estimator."""
         now = {name: attributes[f"{name}_"] for name in self.vectors}
         return self if all(now[name] is value for name, value in self.vectors.items()) else replace(self, **now)
 
     @property
     def is_precomputed(self) -> bool:
-        """Whether the kernel values are the user's."""
+        """Whether the user provides the kernel values."""
         return isinstance(self.kernel, Precomputed)
 
     def scores(self, data: Data, settled: Settled, threads: int = 1) -> Scores:
@@ -82,7 +83,7 @@ class KernelModel:
         return self.scores_of(self.kernel.read(X), settled)
 
     def scores_of(self, items: Items, settled: Settled) -> Scores:
-        """The scores of items that the kernel has read, without the prior's."""
+        """The scores of items that the kernel has read, without those of the prior."""
         if not len(self.support):
             return np.tile(np.asarray(self.intercept, np.float64), (len(items), 1))
         support = self._support_items
@@ -95,11 +96,11 @@ class KernelModel:
 
     @cached_property
     def _support_items(self) -> Items:
-        """The support vectors as the kernel reads them."""
+        """The support vectors in the form that the kernel reads."""
         return with_fast_products(self.kernel.read(self.support_vectors))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone."""
+        """Pickle the fields only."""
         return {name: value for name, value in vars(self).items() if name != "_support_items"}
 
     def _scores_from_single(self, items: Items, support: Items, settled: Settled) -> Scores:
@@ -120,7 +121,7 @@ class KernelModel:
         return np.asarray(scores)
 
     def _sums_of(self, items: Items, support: Items, dtype: np.dtype[Any]) -> Scores:
-        """The sums over the support vectors, from kernel values of this type; few are added up in single precision."""
+        """Sums over the support vectors, from kernel values of this type; few are summed in single precision."""
         scores = np.zeros((len(items), len(self.dual_coef)))
         coefficients = np.ascontiguousarray(self.dual_coef, dtype)
         stretch = _AT_ONCE if dtype == np.float32 else len(support)
@@ -139,7 +140,7 @@ class KernelModel:
         """Scores with the lengths of the items in feature space, constant column included."""
         if self.is_precomputed:
             raise PegasosError("certified needs k(x, x) of new rows, which a precomputed matrix does not hold.")
-        # In double: what is certified must not depend on the rounding of a score.
+        # In double, because what is certified must not depend on the rounding of a score.
         X = data.X.astype(np.float64) if is_matrix(self.kernel, data.X) else data.X
         items = self.kernel.read(X)
         lengths = np.sqrt(self.kernel.evaluate_diagonal(items) + bias * bias)
@@ -159,7 +160,7 @@ class KernelModel:
         return np.sqrt(self.kernel.evaluate_diagonal(items))
 
     def lengths(self, certificate: Certificate, bias: float) -> npt.NDArray[np.float64]:
-        """|w| of each problem, without what carries the intercept; NaN where a prior's is not known."""
+        """|w| of each problem, without the part for the intercept; NaN where that of a prior is unknown."""
         if self.prior is not None:
             return np.full(len(certificate.parts), np.nan)
         carried = 0.0 if bias == 0.0 else np.ravel(self.intercept) / bias
@@ -195,7 +196,7 @@ class KernelModel:
             weights[:, self.support] = self.dual_coef
             own = [_of_members(weights[k], mine) for k, mine in enumerate(members)]
             return zip(problems, own, alphas, strict=True)
-        # The weights belong to support vectors that may be of any block of a stream, or of somebody else's rows.
+        # The weights belong to support vectors from any block of a stream, or from other rows.
         is_shared = isinstance(members[0], slice)
         blocks = [data.X] if is_shared else (_safe_indexing(data.X, mine) for mine in members)
         read = (rows_of(self.kernel, self.kernel.read(joined(self.support_vectors, X)), bias) for X in blocks)
@@ -206,14 +207,14 @@ class KernelModel:
     def _beside_support(
         self, problem: Problem, rows: KernelRows, coefficients: npt.NDArray[np.float64], alpha: Any
     ) -> tuple[Problem, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """The problem behind the support vectors, the weights, which are theirs, and the dual point."""
+        """The problem with the support vectors first, the weights, which are theirs, and the dual point."""
         old = len(self.support)
         weights = np.concatenate([coefficients, np.zeros(len(alpha))])
         return behind_support(problem, rows, old), weights, np.concatenate([np.zeros(old), alpha])
 
 
 def behind_support(problem: Problem, rows: KernelRows, n_support: int) -> Problem:
-    """The problem of a block behind support vectors of cost 0: they only carry their part of the weights."""
+    """The problem of a block after support vectors of cost 0, which only carry their part of the weights."""
     return replace(
         problem,
         rows=rows,
@@ -224,7 +225,7 @@ def behind_support(problem: Problem, rows: KernelRows, n_support: int) -> Proble
 
 
 def _of_members(coefficients: npt.NDArray[np.float64], mine: Members) -> npt.NDArray[np.float64]:
-    """The coefficients of the rows of a problem; a row that it holds twice has its coefficient once."""
+    """The coefficients of the rows of a problem; a row that occurs twice has its coefficient once."""
     own = coefficients[mine]
     if len(own) > len(coefficients):
         first = np.unique(np.asarray(mine), return_index=True)[1]
@@ -238,5 +239,5 @@ def _nothing_settled(scores: Scores, reach: Scores) -> npt.NDArray[np.bool_]:
 
 
 def _value_error(kernel: Kernel, collections: tuple[Items, ...], dtype: npt.DTypeLike) -> float:
-    """How far a kernel value of two items of these collections may be off, relative to the lengths of both."""
+    """Error bound of a kernel value of two items of these collections, relative to the lengths of both."""
     return max(kernel.value_error(items, dtype) for items in collections)

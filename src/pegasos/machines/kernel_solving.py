@@ -27,14 +27,14 @@ from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.solvers.kernel_pegasos import KernelPegasosState
 from pegasos.tasks.one_vs_one import Pairs
 
-_ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved one after the other: starting threads would take longer
-_LEAST_EPOCHS = 100  # that pairs which are solved together must be allowed
+_ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved sequentially, because starting threads would take longer
+_LEAST_EPOCHS = 100  # least number of epochs that pairs solved together must be allowed
 
 
 def solve_kernel(
     problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan, cache_bytes: float
 ) -> list[Solution]:
-    """Small problems are solved together, and pairs certified so; the driver certifies the others, and solves the rest.
+    """Solve small problems together and certify pairs that way; the driver certifies and solves the others.
 
     A problem of all rows is certified by the sums of `certify`, bit for bit.
     """
@@ -75,7 +75,7 @@ def solve_kernel(
 
 
 def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan) -> Any:
-    """The state of the driver's solver at the point that was reached; None: at the beginning."""
+    """The state of the driver's solver at the point reached; None for a fresh start."""
     if reached is None:
         return None
     state = solver.enter(problem, reached.alpha, plan.seed)
@@ -84,7 +84,7 @@ def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan)
 
 
 def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool) -> list[Any]:
-    """The solutions that are certified at once; else the point reached, or None where there was no time."""
+    """The solutions that are certified at once; else the point reached, or None if there was no time."""
     begun, rows = perf_counter(), small.rows
     if rows.source is None:
         rows.load(np.arange(rows.n_rows))
@@ -98,7 +98,7 @@ def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies:
 
 
 def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float) -> bool:
-    """Whether these are problems of few rows in double, to be solved to a gap, unobserved and from the beginning.
+    """Whether these are small problems in double, to be solved to a gap, unobserved and from a fresh start.
 
     One problem of vectors is left to the driver: its climb keeps the columns that the certificate needs.
     """
@@ -108,7 +108,7 @@ def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes:
         return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.source is None:
-        is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # to load all columns
+        is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # quick enough to load all columns
         is_small = rows.holds_all and rows.n_rows <= most_table_rows and is_quick
     else:
         is_small = largest <= most_rows and plan.settings.threads * largest**2 * 8.0 <= cache_bytes
@@ -119,7 +119,7 @@ def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes:
 
 
 def _are_vast(problems: Sequence[Problem], stop: Stop, plan: Plan) -> bool:
-    """Whether these are problems of so many rows that an approximation is a better start than 0."""
+    """Whether these problems have so many rows that an approximation is a better start than 0."""
     rows = None if isinstance(problems, Pairs) else problems[0].rows
     is_new = all(state is None for state in plan.states)
     is_plain = stop.tol is not None and not stop.is_hard and plan.settings.solver == "auto"
@@ -127,7 +127,7 @@ def _are_vast(problems: Sequence[Problem], stop: Stop, plan: Plan) -> bool:
 
 
 def jobs_for(problems: Sequence[Problem], settings: Settings) -> int | None:
-    """Threads for the problems: several may share a table only while nobody writes to it."""
+    """Threads for the problems: several may share a table only while it is not written to."""
     if isinstance(problems, Pairs):
         return _jobs_of_pairs(problems, settings)
     rows = problems[0].rows
@@ -144,7 +144,7 @@ def _jobs_of_pairs(pairs: Pairs, settings: Settings) -> int:
     """As many as have room for their tables; one where starting threads takes longer than solving the pairs."""
     rows = pairs.rows
     assert isinstance(rows, KernelRows)
-    # Where a kernel value is computed faster than it is fetched, each pair computes its own.
+    # Where computing a kernel value is faster than fetching it, each pair computes its own.
     if rows.holds_all and not is_quick(rows.items) and settings.time_budget is None:
         rows.load(np.arange(rows.n_rows))
     if not isinstance(rows.kernel, VectorKernel | Precomputed):
@@ -156,8 +156,8 @@ def _jobs_of_pairs(pairs: Pairs, settings: Settings) -> int:
 
 
 def _complete_pair(problem: Problem, solution: Solution, plan: Plan, cache_bytes: float) -> Solution:
-    """A pair is completed, in double where it must be, before its rows and their table are freed."""
-    if not isinstance(solution.state, KernelPegasosState):  # which may hold on to the table
+    """Complete a pair, in double where necessary, before its rows and their table are freed."""
+    if not isinstance(solution.state, KernelPegasosState):  # the state may keep a reference to the table
         solution = replace(solution, state=None)
     solution, is_open = proved_in_double(problem, solution, plan.settings.tol, is_free=plan.terms.is_free)
     if is_open:
@@ -188,10 +188,10 @@ def finish_kernel(
 def _in_double(
     problems: Sequence[Problem], solutions: list[Solution], doubtful: list[int], plan: Plan, cache_bytes: float
 ) -> tuple[list[Problem], list[Solution]]:
-    """Go on with kernel values in double: single precision cannot prove the gap of these problems."""
+    """Continue with kernel values in double: single precision cannot prove the gap of these problems."""
     problems, settings = with_double_rows(problems, cache_bytes), plan.settings
     solutions = solutions.copy()
-    if settings.solver == "pegasos":  # the published algorithm and nothing else: only the certificate is renewed
+    if settings.solver == "pegasos":  # exactly the published algorithm: only the certificate is recomputed
         for k in doubtful:
             solutions[k] = certified_again(problems[k], solutions[k], settings.tol)
         return problems, solutions

@@ -1,4 +1,4 @@
-"""What `partial_fit` of the kernel machine carries from block to block: support vectors and their coefficients."""
+"""The state that `partial_fit` of the kernel machine keeps between blocks: support vectors and coefficients."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from pegasos.solvers.pegasos import faded, steps_of_start
 
 @dataclass(frozen=True)
 class KernelStream:
-    """What `partial_fit` carries from block to block."""
+    """The state that `partial_fit` keeps between blocks."""
 
     n_rows: int
     seed: int
     steps: list[int]
-    support: Any  # the rows that have a say
-    coefficients: npt.NDArray[np.float64]  # of the iterates, one row per problem
-    sums: npt.NDArray[np.float64] | None  # of the coefficients of the iterates, when averaging
+    support: Any  # rows with a nonzero coefficient
+    coefficients: npt.NDArray[np.float64]  # coefficients of the iterates, one row per problem
+    sums: npt.NDArray[np.float64] | None  # sums of the coefficients of the iterates, when averaging
     averaged: int
-    traces: list[Trace]  # a row for each block; empty after a fit
-    states: list[KernelPegasosState | None] = field(default_factory=list)  # of a fit, for a warm start
+    traces: list[Trace]  # one row per block; empty after a fit
+    states: list[KernelPegasosState | None] = field(default_factory=list)  # states of a fit, for a warm start
 
     @classmethod
     def begin(cls, n_problems: int, seed: int, nothing: Any) -> KernelStream:
@@ -42,7 +42,7 @@ class KernelStream:
 
     @property
     def n_support(self) -> int:
-        """How many rows have a say."""
+        """Number of rows with a nonzero coefficient."""
         return int(self.coefficients.shape[1])
 
     @property
@@ -61,16 +61,16 @@ class KernelStream:
         begun: float,
         head_start: bool,
     ) -> tuple[KernelStream, list[Solution]]:
-        """One pass over a block, for each problem over its pool of rows, if any of them counts: its second entry.
+        """Pass once over a block, for each problem over its pool of rows, if any of them counts: the second entry.
 
-        ``together`` is the support so far and the block behind it. ``head_start``: a problem without steps begins at
-        the step count that its start is worth.
+        ``together`` is the support so far, followed by the block. With ``head_start``, a problem without steps starts
+        at the step count that its initial weights are worth.
         """
         rows, old, average = problems[0].rows, self.n_support, solvers[0].pegasos.average
         assert isinstance(rows, KernelRows)
         n_new, averages = rows.n_rows - old, average is not None
         n_blocks = len(self.traces[0])
-        # After blocks 1, 2, 4, 8, ... the tail average begins anew, and what it was fades.
+        # After blocks 1, 2, 4, 8, ... the tail average restarts, and the previous one fades.
         fade = average == "tail" and (n_blocks & (n_blocks - 1)) == 0
         kept = faded(self.averaged) if fade else self.averaged
         states = []
@@ -137,7 +137,7 @@ def _solution(
 def _unchanged(
     problem: Problem, state: KernelPegasosState, weights: npt.NDArray[np.float64], trace: Trace, begun: float
 ) -> Solution:
-    """A problem that no row of the block counts for, with the last objectives that were proved for it."""
+    """A problem without relevant rows in the block, with the last objectives proved for it."""
     last = trace.rows[-1] if trace.rows else TraceRow(0, 0.0, 0.0, 0.0, 0.0, 0.0)
     relative = last.gap / last.primal if last.primal > 0.0 else 0.0
     radius = float(np.sqrt(2.0 * max(last.gap, 0.0) / problem.lam))
@@ -146,5 +146,5 @@ def _unchanged(
 
 
 def of_block(solution: Solution, old: int, pool: Numbers) -> Solution:
-    """The part of a solution that concerns the rows of the block alone, of the dual point those of the problem."""
+    """The part of a solution that concerns the rows of the block only."""
     return replace(solution, weights=solution.weights[old:], alpha=solution.alpha[pool])

@@ -1,4 +1,4 @@
-"""How a kernel machine learns from a stream: the support vectors so far in front of every block."""
+"""How a kernel machine learns from a stream: the support vectors so far precede every block."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pegasos.tasks.one_vs_one import Pairs
 
 @dataclass(frozen=True)
 class ExtendedRows:
-    """A block of a stream: kernel rows that begin with the support vectors, and the extent of the block itself."""
+    """A block of a stream: kernel rows that start with the support vectors, and the extent of the block itself."""
 
     rows: KernelRows
     together: Any
@@ -45,14 +45,14 @@ class ExtendedRows:
         return self.n_rows
 
     def view(self, indices: npt.NDArray[Any]) -> ExtendedRows:
-        """Some of the rows of the block, or several times the same ones, behind all support vectors."""
+        """Some of the rows of the block, possibly repeated, after all support vectors."""
         numbers = np.concatenate([np.arange(self.n_support), self.n_support + indices])
         return ExtendedRows(self.rows.view(numbers), _safe_indexing(self.together, numbers), self.n_support)
 
 
 @dataclass(frozen=True)
 class KernelStreaming:
-    """The kernel of a stream, which its first block decides, and the budget of support vectors."""
+    """The kernel of a stream, determined by its first block, and the budget of support vectors."""
 
     kernel: Kernel
     max_support: int | None
@@ -63,7 +63,7 @@ class KernelStreaming:
         return KernelStream.begin(task.n_problems, settings.draw_seed(), _safe_indexing(data.X, np.arange(0)))
 
     def read(self, stream: KernelStream, data: Data, settings: Settings) -> ExtendedRows:
-        """The rows of a block, behind the support vectors so far."""
+        """The rows of a block, after the support vectors so far."""
         together = joined(stream.support, data.X) if stream.n_support else data.X
         rows = self.rows_of(self.kernel, self.kernel.read(together), settings.bias)
         return ExtendedRows(rows, together, stream.n_support)
@@ -71,7 +71,7 @@ class KernelStreaming:
     def learn(
         self, stream: KernelStream, rows: ExtendedRows, problems: Sequence[Problem], data: Data, plan: Plan
     ) -> tuple[KernelStream, list[Solution]]:
-        """One pass of kernel Pegasos over a block; of a pair of classes, over its rows in it."""
+        """One pass of kernel Pegasos over a block; for a pair of classes, over its rows in the block."""
         settings = plan.settings
         if isinstance(problems, Pairs):
             mine: Any = rows

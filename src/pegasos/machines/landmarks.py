@@ -28,11 +28,11 @@ from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.free_intercept import natural_bias
 from pegasos.solvers.kernel_interior import PivotedFactor
 
-_START_WORK, _START_RANKS = 4e10, (64, 1024)  # rows times squared rank at most, and ranks in any case
-_START_GAP = 1e-2  # of the approximation: less would not show in the exact problem
-_FAR = 0.3, 0.1  # of the trace of the kernel matrix: what few landmarks, and all of them, may leave for a good start
-_MAP_SHARE = 0.2  # of the time budget, for the map, and as much for its solution
-_SCORES_SHARE = 0.4  # of it, for the exact scores of that solution
+_START_WORK, _START_RANKS = 4e10, (64, 1024)  # most rows times squared rank, and the range of ranks
+_START_GAP = 1e-2  # relative gap of the approximation: a smaller one would not matter in the exact problem
+_FAR = 0.3, 0.1  # fractions of the trace that few landmarks, and all of them, may leave for a good start
+_MAP_SHARE = 0.2  # fraction of the time budget for the map, and as much again for its solution
+_SCORES_SHARE = 0.4  # fraction of the time budget for the exact scores of that solution
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Landmarks:
     triangle: npt.NDArray[np.float64]
 
     def coefficients(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Those of the landmarks, for weights of the map."""
+        """Coefficients of the landmarks, for weights of the map."""
         return np.asarray(solve_triangular(self.triangle, weights, trans="T", lower=True))
 
 
 def landmark_features(rows: KernelRows, rank: int, error: float) -> tuple[npt.NDArray[np.float64], Landmarks]:
-    """The map of at most ``rank`` landmarks, fewer where trace(K - K') falls below ``error``, of all rows."""
+    """Map all rows with at most ``rank`` landmarks, fewer where trace(K - K') falls below ``error``."""
     everyone = np.arange(rows.n_rows)
     factor = PivotedFactor(lambda places: rows.block(places, everyone), rows.squared_norms, rank)
     while factor.error > error and factor.advance():
@@ -68,7 +68,7 @@ def states_from_landmarks(problems: Sequence[Problem], solvers: Sequence[Any], s
     try:
         with within(share):
             trace = float(rows.squared_norms.sum())
-            for part in (rank // 8, rank):  # few landmarks tell whether more are worth their time
+            for part in (rank // 8, rank):  # a few landmarks show whether more are worth their time
                 features = Rows.of(landmark_features(rows, part, 0.0)[0], 0.0, plan.settings.threads)
                 if trace - float(features.squared_norms.sum()) > _FAR[part == rank] * trace:
                     return nothing

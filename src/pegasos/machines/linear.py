@@ -32,7 +32,7 @@ from pegasos.solvers.whole_interior import WholeInterior
 from pegasos.tasks.base import Members, Scores, Task, sizes
 from pegasos.tasks.terms import Terms
 
-_LONGEST_IN_SINGLE = 1e12  # |x|^2 beyond which single precision does not suit the weights
+_LONGEST_IN_SINGLE = 1e12  # |x|^2 above which single precision does not suit the weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,8 @@ class LinearModel:
 
     coef: npt.NDArray[np.float64]
     intercept: npt.NDArray[np.float64]
-    prior: LinearPrior | None = None  # which the coefficients include
-    indexed: bool = True  # there is nothing that only the rows of the fit could tell
+    prior: LinearPrior | None = None  # included in the coefficients
+    indexed: bool = True  # prediction never depends on the rows of the fit
 
     @property
     def vectors(self) -> dict[str, Any]:
@@ -50,14 +50,14 @@ class LinearModel:
         return {"coef": self.coef, "intercept": self.intercept}
 
     def edited(self, attributes: dict[str, Any]) -> LinearModel:
-        """The model with the vectors that an estimator has now."""
+        """Return the model with the current vectors of an estimator."""
         coef, intercept = attributes["coef_"], attributes["intercept_"]
         return (
             self if coef is self.coef and intercept is self.intercept else replace(self, coef=coef, intercept=intercept)
         )
 
     def scores(self, data: Data, settled: Settled, threads: int) -> Scores:
-        """The scores of all problems; values are checked in the same pass."""
+        """Score all problems; values are checked in the same pass."""
         return scores_of(data.X, np.column_stack([self.coef, self.intercept]).astype(np.float64), threads)
 
     def scores_of(self, rows: Rows) -> Scores:
@@ -65,7 +65,8 @@ class LinearModel:
         weights = np.column_stack([self.coef, self.intercept / (rows.bias or 1.0)]).astype(np.float64)
         scores = np.empty((rows.n_rows, len(weights)))
         _core.scores(rows.native, weights, scores)
-        return scores if rows.bias else scores + self.intercept  # without a column for it; a prior may have one
+        # without a constant column, the intercept is added here; a prior may have one
+        return scores if rows.bias else scores + self.intercept
 
     def measured(self, data: Data, bias: float, settled: Settled) -> BoundedScores:
         """Scores with the lengths of the rows, constant column included."""
@@ -75,7 +76,7 @@ class LinearModel:
         return BoundedScores(self.scores_of(rows), rows.lengths, rounding, rows)
 
     def lengths(self, certificate: Certificate, bias: float) -> npt.NDArray[np.float64]:
-        """|w| of each problem. A problem of several vectors has one, in the space of the joint feature map."""
+        """|w| of each problem. A problem with several vectors has one length, in the space of the joint feature map."""
         lengths = np.linalg.norm(self.coef, axis=1)
         is_joint = len(certificate.parts) < len(lengths)
         return np.atleast_1d(np.linalg.norm(lengths)) if is_joint else np.asarray(lengths)
@@ -85,7 +86,7 @@ class LinearModel:
         return np.asarray(self.coef @ self.coef.T, np.float64)
 
     def weights(self, bias: float) -> npt.NDArray[np.float64]:
-        """The weights that are regularized, one row per score, for a constant column of this value."""
+        """The regularized weights, one row per score, for a constant column of this value."""
         coef, intercept = self.coef, self.intercept
         if self.prior is not None:
             coef, intercept = coef - self.prior.coef, intercept - self.prior.intercept
@@ -94,7 +95,7 @@ class LinearModel:
 
 
 def _quotient(intercept: npt.NDArray[np.float64], bias: float) -> npt.NDArray[np.float64]:
-    """The weights of the constant column whose products with its value are these intercepts, to the last bit."""
+    """Weights of the constant column whose products with its value are exactly these intercepts."""
     found = intercept / bias
     for near in (np.nextafter(found, -np.inf), np.nextafter(found, np.inf)):
         found = np.where((found * bias != intercept) & (near * bias == intercept), near, found)
@@ -103,20 +104,20 @@ def _quotient(intercept: npt.NDArray[np.float64], bias: float) -> npt.NDArray[np
 
 @dataclass(frozen=True)
 class Linear:
-    """Rows of numbers, dense or CSR, which stay where they are."""
+    """Rows of numbers, dense or CSR, used without a copy."""
 
-    doubt: str | None = None  # a matrix of rows leaves none
+    doubt: str | None = None  # a matrix of rows leaves no doubt
 
     def read(self, data: Data, settings: Settings, task: Task) -> tuple[Linear, Rows]:
-        """The machine itself, and the rows; their values are checked and their norms taken in one pass."""
+        """Return the machine itself and the rows; values are checked and norms computed in one pass."""
         rows = Rows.of(data.X, settings.bias, settings.threads, narrow=not settings.is_fine)
         if settings.is_free:
             rows = rows.with_bias(natural_bias(rows.squared_norms))
-        # Threads go to whole problems, where there are several.
+        # Threads work on whole problems where there are several.
         return self, rows if task.n_problems == 1 else rows.in_threads(1)
 
     def part(self, data: Data, members: npt.NDArray[np.intp], against: Any = None) -> Data:
-        """Some of the rows; ``against`` are those of a fit that they are scored by."""
+        """Some of the rows; ``against`` are the rows of a fit that scores them."""
         return part_of(data, members, _safe_indexing(data.X, members))
 
     def read_again(self, data: Data, model: Any, terms: Terms) -> Rows:
@@ -130,11 +131,11 @@ class Linear:
         return LinearPrior.read(settings.prior, task, data.names, data.X.shape[1])
 
     def solver_for(self, rows: Rows, n: int, settings: Settings, task: Task, terms: Terms) -> Solver:
-        """The solver of the settings, in single precision where that carries the gap asked for."""
+        """The solver of the settings, in single precision where that supports the requested gap."""
         suits = terms.suits_single(task.factors_range[1]) and float(rows.squared_norms.max()) < _LONGEST_IN_SINGLE
         narrow = rows.dtype == np.float32 and suits and not settings.is_fine
         dtype, is_joint = np.float32 if narrow else np.float64, task.n_vectors > 1
-        if settings.solver == "pegasos":  # which adds up more and smaller steps than single precision can
+        if settings.solver == "pegasos":  # it sums more and smaller steps than single precision supports
             return _pegasos_for(settings.pegasos(n, np.float64, task.noun), is_joint=is_joint)
         ascent = JointAscent(dtype) if is_joint else SplitAscent(dtype)
         if settings.solver == "dual":
@@ -158,7 +159,7 @@ class Linear:
         n_rows: list[int],
         seed: int,
     ) -> list[Any]:
-        """Where the last fit ended: Pegasos goes on from its weights, others from a dual point of as many rows."""
+        """Where the last fit ended: Pegasos continues from its weights, others from a dual point of as many rows."""
         states: list[Any] = [None] * len(problems)
         if [w.shape for w in stream.weights] != [problems[0].weights_shape] * len(problems):
             return states
@@ -172,7 +173,7 @@ class Linear:
         return states
 
     def threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:
-        """Linear problems use no threads of BLAS."""
+        """Do nothing: linear problems use no BLAS threads."""
         return nullcontext()
 
     def solve(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
@@ -184,7 +185,7 @@ class Linear:
         }
 
         def complete(problem: Problem, solution: Solution) -> Solution:
-            """Only a state of Pegasos goes on with the next block of a stream; others have arrays as long as X."""
+            """Only a state of Pegasos continues with the next block of a stream; others have arrays as long as X."""
             solution = with_reach(problem, solution, plan.terms)
             return solution if isinstance(solution.state, PegasosState) else replace(solution, state=None)
 
@@ -192,7 +193,7 @@ class Linear:
         return solve_all(problems, solvers, stop, n_jobs=n_jobs, complete=complete, **run)
 
     def finish(self, rows: Rows, problems: Sequence[Problem], solutions: list[Solution], plan: Plan) -> list[Solution]:
-        """The solutions as they are, if the rows still are what they were."""
+        """Return the solutions unchanged, after checking that the rows have not changed."""
         rows.check_unchanged()
         return solutions
 
@@ -205,7 +206,7 @@ class Linear:
         prior: LinearPrior | None,
         bias: float,
     ) -> LinearModel:
-        """What predicts: the weights of the problems, and the prior that they are a difference to."""
+        """Build the model from the weights of the problems and the prior that they are a difference to."""
         weights = np.vstack([point.weights for point in points])
         coef, intercept = weights[:, :-1].copy(), bias * weights[:, -1]
         if prior is not None:
@@ -230,7 +231,7 @@ class Linear:
     def state_after(
         self, solutions: list[Solution], model: LinearModel, n_rows: int, seed: int, steps: list[int]
     ) -> LinearStream:
-        """What a stream or a warm start goes on from after a fit that is worth so many steps."""
+        """The state that a stream or a warm start continues from after a fit that is worth this many steps."""
         return LinearStream.after(solutions, n_rows, seed, steps)
 
     def streaming(self, model: LinearModel | None, data: Data) -> LinearStreaming:
@@ -244,7 +245,7 @@ def _pegasos_for(pegasos: Pegasos, *, is_joint: bool) -> Pegasos:
 
 @dataclass(frozen=True)
 class LinearStreaming:
-    """A linear machine that learns from a stream: Pegasos goes on from block to block."""
+    """A linear machine that learns from a stream: Pegasos continues from block to block."""
 
     machine: Linear
 
@@ -269,7 +270,7 @@ class LinearStreaming:
             for n in sizes(task.members(target), rows.n_rows)
         ]
         present = task.is_present(target, data.weights)
-        head_start = settings.solver != "pegasos"  # which is the paper's algorithm: the first step is of length 1/lam
+        head_start = settings.solver != "pegasos"  # the published algorithm starts with a step of length 1/lam
         return stream.learn(
             problems, solvers, present, n_rows=rows.n_rows, threads=settings.threads, head_start=head_start
         )
@@ -288,7 +289,7 @@ def part_of(data: Data, members: npt.NDArray[np.intp], X: Any) -> Data:
 
 
 def with_reach(problem: Problem, solution: Solution, terms: Terms) -> Solution:
-    """The solution, where the intercept is free with how far that of an exact one may be from it."""
+    """The solution; if the intercept is free, with a bound on its distance from an exact one."""
     if not terms.is_free:
         return solution
     reach = intercept_reach(problem, solution.alpha, solution.intercept, solution.certificate.weight_radius)

@@ -1,4 +1,4 @@
-"""What `partial_fit` of a linear machine carries from block to block: one Pegasos state per problem."""
+"""The state that `partial_fit` of a linear machine keeps between blocks: one Pegasos state per problem."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from pegasos.problem import Floats, Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.pegasos import Pegasos, PegasosState, steps_of_start
 
-_CHUNK_STEPS = 20_000  # between which an interrupt is noticed
+_CHUNK_STEPS = 20_000  # steps per chunk, between which interrupts are noticed
 OUT_OF_RANGE = "the numbers left the range of the machine in this block; scale the features to about 1."
 
 
 @dataclass(frozen=True)
 class LinearStream:
-    """How many rows came so far, and where Pegasos is in each problem."""
+    """The number of rows so far, and the Pegasos state of each problem."""
 
     n_rows: int
-    weights: list[npt.NDArray[np.float64]]  # of each problem: what a new state starts from
+    weights: list[npt.NDArray[np.float64]]  # initial weights of a new state, per problem
     steps: list[int]
-    states: list[PegasosState | None]  # None: not begun
+    states: list[PegasosState | None]  # None: not started
     seed: int
-    traces: list[Trace]  # a row for each block; empty after a fit
-    certificates: list[Certificate]  # of the last block that told each problem anything
+    traces: list[Trace]  # one row per block; empty after a fit
+    certificates: list[Certificate]  # from the last block that had rows for each problem
 
     @classmethod
     def begin(cls, n_problems: int, weights_shape: tuple[int, ...], seed: int) -> LinearStream:
@@ -49,7 +49,7 @@ class LinearStream:
     def after(
         cls, solutions: Sequence[Solution], n_rows: int, seed: int, steps: list[int] | None = None
     ) -> LinearStream:
-        """After a fit: its weights go on, with the steps that they are worth, by default those that were taken."""
+        """After a fit: its weights continue, with the steps they are worth, by default those that were taken."""
         return cls(
             n_rows,
             [solution.weights for solution in solutions],
@@ -70,12 +70,12 @@ class LinearStream:
         threads: int,
         head_start: bool,
     ) -> tuple[LinearStream, list[Solution]]:
-        """One pass over a block of so many rows, for each problem that they tell anything.
+        """Pass once over a block of this many rows, for each problem that has rows in it.
 
-        ``head_start``: a problem without steps begins at the step count that its start is worth.
+        With ``head_start``, a problem without steps starts at the step count that its initial weights are worth.
         """
         n_blocks = len(self.traces[0])
-        # After blocks 1, 2, 4, 8, ... the tail average begins anew, and what it was fades.
+        # After blocks 1, 2, 4, 8, ... the tail average restarts, and the previous one fades.
         fade = solvers[0].average == "tail" and n_blocks > 0 and (n_blocks & (n_blocks - 1)) == 0
         begun = perf_counter()
 
@@ -102,7 +102,7 @@ class LinearStream:
         return replace(after, traces=[solution.trace for solution in solutions]), solutions
 
     def _unchanged(self, k: int, n_rows: int, begun: float) -> Solution:
-        """The problem as it was, with the certificate that it had: no row of the block counts for it."""
+        """The problem unchanged, with its last certificate, when no row of the block counts for it."""
         point = self.weights[k], np.zeros(n_rows), self.certificates[k], self.traces[k]
         return replace(passed(*point, step=self.steps[k], begun=begun, epochs=0.0), state=self.states[k])
 
@@ -117,7 +117,7 @@ def passed(
     begun: float,
     epochs: float = 1.0,
 ) -> Solution:
-    """The end of a pass: a row more of the trace, for the steps reached and the epochs that this block added."""
+    """End a pass: add a row to the trace, for the steps reached and the epochs that this block added."""
     before = trace.rows[-1] if trace.rows else TraceRow(0, 0.0, 0.0, 0.0, 0.0, 0.0)
     seconds = before.seconds + perf_counter() - begun
     row = TraceRow(step, before.epoch + epochs, seconds, certificate.primal, certificate.dual, certificate.gap)

@@ -1,4 +1,4 @@
-"""Kernel values in single precision: what they prove, and how a fit goes on in double where that is not enough.
+"""Kernel values in single precision: what they prove, and how a fit continues in double where necessary.
 
 While a solver runs, its certificates are about the kernel values in its table. The certificate that a model keeps is
 about the kernel in double precision.
@@ -17,18 +17,18 @@ from pegasos.kernels import Precomputed
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
 
-_DOUBTFUL = 0.25  # of the gap to prove: no more than this may depend on single precision
-_QUICK_VALUES = 1 << 24  # kernel values in double for which there is time after a budget has ended
+_DOUBTFUL = 0.25  # largest fraction of the gap to prove that may depend on single precision
+_QUICK_VALUES = 1 << 24  # kernel values in double that can still be computed after a budget has ended
 _OUT_OF_TIME = (Status.TIME, Status.INTERRUPTED)
 
 
 def proved_in_double(
     problem: Problem, solution: Solution, tol: float | None, *, is_free: bool
 ) -> tuple[Solution, bool]:
-    """The solution with a certificate of the kernel in double, and whether the solver must go on in double.
+    """Certify the solution with the kernel in double; also return whether the solver must continue in double.
 
-    Where time has run out and that would take long, the certificate leaves room for what single precision may have
-    lost instead.
+    If time has run out and that would take long, the certificate instead includes room for the errors of single
+    precision.
     """
     rows = problem.rows
     if not isinstance(rows, KernelRows) or rows.dtype == np.float64 or isinstance(rows.kernel, Precomputed):
@@ -47,7 +47,7 @@ def proved_in_double(
 
 
 def _proved_on(problem: Problem, solution: Solution, *, is_free: bool) -> Solution:
-    """The same point with the certificate and the reach of the intercept that these kernel values give it."""
+    """The same point with the certificate and the reach of the intercept from these kernel values."""
     if not is_free:
         return replace(solution, certificate=certify(problem, solution.weights, solution.alpha))
     even = balanced(problem, solution.alpha)
@@ -57,7 +57,7 @@ def _proved_on(problem: Problem, solution: Solution, *, is_free: bool) -> Soluti
 
 
 def certified_again(problem: Problem, solution: Solution, tol: float | None) -> Solution:
-    """The same point with the certificate that other kernel values give it."""
+    """The same point with the certificate from other kernel values."""
     certificate = certify(problem, solution.weights, solution.alpha)
     is_open = solution.status is Status.CERTIFIED and tol is not None and certificate.relative_gap > tol
     return replace(solution, certificate=certificate, status=Status.ROUNDING if is_open else solution.status)

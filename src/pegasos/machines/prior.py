@@ -35,13 +35,13 @@ Names = Sequence[str] | None
 class LinearPrior:
     """Weights for each problem, in the features of X."""
 
-    source: Any  # what the user gave
+    source: Any  # the object that the user passed
     coef: Scores
     intercept: Scores
 
     @classmethod
     def read(cls, prior: Any, task: Any, names: Names, n_features: int) -> LinearPrior:
-        """From a fitted linear classifier, or from a pair of coefficients and intercepts."""
+        """Read a fitted linear classifier, or a pair of coefficients and intercepts."""
         if not _is_pair(prior):
             _check_fitted(prior)
             if not hasattr(prior, "coef_"):
@@ -62,18 +62,18 @@ class LinearPrior:
         return cls(prior, mixing.T @ coef, intercept @ mixing)
 
     def carried(self, bias: float) -> list[Carried]:
-        """What the model of each problem carries of it, where the constant column has this value."""
+        """The prior's part in the model of each problem, for this value of the constant column."""
         constants = np.abs(self.intercept)
         in_column = constants / bias if bias > 0.0 else np.zeros(len(constants))
         lengths = (length_of(vector) for vector in np.column_stack([self.coef, in_column]))
         return [Carried(length, float(constant)) for length, constant in zip(lengths, constants, strict=True)]
 
     def known(self, data: Data, rows: Rows) -> Known:
-        """The scores of these rows, and what the models carry of the prior."""
+        """The scores of these rows, and the prior's part in the models."""
         return Known(list(np.ascontiguousarray(self.scores(rows).T)), self.carried(rows.bias))
 
     def scores(self, rows: Rows) -> Scores:
-        """Of each row for each problem."""
+        """Score each row for each problem."""
         scores = np.empty((rows.n_rows, len(self.coef)))
         _core.scores(rows.native, np.column_stack([self.coef, np.zeros(len(self.coef))]), scores)
         return scores + self.intercept
@@ -81,16 +81,16 @@ class LinearPrior:
 
 @dataclass(frozen=True)
 class ScoredPrior:
-    """A model that is known by its scores alone."""
+    """A model that is given only by its scores."""
 
-    source: Any  # what the user gave
+    source: Any  # the object that the user passed
     model: Any
-    mixing: Scores  # of its scores into those of the problems
-    columns: npt.NDArray[np.intp] | None  # of X, that the model knows; None: X as it is
+    mixing: Scores  # maps its scores to those of the problems
+    columns: npt.NDArray[np.intp] | None  # columns of X that the model uses; None for X unchanged
 
     @classmethod
     def read(cls, prior: Any, task: Any, names: Names) -> ScoredPrior:
-        """From anything with decision_function and classes_, or from a pair of coefficients and intercepts."""
+        """Read anything with decision_function and classes_, or a pair of coefficients and intercepts."""
         if _is_pair(prior):
             model = LinearFormula(*_coefficients(prior))
             return cls(prior, model, task.mixing(None, len(model.coef)), None)
@@ -106,13 +106,13 @@ class ScoredPrior:
         return cls(prior, prior, mixing, _our_columns(getattr(prior, "feature_names_in_", None), names))
 
     def known(self, data: Data, rows: Any) -> Known:
-        """The scores of these items: all that is known of the prior."""
+        """The scores of these items, which are all that is known about the prior."""
         return Known(list(np.ascontiguousarray(self.scores(data.given).T)))
 
     def scores(self, X: Any) -> Scores:
-        """Of each item for each problem."""
+        """Score each item for each problem."""
         known = X if self.columns is None else _safe_indexing(X, self.columns, axis=1)
-        has_decisions = hasattr(self.model, "decision_function")  # a regressor has none
+        has_decisions = hasattr(self.model, "decision_function")  # a regressor has no decision_function
         scored = self.model.decision_function(known) if has_decisions else self.model.predict(known)
         scores = np.asarray(scored, np.float64)
         scores = scores[:, None] if scores.ndim == 1 else scores
@@ -147,7 +147,7 @@ def _is_pair(prior: Any) -> bool:
 
 
 def check_prior(prior: Any) -> None:
-    """Refuse a pair that does not consist of numbers, before any rows are read."""
+    """Reject a pair that does not consist of numbers, before any rows are read."""
     if _is_pair(prior):
         _coefficients(prior)
 
@@ -180,13 +180,13 @@ def _labels(prior: Any, task: Any) -> list[Any] | None:
 
 
 def _has_pairs(prior: Any) -> bool:
-    """Whether it was fitted one against one; a parameter of ours may have changed since the fit."""
+    """Whether it was fitted one-vs-one; the parameter may have changed since the fit."""
     fit = getattr(prior, "fitted_", None)
     return bool((getattr(prior, "multi_class", None) if fit is None else fit.task.name) == "ovo")
 
 
 def _refuse_pairs(prior: Any, what: str) -> None:
-    """Three classes have three pairs, so that the number of scores would not reveal them."""
+    """Reject one-vs-one priors: three classes have three pairs, so the number of scores would not reveal them."""
     if len(getattr(prior, "classes_", ())) > 2:
         raise PegasosError(f"prior has {what} of pairs of classes; it needs one per class, as one-vs-rest has.")
 

@@ -1,8 +1,8 @@
 """Small kernel problems at once, such as all pairs of classes: solved in one native call, certified side by side.
 
 The loop is that of decomposition (cpp/core/pegasos/decomposition.h), and the certificates are those of `certify_dual`
-and `certify_free`, computed for all problems in the same operations on arrays that lie one behind the other. What is
-not certified so is left to the driver, one problem at a time.
+and `certify_free`, computed for all problems in the same operations on concatenated arrays. What is not certified this
+way is left to the driver, one problem at a time.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.tasks.labels import costs_of
 from pegasos.tasks.one_vs_one import Pairs, pairs_of
 
-most_rows = 4096  # of one problem
-most_table_rows = 2048  # of all problems together, where the kernel matrix is computed at once
-_aim = 0.9  # of the gap to reach, that a problem is solved to
-_steps_per_row, _work = 200, 1e9  # at most, of one problem: steps, and slopes updated
-_thread_work = 5e5  # squared rows of problems that are worth starting a thread for
-_batch_work = 2e8  # of the squared rows of problems that are solved in one call
-_rounding = 1e-12  # of the sum of the costs: slopes this small are 0
+most_rows = 4096  # most rows of one problem
+most_table_rows = 2048  # most rows of all problems together, where the kernel matrix is computed at once
+_aim = 0.9  # fraction of the requested gap that a problem is solved to
+_steps_per_row, _work = 200, 1e9  # limits per problem: steps per row, and slopes updated
+_THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
+_batch_work = 2e8  # squared rows of problems that are solved in one call
+_rounding = 1e-12  # fraction of the sum of the costs below which slopes count as 0
 
 Column = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -40,15 +40,15 @@ Numbers = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class SmallProblems:
-    """The columns of all problems, one behind the other."""
+    """The columns of all problems, concatenated."""
 
     rows: KernelRows
-    members: Numbers  # the row that each entry belongs to
-    sizes: Numbers  # how many rows each problem has
+    members: Numbers  # row number of each entry
+    sizes: Numbers  # number of rows of each problem
     sign: Column
     cost: Column
     offset: Column
-    lam: Column  # of each problem
+    lam: Column  # one per problem
     total: Column
     is_free: bool
 
@@ -93,7 +93,7 @@ class SmallProblems:
 
     @property
     def batches(self) -> list[tuple[int, int]]:
-        """First problems and ends of what is solved in one call, between which budgets and interrupts are looked at."""
+        """Ranges of problems solved per call, between which budgets and interrupts are checked."""
         work = np.cumsum(self.sizes.astype(np.float64) ** 2)
         cuts = np.flatnonzero(np.diff(work // _batch_work)) + 1
         ends = [*cuts.tolist(), len(work)]
@@ -101,15 +101,15 @@ class SmallProblems:
 
     @cached_property
     def starts(self) -> Numbers:
-        """Where the entries of each problem begin, and where the last ones end."""
+        """Start of the entries of each problem, and the end of the last."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
 
     def sums(self, values: Column) -> Column:
-        """The sum of each problem."""
+        """Sum over each problem."""
         return np.add.reduceat(values, self.starts[:-1])
 
     def of_entries(self, values: Column) -> Column:
-        """A value of each problem, for each of its entries."""
+        """Repeat a value per problem for each of its entries."""
         return np.repeat(values, self.sizes)
 
     def solve(self, tol: float, threads: int) -> tuple[Column, Column, Numbers]:
@@ -118,13 +118,13 @@ class SmallProblems:
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
         b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
-        threads = min(threads, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _thread_work))
+        threads = min(threads, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
         settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, _work, steps, threads
         _core.small_solve(rows.table, rows.source, *point, *settings)
         return np.abs(b), scores, steps
 
     def best_intercepts(self, scores: Column) -> tuple[Column, Column]:
-        """As `certificate.best_intercepts`, for each problem."""
+        """Like `certificate.best_intercepts`, for each problem."""
         lowest, highest = np.empty(len(self.sizes)), np.empty(len(self.sizes))
         rounding = _rounding * self.sums(self.cost)
         places = self.sign - scores - self.offset
@@ -132,7 +132,7 @@ class SmallProblems:
         return lowest, highest
 
     def certified(self, alpha: Column, scores: Column) -> tuple[list[Any], Column, Column, Column]:
-        """The certificates, the coefficients, the intercepts, and how far those of exact solutions may be."""
+        """The certificates, the coefficients, the intercepts, and the distances of those of exact solutions."""
         lam, total = self.lam, self.total
         coefficients = self.sign * alpha / self.of_entries(lam * total)
         intercepts = np.zeros(len(lam))
@@ -149,7 +149,7 @@ class SmallProblems:
         gains = self.sums(alpha * (1.0 - self.sign * self.offset))
         of_primal, of_dual = self._rounding(alpha, coefficients, squares, gains)
         objectives = losses + 0.5 * lam * total * squares
-        counts = of_primal + of_dual > negligible * objectives  # else rounding is slack
+        counts = of_primal + of_dual > negligible * objectives  # otherwise rounding is slack
         counted = np.where(counts, of_primal, 0.0), np.where(counts, of_dual, 0.0)
         slacks = np.where(counts, 64.0 * unit * objectives, of_primal + of_dual)
         nothing = np.empty(0)
@@ -185,7 +185,7 @@ class SmallProblems:
         return of_losses + of_square, of_dual
 
     def _reach(self, scores: Column, certificates: list[Any], intercepts: Column) -> Column:
-        """As `certificate.intercept_reach`, for each problem."""
+        """Like `certificate.intercept_reach`, for each problem."""
         if not self.is_free:
             return np.zeros(len(intercepts))
         radii = np.array([certificate.weight_radius for certificate in certificates])
@@ -208,7 +208,7 @@ class Reached(NamedTuple):
 
 
 def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> list[Solution | Reached]:
-    """The solutions, as far as they are certified; the dual points of the other problems."""
+    """The solutions that are certified; the dual points of the other problems."""
     begun = perf_counter()
     alpha, scores, steps = small.solve(tol, threads)
     parts = [slice(first, end) for first, end in pairwise(small.starts.tolist())]

@@ -1,7 +1,7 @@
 """Several binary problems that share rows, solved in parallel threads.
 
-Whole problems are what runs in parallel, each with its own state and generator, so the results are bit-equal for any
-number of threads.
+Whole problems run in parallel, each with its own state and generator, so the results are bit-identical for any number
+of threads.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _WORTH_THREADS = 1 << 20  # values of the rows of all problems: fewer are traine
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """How many threads n_jobs means. A positive number holds wherever the fit runs, since bits may depend on it."""
+    """Number of threads for n_jobs. A positive number always applies, because bits may depend on it."""
     return n_jobs if n_jobs is not None and n_jobs > 0 else int(effective_n_jobs(n_jobs))
 
 
 def threads_of_problems(n_jobs: int | None, problems: Sequence[Problem]) -> int:
-    """How many threads solve whole linear problems, whose bits do not depend on it.
+    """Number of threads for whole linear problems, whose bits do not depend on it.
 
     By default as many as there are processors, where the work is worth it; one within a worker of joblib, whose
     siblings use the other processors.
@@ -55,9 +55,9 @@ def solve_all(
     watchers: Sequence[Watcher],
     complete: Callable[[Problem, Solution], Solution] = lambda problem, solution: solution,
 ) -> list[Solution]:
-    """One solution for each problem, in order; a time budget is shared fairly.
+    """One solution per problem, in order; a time budget is shared fairly.
 
-    ``complete`` is called with each solution while its problem is at hand; a problem may be freed once it is solved.
+    ``complete`` is called with each solution while its problem is in memory; a problem may be freed once it is solved.
     """
     n_threads = min(len(problems), threads_of(n_jobs))
     begun = perf_counter()
@@ -85,7 +85,7 @@ def solve_all(
 def _in_threads(
     solve: Callable[[int], Solution], n_problems: int, n_threads: int, watchers: Sequence[Watcher]
 ) -> list[Solution]:
-    """An interrupt reaches only the main thread: it tells the others, and raises it if nothing was learned."""
+    """An interrupt reaches only the main thread, which stops the others, and raises it if there is no result."""
     interrupted = Event()
     for watcher in watchers:
         watcher.interrupted = interrupted.is_set
@@ -100,20 +100,20 @@ def _in_threads(
             if len(futures) < n_problems or all(future.result().n_steps == 0 for future in futures):
                 raise
         finally:
-            interrupted.set()  # one failed: the others need not go on
+            interrupted.set()  # one failed, so the others can stop
         return [future.result() for future in futures]
 
 
 def wait_for(futures: Sequence[Future[Any]]) -> None:
-    """Until all have ended, or one has failed."""
-    # Short waits: a thread that waits without end may not notice an interrupt.
+    """Wait until all have ended, or one has failed."""
+    # The waits are short because a thread that waits indefinitely may not notice an interrupt.
     while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
         if any(future.done() and future.exception() for future in futures):
             return
 
 
 def worst_status(solutions: Sequence[Solution]) -> Status:
-    """The status that says most about what is missing."""
+    """The most informative status about what is missing."""
     for status in reversed(Status):
         if any(solution.status is status for solution in solutions):
             return status
@@ -121,9 +121,9 @@ def worst_status(solutions: Sequence[Solution]) -> Status:
 
 
 def merge_traces(losses: Sequence[float], solutions: Sequence[Solution]) -> Trace:
-    """The problems' traces on one clock: sums of the latest rows; at first the losses, those of the zero vector.
+    """Merge the traces of the problems on one clock: sums of the latest rows, starting from the zero vector.
 
-    Problems that were certified at the same time make one row.
+    Problems that were certified at the same time form one row.
     """
     if len(solutions) == 1:
         return solutions[0].trace
@@ -140,7 +140,7 @@ def merge_traces(losses: Sequence[float], solutions: Sequence[Solution]) -> Trac
 
 
 def add_traces(solutions: Sequence[Solution]) -> Trace:
-    """The problems' traces row by row, for problems that advance together."""
+    """Merge the traces row by row, for problems that advance together."""
     if len(solutions) == 1:
         return solutions[0].trace
     parts = tuple(solution.trace for solution in solutions)

@@ -18,7 +18,7 @@ from pegasos.kernels.base import Kernel
 from pegasos.persistence.specs import Reader, Writer, require
 from pegasos.persistence.values import Kind, anything
 
-# Some kernels take time and memory in proportion to their whole numbers: more than this is no model but an attack.
+# Some kernels take time and memory in proportion to their integer parameters; a larger one indicates an attack.
 _largest_parameter = 10_000
 _no_data = (Kernel, kernels.TokenKernel, kernels.FunctionKernel)
 known_kernels: dict[str, type[Kernel]] = {
@@ -51,7 +51,7 @@ def _kernel_of(stored: Mapping[str, Any], what: str, source: Reader) -> Kernel:
     for parameter, each in parameters.items():
         _check_size(f"{parameter} of {name}", each)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # whoever made the first one has been warned
+        warnings.simplefilter("ignore")  # the user was warned when the original was created
         return known_kernels[name](**parameters)
 
 
@@ -61,7 +61,7 @@ def _check_size(what: str, value: Any) -> None:
 
 
 def _pack_texts(value: list[Any], what: str, out: Writer) -> dict[str, Any]:
-    """End to end in one array."""
+    """Concatenate into one array."""
     are_bytes = isinstance(value[0], bytes)
     encoded = value if are_bytes else [each.encode("utf-8", "surrogatepass") for each in value]
     letters = np.frombuffer(b"".join(encoded), np.uint8)
@@ -114,7 +114,7 @@ def _are_series(value: Any) -> bool:
 
 
 def _is_of(value: Any, module: str, *names: str) -> bool:
-    """Whether it is of a class of a library that need not be installed."""
+    """Whether its class belongs to a library that need not be installed."""
     library = sys.modules.get(module)
     return library is not None and any(type(value) is getattr(library, name, None) for name in names)
 
@@ -124,7 +124,7 @@ def _library_of(value: Any) -> str:
 
 
 def _library(name: Any, what: str, known: tuple[str, ...]) -> Any:
-    """A library that a value came from, one of those that are known."""
+    """The known library that a value came from."""
     require(isinstance(name, str) and name in known, what, f"of {' or '.join(known)}")
     try:
         return importlib.import_module(name)

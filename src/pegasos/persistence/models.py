@@ -1,7 +1,7 @@
 """Model files: an estimator in one archive of JSON and arrays, read back without trust.
 
-The file names a class; the class, not the file, says which attributes there are and what each must be (`Fitted`).
-Parameters are checked as a fit checks them, shapes against each other, and nothing in a file is ever run.
+The file names a class; the class, not the file, defines which attributes exist and what each must be (`Fitted`).
+Parameters are checked as in a fit, shapes against each other, and nothing in a file is ever executed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pegasos.persistence.specs import Reader, Spec, Writer, require
 from pegasos.persistence.values import Kind, Shared, anything
 
 _kind = "model"
-_layout = 1  # of what is in the archive
+_layout = 1  # version of the archive's layout
 
-# The classes that a file may name, and where they are.
+# The classes that a file may name, and their modules.
 _homes = {
     "AutoPegasos": "pegasos.tuning.auto",
     "AutoPegasosRegressor": "pegasos.tuning.auto_regressor",
@@ -169,11 +169,11 @@ def save(model: Any, path: str | os.PathLike[str], *, dual: bool = True) -> None
     ----------
     model : fitted estimator, or pipeline of scalers of scikit-learn and one of ours
     path : path of the file, usually with the suffix ``.pegasos``
-        It appears whole or not at all; a file that was there before is replaced at the end.
+        It appears complete or not at all; an existing file is replaced at the end.
     dual : bool, default=True
         Whether to keep the dual point, ``alpha_``: one number per training row and problem. Without it the model
-        predicts the same and has its certificate, but `certify` and a warm start have nothing to go on from, and a
-        linear model has no ``support_``. A stream goes on from its weights and step count.
+        predicts the same and has its certificate, but `certify` and a warm start have nothing to start from, and a
+        linear model has no ``support_``. A stream continues from its weights and step count.
 
     Examples
     --------
@@ -213,9 +213,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     PegasosError
-        If the file is none of a model, is damaged, or holds what no model can be; the message says what.
+        If the file is not a model file, is damaged, or holds an impossible model; the message says what is wrong.
     FileNotFoundError
-        If there is none.
+        If the file does not exist.
 
     Examples
     --------
@@ -248,13 +248,13 @@ def _check_path(path: Any) -> None:
 
 
 def _by_whom(stored: archive.Archive) -> str:
-    """A hint, where another version wrote the file."""
+    """A hint if another version wrote the file."""
     here = version("pegasos")
     return "" if stored.version == here else f"; version {stored.version} of pegasos wrote it, and this is {here}"
 
 
 class Saved:
-    """What an estimator inherits to be kept in a file; it gives its attributes as ``_saved``."""
+    """Base class of estimators that can be saved; `_saved` describes their attributes."""
 
     _saved: Fitted
 
@@ -264,10 +264,10 @@ class Saved:
         Parameters
         ----------
         path : path of the file, usually with the suffix ``.pegasos``
-            It appears whole or not at all; a file that was there before is replaced at the end.
+            It appears complete or not at all; an existing file is replaced at the end.
         dual : bool, default=True
             False leaves out ``alpha_``, one number per training row and problem: the file is smaller, predictions and
-            the certificate stay, and `certify` and a warm start have nothing to go on from.
+            the certificate stay, but `certify` and a warm start have nothing to start from.
         """
         save(self, path, dual=dual)
 

@@ -1,4 +1,4 @@
-"""How proofs, traces and the states of solvers are stored: one spec for each class."""
+"""How proofs, traces and the states of solvers are stored: one spec per class."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pegasos.solvers.online import Curve, Keep, OnlineState
 from pegasos.solvers.pegasos import PegasosState, Sampling
 from pegasos.solvers.voting import Votes
 
-_loose = Number(is_finite=False, is_number=False)  # of a model that overflowed
+_loose = Number(is_finite=False, is_number=False)  # for a model that overflowed
 _proof = {
     "primal": _loose,
     "dual": _loose,
@@ -72,9 +72,9 @@ _pegasos_numbers = Record(
 
 
 def _check_order(state: PegasosState, lengths: Mapping[str, int]) -> None:
-    """Whether a loop can go on from here without reading beyond the rows."""
+    """Check that a loop can continue from here without reading beyond the rows."""
     n_rows = len(state.alphas)
-    is_counted = state.sampling == "balanced"  # there the position counts all draws
+    is_counted = state.sampling == "balanced"  # here the position counts all draws
     require(is_counted or state.counters.position <= n_rows, "position", "that of a row")
     expected = n_rows if state.sampling in ("shuffle", "balanced") else 0
     require(len(state.order) == expected, "order", "one number per row")
@@ -119,7 +119,7 @@ _curve = Record(Curve, {"points": Many(Row((Count(1), Count(), Number()))), "due
 
 
 def _check_due(state: OnlineState | KernelOnlineState, lengths: Mapping[str, int]) -> None:
-    """A loop goes on until the next point of the curve, which must be ahead."""
+    """A loop continues until the next point of the curve, which must be ahead."""
     require(state.curve.due > state.counters.step, "due", "ahead of the steps taken")
 
 
@@ -127,12 +127,12 @@ def _check_votes(votes: Votes, lengths: Mapping[str, int]) -> None:
     n_features, n_votes = lengths["n_features_in_"], lengths["n_votes"]
     shapes = [np.shape(piece) for piece in votes.pieces]
     require(all(len(shape) == 2 and shape[1] == n_features for shape in shapes), "pieces", "rows of the features")
-    require(sum(shape[0] for shape in shapes) == n_votes, "pieces", "one row a vote")
+    require(sum(shape[0] for shape in shapes) == n_votes, "pieces", "one row per vote")
     require(all(piece.dtype == np.float64 for piece in votes.pieces), "pieces", "numbers of 64 bits")
 
 
 class _VotesRecord(Record):
-    """Votes whose rows are put together first: a list of many short pieces would make many small arrays."""
+    """Votes whose rows are concatenated first: a list of many short pieces would be many small arrays."""
 
     def pack(self, value: Votes, what: str, out: Writer) -> dict[str, Any]:
         """Each field."""
@@ -181,7 +181,7 @@ online_state = Record(
 
 
 class _Support:
-    """An ordered set of numbers, from 0 on: what is not a support has been forgotten."""
+    """An ordered set of numbers from 0 on: items outside the support have been dropped."""
 
     def pack(self, value: dict[int, None], what: str, out: Writer) -> int:
         """How many there are."""

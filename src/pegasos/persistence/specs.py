@@ -1,7 +1,7 @@
-"""What a value in a model file may be: each spec writes one into JSON and arrays, and reads it back, checked.
+"""What a value in a model file may be: each spec writes a value to JSON and arrays, and reads and checks it.
 
-Lengths have names. The first array that has a length of that name settles it, and every other one must agree: so the
-shapes of a model fit together, or the file is refused. Nothing in a file chooses what is made of it; the spec does.
+Lengths have names. The first array with a named length defines it, and every other one must agree, so the shapes of a
+model are consistent or the file is rejected. The spec, never the file, chooses which objects are created.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import numpy.typing as npt
 
 from pegasos.errors import PegasosError
 
-_largest_count = 2**53
-_free_bytes = 1 << 24  # that may be made of arrays again and again
+_LARGEST_COUNT = 2**53
+_FREE_BYTES = 1 << 24  # bytes that may be created from arrays repeatedly
 _transposed = ".T"
 
 Dimension = str | int | None  # a name, a name and "+1", a number; None: any length
 
 
 class Writer:
-    """The arrays of a file in the making, each stored once."""
+    """The arrays of a file being written, each stored once."""
 
     def __init__(self, *, dual: bool = True) -> None:
         self.dual = dual  # whether dual points are stored
         self.arrays: dict[str, npt.NDArray[Any]] = {}
         self._names: dict[int, str] = {}
         self._numbers: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no id is given again
+        self._kept: list[Any] = []  # keeps objects alive, so that no id is reused
 
     def number_of(self, value: Any) -> int | None:
         """The number of an object that was stored before."""
@@ -45,7 +45,7 @@ class Writer:
         self._kept.append(value)
 
     def array(self, name: str, value: npt.NDArray[Any]) -> str:
-        """Keep an array under a name like this one; the name that it got."""
+        """Store an array under a name like this one; return the name it got."""
         if id(value) not in self._names:
             base = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "array"
             base = base if base[0].isalpha() else f"a{base}"
@@ -58,13 +58,13 @@ class Writer:
 
 
 class Reader:
-    """The arrays of a file, the lengths settled so far, and what has been read that may be meant again."""
+    """The arrays of a file, the lengths defined so far, and values read so far that may be shared."""
 
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self.lengths: dict[str, int] = {}
-        self.seen: list[Any] = []  # by the numbers that the writer gave
+        self.seen: list[Any] = []  # indexed by the numbers that the writer assigned
         self._arrays = {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
-        self._bytes_left = _free_bytes + 4 * sum(array.nbytes for array in arrays.values())
+        self._bytes_left = _FREE_BYTES + 4 * sum(array.nbytes for array in arrays.values())
 
     def array(self, stored: Any, what: str) -> npt.NDArray[Any]:
         """The array of this name."""
@@ -73,12 +73,12 @@ class Reader:
         return self._arrays[name] if name == stored else self._arrays[name].T
 
     def spend(self, what: str, n_bytes: int) -> None:
-        """Count what is made of arrays anew: named often enough, a short one would fill any memory."""
+        """Count the bytes of repeated arrays: referenced often enough, a short one would fill any memory."""
         self._bytes_left -= n_bytes
         require(self._bytes_left >= 0, what, "made of as much as the file holds")
 
     def agree(self, what: str, dimension: Dimension, length: int) -> None:
-        """Settle a length, or compare it with what it must be."""
+        """Define a length, or compare it with its definition."""
         if dimension is None:
             return
         expected: int | None
@@ -94,7 +94,7 @@ class Reader:
 
     @contextmanager
     def scope(self, *own: str, new: bool = False) -> Any:
-        """While this lasts, these lengths are not settled, or none is."""
+        """Context in which these lengths, or all of them, are undefined."""
         before = self.lengths
         self.lengths = {} if new else {name: length for name, length in before.items() if name not in own}
         try:
@@ -106,7 +106,7 @@ class Reader:
 
 
 def require(holds: bool, what: str, expected: str) -> None:
-    """Refuse what is not as expected."""
+    """Raise an error for an unexpected value."""
     if not holds:
         raise PegasosError(f"{what} is not {expected}")
 
@@ -115,10 +115,10 @@ class Spec(Protocol):
     """How one value is stored."""
 
     def pack(self, value: Any, what: str, out: Writer) -> Any:
-        """Return what JSON holds of it; its arrays go to the writer."""
+        """Return its JSON; its arrays go to the writer."""
 
     def unpack(self, stored: Any, what: str, source: Reader) -> Any:
-        """Return the value; PegasosError if it is none of this kind."""
+        """Return the value; raise PegasosError if it is not of this kind."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Count:
     """A whole number."""
 
     least: int = 0
-    most: int = _largest_count
+    most: int = _LARGEST_COUNT
     dimension: str | None = None  # the length that it is
 
     def pack(self, value: Any, what: str, out: Writer) -> int:

@@ -1,7 +1,7 @@
 """Values whose kind the file names: parameters of estimators and kernels, and the items that a kernel compares.
 
-Numbers, words and lists are JSON. Everything else is a JSON object with the word of a kind out of one table; a word
-that is not in the table is refused, and nothing in a file can add to the table.
+Numbers, words and lists are JSON. Everything else is a JSON object with the name of a kind from one table; a name that
+is not in the table is rejected, and nothing in a file can add to the table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _word = "is"  # the key that names the kind
 
 
 class Kind(NamedTuple):
-    """One kind of value: what is of it, how it is written, and how read."""
+    """One kind of value: what belongs to it, how it is written, and how it is read."""
 
     includes: Callable[[Any], bool]
     pack: Callable[[Any, str, Writer], Mapping[str, Any]]
@@ -34,7 +34,7 @@ class Anything:
         self.kinds: dict[str, Kind] = {}
 
     def pack(self, value: Any, what: str, out: Writer) -> Any:
-        """Plain values as they are, others with the word of their kind."""
+        """Plain values unchanged, others with the name of their kind."""
         if value is None or type(value) in (bool, int, float, str):
             return value
         for word, kind in self.kinds.items():
@@ -48,7 +48,7 @@ class Anything:
         )
 
     def unpack(self, stored: Any, what: str, source: Reader) -> Any:
-        """What was packed."""
+        """Unpack a value."""
         if stored is None or isinstance(stored, bool | int | float | str):
             return stored
         if isinstance(stored, list):
@@ -63,14 +63,14 @@ anything = Anything()
 
 
 class Shared:
-    """A value that several attributes may have in common: it is stored once, and comes back as one object.
+    """A value that several attributes may share: it is stored once, and restored as one object.
 
-    Only whole attributes are shared, never what is inside of them: of lists within lists a short file could make
-    things that are longer than any memory.
+    Only whole attributes are shared, never parts of them: with nested lists, a short file could create objects larger
+    than any memory.
     """
 
     def pack(self, value: Any, what: str, out: Writer) -> Any:
-        """The value, or the number of the one that it is."""
+        """The value, or the number of the shared one."""
         number = out.number_of(value)
         if number is not None:
             return {_word: "same", "number": number}
@@ -80,7 +80,7 @@ class Shared:
         return packed
 
     def unpack(self, stored: Any, what: str, source: Reader) -> Any:
-        """The value, or one that came before."""
+        """The value, or an earlier one."""
         if isinstance(stored, dict) and stored.get(_word) == "same":
             number = stored.get("number")
             require(type(number) is int and 0 <= number < len(source.seen), what, "something that came before")
@@ -139,7 +139,7 @@ def _array_of(stored: Mapping[str, Any], what: str, source: Reader) -> npt.NDArr
     array = source.array(stored.get("array"), what)
     if array.dtype.kind == "U":
         source.spend(what, array.nbytes)
-        array.tolist()  # ValueError where a letter is none
+        array.tolist()  # raises ValueError for an invalid character
     return array
 
 
@@ -178,7 +178,7 @@ def _pack_sparse(value: Any, what: str, out: Writer) -> dict[str, Any]:
 
 
 def _sparse_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
-    """CSR whose columns lie within its shape: scipy's own loops do not look again."""
+    """CSR whose columns lie within its shape, because scipy's loops do not check again."""
     data, indices, indptr = (source.array(stored.get(name), what) for name in ("data", "indices", "indptr"))
     shape = stored.get("shape")
     is_shape = isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and 0 <= n < 2**62 for n in shape)
@@ -208,7 +208,7 @@ def _pack_random(value: np.random.RandomState, what: str, out: Writer) -> dict[s
 def _random_of(stored: Mapping[str, Any], what: str, source: Reader) -> np.random.RandomState:
     key = source.array(stored.get("key"), what)
     pos, has_gauss, gauss = (stored.get(name) for name in ("pos", "has_gauss", "gauss"))
-    # numpy reads memory by the position.
+    # numpy addresses memory by the position.
     is_state = key.dtype == np.uint32 and key.shape == (624,) and type(pos) is int and 0 <= pos <= 624
     require(is_state and has_gauss in (0, 1) and isinstance(gauss, float), what, "the state of a generator")
     random = np.random.RandomState()

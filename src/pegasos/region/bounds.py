@@ -1,4 +1,4 @@
-"""What the duality gap says about the exact solution before any row is pinned, and the slack of each row."""
+"""What the duality gap implies about the exact solution before any row is pinned, and the slack of each row."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pegasos.rounding import DualSums, Floats, length_of, unit
 
 Vector = npt.NDArray[np.float64]
 
-_INTERCEPT_SHARE = 0.02  # of the gap that a free intercept may cost
-_WIDER = 1.0 + 1e-9  # for the roundings of a few operations
+_INTERCEPT_SHARE = 0.02  # fraction of the gap that a free intercept may cost
+_WIDER = 1.0 + 1e-9  # covers the rounding of a few operations
 
 
 class Ends(NamedTuple):
@@ -28,7 +28,7 @@ class Ends(NamedTuple):
 
 
 class Slacks(NamedTuple):
-    """What the slack of a row is at least, by the distance s of its residual at the solution from where that is pinned.
+    """Lower bound of a row's slack, by the distance s of its residual at the solution from where it is pinned.
 
     It is the largest m s - damping m^2 / 2 with -below <= m <= above: without damping, above * max(0, s) + below *
     max(0, -s); with damping, s^2 / (2 damping) while s is between -damping below and damping above.
@@ -44,7 +44,7 @@ class Slacks(NamedTuple):
 
     @property
     def least(self) -> Vector:
-        """The smaller side of each."""
+        """The smaller side of each row."""
         return np.minimum(self.above, self.below)
 
 
@@ -59,9 +59,9 @@ def slacks_of(problem: Problem, alpha: Floats) -> Slacks:
 
 
 def pinned(problem: Problem, alpha: Floats) -> Problem:
-    """The problem whose residuals are the distances s_i: where rows are pinned is part of their offsets.
+    """The problem whose residuals are the distances s_i: the pinned positions are part of the offsets.
 
-    What the roundings of these products and sums amount to is carried by the problem.
+    The problem accounts for the rounding of these products and sums.
     """
     if problem.ridge == 0.0:
         return problem
@@ -104,7 +104,7 @@ class Ball:
     def with_intercept(self, own: float, middle: float, reach: float) -> Ball:
         """The ball of a problem whose free intercept lies within this reach of `middle`; `own` is that of the model.
 
-        The constant column gets a value for which the known distance costs a small share of the gap.
+        The constant column gets a value for which the known distance costs a small fraction of the gap.
         """
         reach = max(reach, unit * (1.0 + abs(middle)))
         bias = reach / math.sqrt(_INTERCEPT_SHARE * self.gap / self.lam)
@@ -117,13 +117,13 @@ class Ball:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Weights and a dual point, with what they add up to.
+    """Weights and a dual point, with their sums.
 
     Attributes
     ----------
     weights : array
     intercept : float
-        A free one, beside the weights.
+        A free one, in addition to the weights.
     alpha : array
     """
 
@@ -148,14 +148,14 @@ class Point:
         return cls(weights, intercept, losses, even, own, _ends(problem, losses, own))
 
     def better_of(self, problem: Objective, other: Point) -> Point:
-        """The weights of the one with the smaller objective, and the dual point of the one with the larger."""
+        """Combine the weights with the smaller objective and the dual point with the larger one."""
         primal = self if self.ends.primal <= other.ends.primal else other
         dual = self if self.ends.dual >= other.ends.dual else other
         ends = Ends(primal.ends.primal, dual.ends.dual)
         return Point(primal.weights, primal.intercept, primal.losses, dual.alpha, dual.own, ends)
 
     def ball(self, problem: Objective, model: Vector, bias: float) -> Ball:
-        """The ball of these two points, in coordinates in which the model has the weights given."""
+        """The ball of these two points, in coordinates where the model has the given weights."""
         lam, weights, losses, own = problem.lam, self.weights, self.losses, self.own
         primal, dual = self.ends
         slack = (losses.slack + own.slack) / problem.total + 8.0 * unit * (abs(primal) + abs(dual))
@@ -178,13 +178,13 @@ def _ends(problem: Objective, losses: Losses, own: DualSums) -> Ends:
 
 
 def length_of_weights(problem: Objective, weights: Vector) -> float:
-    """At least |w|: of coefficients, the sum of the lengths of what they add up."""
+    """Upper bound of |w|: for coefficients, the sum of the lengths of their terms."""
     reach = getattr(problem.rows, "reach", None)
     return float(reach(weights)) if reach is not None else length_of(weights)
 
 
 class JointPins(NamedTuple):
-    """Pinned differences of scores: of a row, the claim of class `rival` less that of class `leader`."""
+    """Pinned differences of scores: for a row, the claim of class `rival` minus that of class `leader`."""
 
     row: npt.NDArray[np.intp]
     leader: npt.NDArray[np.intp]
@@ -194,7 +194,7 @@ class JointPins(NamedTuple):
 
 
 def joint_pins_of(problem: JointProblem, alpha: Floats) -> JointPins:
-    """For each row the class with the largest dual variable against every other that has one.
+    """For each row, the class with the largest dual variable against every other class that has one.
 
     The slack of a row is sum_r a_r (h_max - h_r) with h_r = [r != y] + s_r and a_y = cost - sum_{r != y} a_r. Let p be
     the leader. A rival with h_r < h_p has h_max - h_r >= h_p - h_r, and of all rivals ahead of p the sum of shares of

@@ -22,26 +22,26 @@ Vector = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 Region = PrimalRegion | GramRegion
 
-_MOST_FEATURES = 1200  # side of a matrix of features; beyond it, products of the pinned rows
-_MOST_PINNED = 500  # side of a matrix of products
-_MOST_WORK = 6e9  # multiplications of a round
-_MOST_COPIED = 1 << 23  # values of pinned rows that are copied
-_TELLING = 1e-7  # of its cost: a smaller slack pins nothing
-_MOST_INTERCEPTS = 3  # times that a free intercept is looked at again
+_MOST_FEATURES = 1200  # largest side of a matrix of features; beyond it, products of the pinned rows are used
+_MOST_PINNED = 500  # largest side of a matrix of products
+_MOST_WORK = 6e9  # most multiplications per round
+_MOST_COPIED = 1 << 23  # most values of pinned rows that are copied
+_TELLING = 1e-7  # fraction of the cost: a smaller slack pins nothing
+_MOST_INTERCEPTS = 3  # most times that a free intercept is examined again
 _MOST_LOOKS = 3
-_SMALLER = 0.75  # of the gap, for another look to be worth its price
-_NARROWER = 0.7  # of its reach, for that to be worth its price
+_SMALLER = 0.75  # fraction of the gap that makes another pass worth its cost
+_NARROWER = 0.7  # fraction of its reach that makes another pass worth its cost
 
 
 class Found(NamedTuple):
-    """A region, or None where the ball of the certificate is all there is; and P(w) and D(alpha), recomputed."""
+    """A region, or None where only the ball of the certificate is known; and P(w) and D(alpha), recomputed."""
 
     region: Region | None
     ends: Ends
 
 
 class FreeIntercept(NamedTuple):
-    """An intercept that is not regularized, and how far that of an exact solution may be from a centre."""
+    """An unregularized intercept, and how far that of an exact solution may be from a center."""
 
     value: float
     reach: float
@@ -49,7 +49,7 @@ class FreeIntercept(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The number that an exact intercept is within reach of."""
+        """The center of the interval that contains an exact intercept."""
         return self.value if self.centre is None else self.centre
 
 
@@ -82,20 +82,20 @@ def _point(problem: Problem, weights: Vector, alpha: Floats, intercept: FreeInte
 
 
 def _binary_region(problem: Problem, point: Point, intercept: FreeIntercept | None) -> Region | None:
-    """Look, go to the centre that was found, and look from there, while the gap falls by a share worth its price.
+    """Find a region, move to its center, and repeat from there while the gap falls enough to be worth its cost.
 
-    The centre and the multipliers of its residuals are a step of the augmented Lagrangian method from the point at
-    hand. Any point is valid; what is certified are the predictions of the model all the same.
+    The center and the multipliers of its residuals are a step of the augmented Lagrangian method from the current
+    point. Any point is valid, and the predictions of the model are certified in every case.
     """
     model, gap, region = point.weights, math.inf, None
-    # What is known of the residuals of the exact solution is known for good.
+    # Bounds on the residuals of the exact solution remain valid from any point.
     low, high = np.full(problem.rows.n_rows, -np.inf), np.full(problem.rows.n_rows, np.inf)
     for _ in range(_MOST_LOOKS):
         look = _Look(problem, point, model, intercept, low, high)
         if not look.ball.gap < _SMALLER * gap or len(look.chosen) == 0:
             break
         gap, region = look.ball.gap, look.region()
-        if not isinstance(problem.rows, Rows):  # of kernels, an objective costs as much as many rows asked
+        if not isinstance(problem.rows, Rows):  # for kernels, an objective costs as much as scoring many rows
             break
         intercept = look.nearer(region)
         point = point.better_of(problem, look.improved(region))
@@ -104,18 +104,18 @@ def _binary_region(problem: Problem, point: Point, intercept: FreeIntercept | No
 
 @dataclass(eq=False)
 class _Look:
-    """The region that one point shows."""
+    """The region found from one point."""
 
     problem: Problem
     point: Point
     model: Vector  # the weights of the model
     intercept: FreeIntercept | None
-    low: Vector  # bounds of the residuals of the exact solution, of all rows
+    low: Vector  # bounds of the residuals of the exact solution, for all rows
     high: Vector
     ball: Ball = field(init=False)
     chosen: Numbers = field(init=False)
-    scale: Vector = field(init=False)  # of the chosen rows, in the end
-    residuals: Vector = field(init=False)  # at the centre
+    scale: Vector = field(init=False)  # scales of the chosen rows, at the end
+    residuals: Vector = field(init=False)  # residuals at the center
 
     def __post_init__(self) -> None:
         self.ball = self.point.ball(self.problem, self.model, self.problem.rows.bias)
@@ -139,7 +139,7 @@ class _Look:
     def _narrowed(self, ball: Ball, slacks: Slacks, intercepts: tuple[float, float] | None) -> Narrowed[Region]:
         space = _space(self.pinned, ball, self.chosen, intercepts)
         low, high = first_bounds(ball, slacks, space)
-        # What is known is known of residuals; where rows are pinned depends on the dual point.
+        # The bounds are about residuals; where rows are pinned depends on the dual point.
         own = np.clip(self.point.alpha[self.chosen], 0.0, self.problem.bound[self.chosen])
         place = self.problem.damping[self.chosen] * own
         low = np.maximum(low, _moved(self.low[self.chosen], -place, -1.0))
@@ -150,7 +150,7 @@ class _Look:
         return found
 
     def _free(self, slacks: Slacks, intercept: FreeIntercept) -> Narrowed[Region]:
-        """A smaller reach of the intercept makes a smaller ellipsoid, which makes a smaller reach."""
+        """A smaller reach of the intercept gives a smaller ellipsoid, which gives a smaller reach."""
         ball = replace(self.ball, has_column=isinstance(self.problem.rows, Rows))
         for _ in range(_MOST_INTERCEPTS):
             around = ball.with_intercept(intercept.value, intercept.middle, intercept.reach)
@@ -162,11 +162,11 @@ class _Look:
         return found
 
     def nearer(self, region: Region) -> FreeIntercept | None:
-        """What the region says of a free intercept."""
+        """What the region implies for a free intercept."""
         return None if self.intercept is None else _nearer(self.intercept, region)
 
     def improved(self, region: Region) -> Point:
-        """The centre, and the dual point with the multipliers of its residuals."""
+        """The center, and the dual point with the multipliers of its residuals."""
         assert isinstance(region.shift, np.ndarray)
         weights = self.model + region.shift.ravel()
         alpha = self.point.alpha.astype(np.float64)
@@ -180,7 +180,7 @@ class _Look:
 
 
 def _moved(bounds: Vector, place: Vector, outward: float) -> Vector:
-    """Bounds after a place is added to them, which is rounded a few times; moved outward by more than that."""
+    """Bounds shifted by a position, moved outward by more than the rounding of the shift."""
     rounding = np.where(place == 0.0, 0.0, 16.0 * unit * (np.abs(place) + np.abs(bounds)))
     return bounds + place + outward * rounding
 
@@ -191,7 +191,7 @@ def _nearer(intercept: FreeIntercept, region: Region) -> FreeIntercept:
 
 
 def _most_telling(problem: Problem, ball: Ball, chosen: Numbers, slacks: Slacks) -> tuple[Numbers, Slacks]:
-    """As many pinned rows as the work allows, by the curvature that the ball gives them. Fewer are valid, too."""
+    """As many pinned rows as the work limit allows, by the curvature from the ball. Fewer are also valid."""
     most = _most_pinned(problem)
     if len(chosen) <= most:
         return chosen, slacks
@@ -213,7 +213,7 @@ def _most_pinned(problem: Problem) -> int:
 
 
 def _space(problem: Problem, ball: Ball, chosen: Numbers, intercepts: tuple[float, float] | None) -> Space[Any]:
-    """The pinned rows with the constant column of the ball; a free intercept is that of the model, and the middle's."""
+    """The pinned rows with the constant column of the ball; a free intercept belongs to the model and the middle."""
     rows = problem.rows
     if isinstance(rows, KernelRows):
         return _kernel_space(problem, rows, ball, chosen, intercepts)
@@ -228,7 +228,7 @@ def _space(problem: Problem, ball: Ball, chosen: Numbers, intercepts: tuple[floa
 
 def _those(problem: Problem, rows: Rows, chosen: Numbers) -> Problem:
     each = problem.sign[chosen], problem.cost[chosen], problem.offset[chosen]
-    # A copy of few rows is read faster, round after round, than rows that lie far apart.
+    # A copy of a few rows is read faster in every round than rows that are scattered in memory.
     is_small = rows.n_stored / max(rows.n_rows, 1) * len(chosen) <= _MOST_COPIED
     mine = rows.take(chosen) if is_small else rows.view(chosen)
     return replace(problem, rows=mine, sign=each[0], cost=np.ascontiguousarray(each[1]), offset=each[2])
@@ -240,7 +240,7 @@ def _kernel_space(
     to_middle = ball.middle - ball.weights
     others = np.setdiff1d(np.flatnonzero(to_middle), chosen)
     together = np.concatenate([chosen, others])
-    # A free intercept stands beside the coefficients, whose constant column is not meant to move it.
+    # A free intercept is separate from the coefficients, whose constant column must not move it.
     own, middle = intercepts or (0.0, 0.0)
     constant = 0.0 if intercepts is None else middle - own - ball.bias**2 * float(np.sum(to_middle))
     products = KernelProducts(rows.kernel, rows.items.take(together), len(chosen), to_middle[together], constant)

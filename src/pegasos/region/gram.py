@@ -30,27 +30,27 @@ Vector = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 22  # products computed at a time
 _ALONE = np.ones(1)
-_TELLS_NOTHING = 1e-6  # of lam: the scale times the square of the length of such a row
+_TELLS_NOTHING = 1e-6  # fraction of lam: a row whose scale times squared length is below this is ignored
 _INFINITE = 1e200
 
 
 class Products(Protocol):
-    """Rows whose products with others can be had; the pinned rows come first."""
+    """Rows that provide products with other rows; the pinned rows come first."""
 
     def value_error(self, asked: Any) -> float:
-        """Return how far a product of these with rows asked about may be off, over the lengths of both."""
+        """Return the error bound of a product of these with query rows, relative to the lengths of both."""
 
     def among(self, bias: float) -> Vector:
         """Return the products of the pinned rows with each other, with a constant column of this value."""
 
     def block(self, asked: Any, begin: int, end: int, bias: float) -> Vector:
-        """Return the products of rows begin..end of those asked about with all of these."""
+        """Return the products of query rows begin..end with all of these."""
 
     def squared_lengths(self, asked: Any, bias: float) -> Vector:
-        """Return at least |x|^2 of rows asked about."""
+        """Return upper bounds of |x|^2 of query rows."""
 
     def shift(self, coefficients: Vector, bias: float) -> Shift:
-        """Return what leads from the weights of the model to the centre, given the coefficients of the pinned rows."""
+        """Return the shift from the weights of the model to the center, given the coefficients of the pinned rows."""
 
     def moves(self, shift: Vector, asked: Any, where: slice, block: Vector, bias: float) -> Vector:
         """Return what a shift adds to the scores of some rows, whose products are in the block."""
@@ -60,7 +60,7 @@ class Products(Protocol):
 
 
 class Shift(NamedTuple):
-    """A vector, and at least the sum of the lengths of the terms of which it is added up."""
+    """A vector, and an upper bound of the sum of the lengths of its terms."""
 
     values: Vector
     length: float
@@ -71,10 +71,10 @@ class FeatureProducts:
     """Pinned rows of many features."""
 
     rows: Rows  # in double
-    to_middle: Vector  # from the weights of the model
+    to_middle: Vector  # from the weights of the model to the middle
 
     def value_error(self, asked: Any = None) -> float:
-        """Sums of at most as many terms as there are features."""
+        """Sums have at most as many terms as there are features."""
         return unit * (self.rows.n_features + 16.0)
 
     def among(self, bias: float) -> Vector:
@@ -114,13 +114,13 @@ class FeatureProducts:
 
 @dataclass(frozen=True, eq=False)
 class KernelProducts:
-    """Pinned items that a kernel compares, and behind them others that the shift needs."""
+    """Pinned items that a kernel compares, followed by others that the shift needs."""
 
     kernel: Kernel
     items: Items
     n_pinned: int
-    to_middle: Vector  # the coefficients of all of them, from the weights of the model
-    constant: float = 0.0  # from the score of the model to that of the middle, beside the coefficients
+    to_middle: Vector  # coefficients of all of them, relative to the weights of the model
+    constant: float = 0.0  # from the score of the model to that of the middle, in addition to the coefficients
 
     def value_error(self, asked: Items | None = None) -> float:
         """That of the kernel in double."""
@@ -191,7 +191,7 @@ class GramRegion:
     leeway: float
 
     def bounds(self, asked: Any, n: int) -> tuple[Vector, Vector, Vector]:
-        """From the model's scores of n rows to those of the centre, how far that may be off, and the reaches."""
+        """From the model's scores of n rows to those of the center, the error bound of that, and the reaches."""
         squared = self.products.squared_lengths(asked, self.bias)
         moves, subtracted = np.empty(n), np.empty(n)
         n_pins = len(self.factor)
@@ -206,7 +206,7 @@ class GramRegion:
         return moves, error * np.sqrt(squared) * (1.0 + 1e-9), self._reaches(squared, subtracted, value_error)
 
     def bounds_of_constant(self) -> tuple[float, float]:
-        """The same of the free intercept: what the shift adds to it, and its reach."""
+        """The same for the free intercept: what the shift adds to it, and its reach."""
         squared = np.array([self.bias**2])
         subtracted = _solved(self.factor, np.full((1, len(self.factor)), self.bias**2))
         reach = self._reaches(squared, subtracted, 4.0 * unit)
@@ -237,7 +237,7 @@ class GramSpace:
     products: Products
     sign: npt.NDArray[np.int8]
     ball: Ball
-    middle: tuple[Vector, Vector]  # the residuals at the middle, and how far each may be off
+    middle: tuple[Vector, Vector]  # residuals at the middle, and their error bounds
     matrix: Vector = field(init=False)
     coefficients: Vector = field(init=False)
     factor: Vector = field(init=False)
@@ -249,12 +249,12 @@ class GramSpace:
 
     @property
     def lengths(self) -> Vector:
-        """At least the length of each pinned row."""
+        """Upper bound of the length of each pinned row."""
         return np.sqrt(np.maximum(np.diag(self.matrix), 0.0)) * (1.0 + self.value_error + 8.0 * unit)
 
     @property
     def room(self) -> float:
-        """Any scale will do: B has room for the error."""
+        """Any scale is allowed: B has room for the error."""
         return math.inf
 
     def start(self) -> tuple[Vector, Vector]:
@@ -262,21 +262,21 @@ class GramSpace:
         return self.middle
 
     def minimize(self, scale: Vector) -> Quadratic:
-        """One solution and its refinement; rows without a scale are left as they are."""
+        """Solve once and refine; rows without a scale are left unchanged."""
         lam, n, value_error = self.ball.lam, len(scale), self.value_error
         residuals, errors = self.middle
         squares = np.square(self.lengths)
         units = n * (unit * (8.0 * n + 64.0) + value_error)
         scale = np.where(scale * squares > _TELLS_NOTHING * lam, scale, 0.0)
         with np.errstate(divide="ignore"):
-            # A row that tells nothing gets a diagonal that rounding cannot tell from infinity.
+            # An ignored row gets a diagonal entry that is infinite up to rounding.
             exact = np.where(scale > 0.0, lam / scale, _INFINITE * np.maximum(squares, 1.0))
         self.factor = self.matrix.copy()
         self.factor[np.diag_indices_from(self.factor)] += (exact + 2.0 * units * squares) / (1.0 - units)
         if not _core.factor(self.factor):
             raise NotDefiniteError
         self.leeway = math.sqrt(float(np.sum(squares)) / float(np.min(exact + units * squares))) * (1.0 + 1e-9)
-        # The centre of the quadratic of `scale` itself: any point will do that is near it.
+        # The center of the quadratic of `scale` itself; any point close to it is valid.
         gamma = self._centre(exact, residuals)
         moved = self.matrix @ gamma
         self.coefficients = gamma
@@ -295,7 +295,7 @@ class GramSpace:
         return Quadratic(at_centre, all_errors, least * (1.0 - 1e-12), slope)
 
     def _centre(self, diagonal: Vector, residuals: Vector) -> Vector:
-        """(K + B)^-1 s r by the factor at hand, refined."""
+        """(K + B)^-1 s r from the current factor, refined."""
         right = self.sign * residuals
         gamma = right.copy()
         _core.solve(self.factor, gamma)
@@ -306,13 +306,13 @@ class GramSpace:
         return gamma
 
     def squared_reaches(self) -> Vector:
-        """At least z_i' M^-1 z_i."""
+        """Upper bound of z_i' M^-1 z_i."""
         squares = np.square(self.lengths)
         left = left_of(squares, _solved(self.factor, self.matrix), self.value_error * self.leeway)
         return np.asarray(left / self.ball.lam)
 
     def region(self, level: float) -> GramRegion:
-        """The ellipsoid around the centre."""
+        """The ellipsoid around the center."""
         shift = self.products.shift(self.coefficients, self.ball.bias)
         numbers = level, self.ball.lam, self.ball.bias, self.leeway
         return GramRegion(self.products, shift.values, shift.length, self.factor, *numbers)

@@ -25,10 +25,10 @@ from pegasos.rounding import Primal, length_of, unit
 
 Vector = npt.NDArray[np.float64]
 
-_ROUNDED = 0.25  # of lam: the largest error of a matrix
+_ROUNDED = 0.25  # largest error of a matrix, as a fraction of lam
 _ALONE = np.ones(1)
 _MOST_STEPS = 3
-_FLAT = 1e-10  # of the gap: what is left of the gradient, squared and over lam
+_FLAT = 1e-10  # what remains of the squared gradient over lam, as a fraction of the gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,13 @@ class PrimalRegion:
         return scores, unit * (rows.scores_depth + 4.0) * rows.lengths[:, None] * lengths
 
     def reaches(self, rows: Rows, blocks: Vector = _ALONE) -> Vector:
-        """How far a score of the exact solution may be from that of the centre: the sum of blocks_k <w_k, x>."""
+        """Distance of a score of the exact solution from that of the center: the sum of blocks_k <w_k, x>."""
         squares = np.empty(rows.n_rows)
         _core.squared_reaches(rows.with_bias(self.bias).native, self.factor, np.ascontiguousarray(blocks), squares)
         return np.sqrt(self.level * squares) * (1.0 + 1e-9)
 
     def bounds_of_constant(self) -> tuple[float, float]:
-        """What the shift adds to a free intercept, and how far that of the exact solution may be from there."""
+        """What the shift adds to a free intercept, and the distance of that of the exact solution."""
         empty = Rows.of(np.zeros((1, self.shift.shape[1] - 1)), self.bias)
         moves, errors = self.moves(empty)
         return float(moves[0, 0]), float(self.reaches(empty)[0] + errors[0, 0])
@@ -88,11 +88,11 @@ class PinnedRows:
 
     @property
     def lengths(self) -> Vector:
-        """At least |x_i|."""
+        """Upper bound of |x_i|."""
         return self.rows.lengths
 
     def residuals(self, weights: Vector) -> tuple[Vector, Vector]:
-        """r_i, and how far each may be off."""
+        """r_i, with their error bounds."""
         out = np.empty(self.rows.n_rows)
         _core.residuals(self.problem.native, weights, out)
         return out, errors_of(self.problem.accounted(self.rows.scores_depth, length_of(weights)), self.lengths, out)
@@ -119,12 +119,12 @@ class PinnedRows:
 
 @dataclass(eq=False)
 class PinnedPairs:
-    """Pinned differences of the problem of all classes: z has a row in the block of the leader, less in the rival's."""
+    """Pinned differences in the problem of all classes: z has a row in the leader's block minus one in the rival's."""
 
     problem: JointProblem
     pins: JointPins
     ball: Ball
-    rows: Rows = field(init=False)  # those that have a pin
+    rows: Rows = field(init=False)  # rows with a pin
     where: npt.NDArray[np.intp] = field(init=False)  # the row of each pin among them
 
     def __post_init__(self) -> None:
@@ -133,11 +133,11 @@ class PinnedPairs:
 
     @property
     def lengths(self) -> Vector:
-        """At least |z|."""
+        """Upper bound of |z|."""
         return math.sqrt(2.0) * (1.0 + 4.0 * unit) * self.rows.lengths[self.where]
 
     def residuals(self, weights: Vector) -> tuple[Vector, Vector]:
-        """The claim of the rival less that of the leader, and how far that may be off."""
+        """The claim of the rival minus that of the leader, with its error bound."""
         scores = np.empty((self.rows.n_rows, self.problem.n_classes))
         _core.scores(self.rows.native, weights.reshape(self.problem.weights_shape), scores)
         pins = self.pins
@@ -191,14 +191,14 @@ class PinnedPairs:
 
 
 def difference(first: int, second: int, n: int) -> Vector:
-    """The pattern of the score of one class less that of another."""
+    """The pattern of the score of one class minus that of another."""
     blocks = np.zeros(n)
     blocks[first], blocks[second] = 1.0, -1.0
     return blocks
 
 
 def errors_of(account: Primal, lengths: Vector, residuals: Vector) -> Vector:
-    """How far residuals may be off: their scores, offsets, and the last operations."""
+    """Error bound of residuals: their scores, offsets, and the last operations."""
     return account.by_length * lengths + account.by_constant + 4.0 * unit * (1.0 + np.abs(residuals))
 
 
@@ -214,7 +214,7 @@ class PrimalSpace:
 
     @cached_property
     def lengths(self) -> Vector:
-        """At least the length of each pinned row."""
+        """Upper bound of the length of each pinned row."""
         return self.pins.lengths
 
     @property
@@ -236,7 +236,7 @@ class PrimalSpace:
         return self.pins.residuals(self.ball.middle.ravel())
 
     def minimize(self, scale: Vector) -> Quadratic:
-        """Newton's step from the middle, which is exact except for rounding, and others where that shows."""
+        """Newton's step from the middle, exact up to rounding, and further steps where rounding is visible."""
         lam, middle = self.ball.lam, self.ball.middle.ravel()
         self.factor = self.pins.gram(scale)
         self.factor[np.diag_indices_from(self.factor)] += lam
@@ -263,11 +263,11 @@ class PrimalSpace:
         return Quadratic(residuals, errors, least * (1.0 - 1e-12), length_of(slope) + rounding * (1.0 + 1e-9))
 
     def squared_reaches(self) -> Vector:
-        """At least z_i' M^-1 z_i."""
+        """Upper bound of z_i' M^-1 z_i."""
         return np.asarray(self.inflation * self.pins.squared_reaches(self.factor))
 
     def region(self, level: float) -> PrimalRegion:
-        """The ellipsoid around the centre."""
+        """The ellipsoid around the center."""
         shape = (-1, self.pins.rows.n_features + 1)
         shift = (self.centre - self.ball.weights.ravel()).reshape(shape)
         return PrimalRegion(np.ascontiguousarray(shift), self.factor, level * self.inflation, self.ball.bias)

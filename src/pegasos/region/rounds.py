@@ -22,12 +22,12 @@ from pegasos.rounding import unit
 Vector = npt.NDArray[np.float64]
 
 _MOST_ROUNDS = 8
-_WORTH = 0.07  # the narrowing of an average row, as a logarithm, that makes another round worth its price
+_WORTH = 0.07  # average narrowing per row, as a logarithm, that makes another round worth its cost
 _WIDER = 1.0 + 1e-9
 
 
 class NotDefiniteError(Exception):
-    """Raised where a matrix has no factor: the kernel is not positive semi-definite, or double has no such numbers."""
+    """Raised when a matrix cannot be factored: the kernel is not positive semi-definite, or double overflows."""
 
 
 class Quadratic(NamedTuple):
@@ -57,20 +57,20 @@ class Space(Protocol[Region_co]):
 
     @property
     def lengths(self) -> Vector:
-        """At least the length of each pinned row."""
+        """Upper bound of the length of each pinned row."""
 
     @property
     def room(self) -> float:
         """The largest sum of scale_i |z_i|^2 whose rounding leaves the regularization intact."""
 
     def start(self) -> tuple[Vector, Vector]:
-        """Return the residuals at the middle, and how far each may be off."""
+        """Return the residuals at the middle, with their error bounds."""
 
     def minimize(self, scale: Vector) -> Quadratic:
-        """Find the centre for these scales."""
+        """Find the center for these scales."""
 
     def squared_reaches(self) -> Vector:
-        """Return at least z_i' M^-1 z_i, with M the matrix of the last quadratic."""
+        """Return upper bounds of z_i' M^-1 z_i, with M the matrix of the last quadratic."""
 
     def region(self, level: float) -> Region_co:
         """Return the ellipsoid (w - centre)' M (w - centre) <= level."""
@@ -97,12 +97,12 @@ def _farthest(side: Vector, damping: Vector, most: float) -> Vector:
     """The distance at which the slack is `most`."""
     if not damping.any():
         return most / side
-    turn = 0.5 * damping * side * side  # the slack at damping times the side
+    turn = 0.5 * damping * side * side  # slack at damping times the side
     return np.where(most <= turn, np.sqrt(2.0 * damping * most), (most + turn) / side) * _WIDER
 
 
 def capped(scale: Vector, lengths: Vector, room: float) -> Vector:
-    """Scales that add up to at most the room, in squares of lengths: a smaller one is valid, too."""
+    """Reduce scales until their sum, in squares of lengths, fits the room: smaller ones are also valid."""
     squares = scale * np.square(lengths)
     if not float(np.sum(squares)) > room:
         return scale
@@ -111,7 +111,7 @@ def capped(scale: Vector, lengths: Vector, room: float) -> Vector:
 
 
 def first_bounds(ball: Ball, slacks: Slacks, space: Space[Region_co]) -> tuple[Vector, Vector]:
-    """What the ball, and each slack alone, say of the residuals of the exact solution."""
+    """What the ball, and each slack alone, imply for the residuals of the exact solution."""
     residuals, errors = space.start()
     reach = ball.radius * space.lengths + errors
     most = ball.total * ball.gap * _WIDER
@@ -127,11 +127,11 @@ class Narrowed(NamedTuple, Generic[Region_co]):
     low: Vector
     high: Vector
     scale: Vector
-    residuals: Vector  # at the centre
+    residuals: Vector  # residuals at the center
 
 
 def narrowed(ball: Ball, slacks: Slacks, space: Space[Region_co], low: Vector, high: Vector) -> Narrowed[Region_co]:
-    """Rounds, as many as are worth their price."""
+    """Run rounds while they are worth their cost."""
     for k in range(_MOST_ROUNDS):
         scale = capped(curvatures(slacks, low, high) / ball.total, space.lengths, space.room)
         found = space.minimize(scale)

@@ -1,1 +1,1 @@
-"""Solvers: each knows how to start, advance and show its point; the driver does the rest."""
+"""Solvers: each one starts, advances and reports its point; the driver does the rest."""

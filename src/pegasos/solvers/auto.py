@@ -1,18 +1,18 @@
-"""Each solver where it is fastest: Pegasos, dual ascent, Newton's method, an interior point, conjugate gradients.
+"""Choose a solver by estimated work: Pegasos, dual ascent, Newton's method, an interior point or conjugate gradients.
 
-The first epoch of Pegasos leaves a relative gap of about |x|^2 / (lam total) (measured on six data sets); where that is
-enough, nothing is faster. Afterwards it brings its gap from epoch e to e + 1 down by the factor e/(e + 1), whatever the
-data; dual ascent raises its lower bound by an amount that one epoch shows, and goes on only if that is more. Where
-lam is smaller, dual ascent is faster from the first row on, but its epochs grow with |x|^2 / (lam total) (measured on
-ten data sets), fewer where one sign is rare, so that few rows come near the margin. Where Newton's method on a smoothed
-problem, or an interior point on all rows, is expected to need less work than that, it begins.
+The first epoch of Pegasos leaves a relative gap of about |x|^2 / (lam total) (measured on six data sets); where that
+is enough, nothing is faster. Afterwards, epoch e + 1 multiplies its gap by e/(e + 1), whatever the data. Dual ascent
+raises its lower bound by an amount that one trial epoch shows, and it takes over only if that is more. For smaller lam,
+dual ascent is faster from the first row on, but the number of its epochs grows with |x|^2 / (lam total) (measured on
+ten data sets); it needs fewer where one sign is rare, because few rows then come near the margin. Newton's method on a
+smoothed problem, or an interior point on all rows, starts instead where it is expected to need less work.
 
-What they leave open is finished on the rows that matter. Newton's method hands its rows near the margin to the interior
-point, and so does dual ascent when its rate says that it would need more work; the rows left out are fixed at their
-bounds, looked at again in the certificate, and taken in where that shows a mistake. Where both matrices of the interior
-point would be too large, dual ascent takes turns with conjugate gradients over the rows between their bounds. All
-choices follow estimates of work, never the clock, except for one: where a time budget is too short for the first step
-of a second-order method, dual ascent begins, which has something to show at any time.
+The last digits are computed on the rows that matter. Newton's method hands its rows near the margin to the interior
+point, and so does dual ascent when its rate of progress shows that it would need more work. The rows left out are
+fixed at their bounds; the certificate checks them again and adds them where they turn out to be wrong. Where both
+matrices of the interior point would be too large, dual ascent alternates with conjugate gradients over the rows between
+their bounds. All choices follow estimates of work, never the clock, with one exception: where a time budget is too
+short for the first step of a second-order method, dual ascent starts, because it has a usable point at any time.
 """
 
 from __future__ import annotations
@@ -33,71 +33,75 @@ from pegasos.solvers.interior_point import INTERIOR_ITERATIONS, InteriorPoint, I
 from pegasos.solvers.newton import SMOOTH_RIDGE, Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
-_GAP_OF_ONE_EPOCH = 0.01  # at which Pegasos begins when there is no tol to reach
-_LEAST_NEWTON_GAP = 1e-3  # relative gap from which an interior point on the rows near the margin is faster
-_NEWTON_MARGIN = 0.8  # of the gap asked for is what it should reach by its own account
-_INTERIOR_MARGIN = 0.3  # the same for an interior point
-_LOOK = 6e4  # nanoseconds of a look at dual ascent
-_CACHED = float(1 << 24)  # values that fit into caches
-_PART_OF_SOFTNESS = 0.5  # about how far the residuals of a smoothed solution are from the exact ones
-_WARM_WIDTH = 0.03  # how far residuals may be from the exact ones where a dual point is entered
-_AT_BOUND = 1e-3  # of the cost: a smoothed dual variable this close to a bound belongs there
-_USUAL_GAP = 1e-6  # the gap that the work to come is estimated for, whatever the tol
-_FACE_EPOCHS = 8  # epochs to go from which conjugate gradients are tried
-_FACE_PRICE = 100  # epochs that an interior point must be worth before they are
-_NEARLY_EXACT, _FUTILE = 1e-6, 512  # a relative gap this small that so many epochs do not lower is rounding
-_FACE_WORK = 3e7  # multiplications that one call may take
+_GAP_OF_ONE_EPOCH = 0.01  # relative gap at which Pegasos starts when no tol is given
+_LEAST_NEWTON_GAP = 1e-3  # relative gap below which an interior point on the rows near the margin is faster
+_NEWTON_MARGIN = 0.8  # Newton's method aims at this fraction of the requested gap by its own estimate
+_INTERIOR_MARGIN = 0.3  # the same fraction for an interior point
+_LOOK = 6e4  # nanoseconds per look at dual ascent (see `Solver.next_look`)
+_CACHED = float(1 << 24)  # number of values that fit into the caches
+# approximate distance of a smoothed solution's residuals from the exact ones, per unit of softness
+_PART_OF_SOFTNESS = 0.5
+_WARM_WIDTH = 0.03  # assumed error of the residuals when an interior point starts from a dual point
+_AT_BOUND = 1e-3  # fraction of the cost: a smoothed dual variable this close to a bound is moved to it
+_USUAL_GAP = 1e-6  # relative gap that remaining work is estimated for, whatever the tol
+_FACE_EPOCHS = 8  # conjugate gradients are tried when at least this many epochs remain
+_FACE_PRICE = 100  # price of an interior point, in epochs, above which conjugate gradients are tried
+# a relative gap this small that does not fall for this many epochs is due to rounding
+_NEARLY_EXACT, _FUTILE = 1e-6, 512
+_FACE_WORK = 3e7  # multiplications allowed per call of conjugate gradients
 _MOST_PRODUCTS = 300
-_FAR = 1.0  # from the margin, on the right side: such a row need not stay with an interior point
-_PATIENCE = 0.3  # of the price of all rows: what rounds on some of them may cost
-_FIRST_BLOCK = 512  # rows that an interior point begins with, where all would be too many
-_STUCK_LOOKS = 8  # without a smaller gap, after which single precision is taken for the reason
-_TRIAL = 0.3  # of the price of an interior point that dual ascent may take before its rate decides
-_INTERIOR_LOOKS = 8, 2  # iterations of an interior point up to the first look, and from then on, where not ready before
-_SECOND_ORDER_STEPS = 10.0  # of a whole solution, at least
-_AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer first
-_CHEAP, _CHEAP_GAP = 2e7, 1e-8  # nanoseconds of an interior point that may go for this gap, whatever the tol
-_FAR_BELOW = 1e-4  # of tol: where an interior point stops looking for a dual point on its bounds
-_LAST_TARGET = 1e-15  # relative gap below which an interior point is not asked to go
+_FAR = 1.0  # a row this far beyond the margin, on the right side, may leave the interior point
+_PATIENCE = 0.3  # fraction of the price of all rows that rounds on some of them may cost
+_FIRST_BLOCK = 512  # rows that an interior point starts with when all rows would be too many
+_STUCK_LOOKS = 8  # reviews without a smaller gap before single precision is considered the cause
+_TRIAL = 0.3  # fraction of the price of an interior point that dual ascent may use before its rate decides
+# iterations of an interior point before the first review and between later ones, unless it is ready earlier
+_INTERIOR_LOOKS = 8, 2
+_SECOND_ORDER_STEPS = 10.0  # least number of steps in a complete second-order solution
+_AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer rows first
+# an interior point that takes fewer nanoseconds than this aims at this gap, whatever the tol
+_CHEAP, _CHEAP_GAP = 2e7, 1e-8
+_FAR_BELOW = 1e-4  # fraction of tol at which an interior point stops looking for a dual point on its bounds
+_LAST_TARGET = 1e-15  # smallest relative gap that an interior point aims at
 
 
 @dataclass
 class AutoState:
-    """The states at work: Pegasos until dual ascent has won, dual ascent, Newton's, or an interior point."""
+    """States of the solvers in use: Pegasos until dual ascent wins, dual ascent, Newton or an interior point."""
 
     seed: int
     pegasos: PegasosState | None = None
     dual: Climbing | None = None
     newton: NewtonState | None = None
     interior: InteriorState | None = None
-    visits_before: int = 0  # by others than the state at work
+    visits_before: int = 0  # visits by solvers other than the current one
     steps_before: int = 0
-    gap: float = np.inf  # of the last certificate of Pegasos
-    dual_before: float = 0.0  # the lower bound with which dual ascent was put on trial
-    next_choice: int = 1  # the epoch after which to think again about Pegasos
+    gap: float = np.inf  # relative gap of the last Pegasos certificate
+    dual_before: float = 0.0  # lower bound at the start of the trial of dual ascent
+    next_choice: int = 1  # epoch after which the choice of Pegasos is reconsidered
     gaps: list[float] = field(default_factory=list)  # estimates at the epochs of this stretch of dual ascent
-    fixed: Floats | None = None  # the dual point around an interior point's rows
-    target: float = 0.0  # relative gap that the interior point goes for
-    spent: float = 0.0  # nanoseconds that interior points on some of the rows were expected to take so far
-    faces: int = 0  # moves by conjugate gradients
-    best: Review | None = None  # some solvers lead through worse points than they began with
-    best_visits: int = 0  # when that was found
-    is_polishing: bool = False  # dual ascent has the last word: the weights must be those of the dual point
-    is_exhausted: bool = False  # an interior point on all rows has ended
+    fixed: Floats | None = None  # dual point of the rows outside the interior point
+    target: float = 0.0  # relative gap that the interior point aims at
+    spent: float = 0.0  # estimated nanoseconds used so far by interior points on some of the rows
+    faces: int = 0  # number of moves by conjugate gradients
+    best: Review | None = None  # kept because some solvers pass through points worse than their first one
+    best_visits: int = 0  # number of visits when `best` was found
+    is_polishing: bool = False  # dual ascent runs last because the weights must be those of the dual point
+    is_exhausted: bool = False  # whether an interior point on all rows has ended
 
 
 @dataclass(frozen=True)
 class Auto:
-    """The solvers it chooses from, and the relative gap to reach."""
+    """The solvers to choose from, and the relative gap to reach."""
 
     pegasos: Pegasos
     ascent: DualAscent
     tol: float | None = 1e-3
     interior: InteriorPoint = field(default_factory=InteriorPoint)
-    ends_at_once: bool = True  # where the point entered is good enough; a stage of a search has a gap of its own
+    ends_at_once: bool = True  # whether a good enough starting point ends the run; a search stage sets its own gap
 
     def start(self, problem: Problem, seed: int) -> AutoState:
-        """Pegasos, where its first epoch is expected to reach the gap; else what is expected to need the least work."""
+        """Start Pegasos if one epoch is expected to reach the gap, else the solver with the least expected work."""
         gap = first_gap(problem)
         if gap <= (_GAP_OF_ONE_EPOCH if self.tol is None else self.tol) and problem.cap < np.inf:
             return AutoState(seed, pegasos=self.pegasos.start(problem, seed))
@@ -116,8 +120,8 @@ class Auto:
     def _is_for_interior(self, problem: Problem, gap: float) -> bool:
         """Whether an interior point on all rows is expected to be the fastest.
 
-        Fewer rows than features may be next to orthogonal, where dual ascent needs a few epochs at any lam: it is tried
-        first.
+        When there are fewer rows than features, the rows may be nearly orthogonal, and dual ascent then needs few
+        epochs at any lam, so dual ascent is tried first.
         """
         if self.tol is None or not gap > 0.0 or problem.rows.n_rows <= problem.rows.n_features:
             return False
@@ -130,7 +134,7 @@ class Auto:
         return self.tol is not None and gap > 0.0 and Newton.price(problem) < others
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
-        """A dual point of these rows, which an interior point or dual ascent takes further."""
+        """Start at a dual point of these rows, with an interior point or dual ascent."""
         certificate, weights = certify_dual(problem, alpha)
         best = Review(certificate, weights, problem.within_bounds(alpha))
         if self._is_settled(best):
@@ -146,7 +150,7 @@ class Auto:
     def steps(self, state: AutoState) -> int:
         """Steps taken so far, by all solvers."""
         if state.newton is not None:
-            return state.newton.visits  # one step of it is worth as many of the others
+            return state.newton.visits  # one Newton step takes about as long as this many steps of the others
         if state.dual is not None:
             return state.steps_before + self.ascent.steps(state.dual)
         if state.pegasos is not None:
@@ -164,7 +168,7 @@ class Auto:
         return state.visits_before
 
     def advance_to(self, problem: Problem, state: AutoState, visits: int) -> None:
-        """Go on with the solver at work, or return early to have its point looked at."""
+        """Continue with the current solver; return early when its point should be reviewed."""
         n = problem.rows.n_rows
         while (done := self.visits(state)) < visits:
             if state.is_exhausted:
@@ -177,7 +181,7 @@ class Auto:
             elif state.pegasos is not None:
                 if done >= state.next_choice * n:
                     self._choose(problem, state, state.pegasos)
-                    if self.visits(state) < done:  # a trial that failed does not count
+                    if self.visits(state) < done:  # a failed trial does not count
                         return
                 self._advance_one(problem, state, min(visits, max(done + 1, state.next_choice * n)))
             else:
@@ -187,7 +191,7 @@ class Auto:
                     self._consider(problem, state)
 
     def next_look(self, problem: Problem, state: AutoState) -> int:
-        """As the solver at work sees it; while dual ascent is on trial, whole epochs."""
+        """Return the next look of the current solver; while dual ascent is on trial, the end of an epoch."""
         n = problem.rows.n_rows
         if state.newton is not None:
             return state.newton.visits + 1
@@ -204,7 +208,7 @@ class Auto:
         return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
 
     def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
-        """As the solver at work sees it."""
+        """Whether the current solver wants a review."""
         if self._is_settled(state.best):
             return True
         if state.newton is not None:
@@ -217,7 +221,7 @@ class Auto:
         return self.pegasos.review_due(problem, state.pegasos, epoch, tol)
 
     def review(self, problem: Problem, state: AutoState, tol: float | None) -> Review:
-        """The certificate of the point reached; where it is not good enough, the next solver is chosen."""
+        """Certify the point reached; if it is not good enough, choose the next solver."""
         if state.newton is not None:
             return self._review_newton(problem, state, state.newton, tol)
         if state.interior is not None:
@@ -242,7 +246,7 @@ class Auto:
         return best.certificate.relative_gap <= self.tol
 
     def last_review(self, problem: Problem, state: AutoState) -> Review:
-        """The better of the point reached and the best one so far; no solver is chosen."""
+        """Return the better of the point reached and the best one so far, without choosing another solver."""
         weights, alpha = self.point(problem, state)
         if state.interior is not None:
             review = Review(certify(problem, weights, alpha), weights, alpha)
@@ -258,13 +262,13 @@ class Auto:
         return review if state.best is None else _best_of_both(problem, review, state.best)
 
     def _best(self, state: AutoState, review: Review) -> Review:
-        """The better of this one and the best so far."""
+        """Return the better of this review and the best so far."""
         if state.best is None or not state.best.is_better_than(review):
             state.best, state.best_visits = review, self.visits(state)
         return state.best
 
     def point(self, problem: Problem, state: AutoState) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The weights and the dual point of the solver at work."""
+        """Return the weights and the dual point of the current solver."""
         if state.newton is not None:
             return state.newton.weights, self._newton_of(state.newton).alpha_of_all(problem, state.newton)
         if state.interior is not None:
@@ -281,27 +285,27 @@ class Auto:
         return Newton(newton.residual.dtype)
 
     def _newton_goal(self, problem: Problem, newton: NewtonState) -> float:
-        """The gap at which Newton's method asks for a certificate: less after each one that failed."""
+        """Gap at which Newton's method requests a certificate; it shrinks after each failed one."""
         assert self.tol is not None
         return max(self.tol, self._least_newton_gap(problem)) * _NEWTON_MARGIN * 0.5**newton.reviews
 
     @staticmethod
     def _least_newton_gap(problem: Problem) -> float:
-        """The gap that is left to others: none where the loss is smooth by itself."""
+        """Gap below which other solvers take over; 0 where the loss is already smooth."""
         return _LEAST_NEWTON_GAP if problem.ridge < SMOOTH_RIDGE else 0.0
 
     def _newton_step(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
         solver = self._newton_of(newton)
         solver.step(problem, newton, self._newton_goal(problem, newton))
         if newton.stalled and newton.is_lost and solver.dtype != np.float64:
-            # Single precision was not enough for these residuals; what it led to is not a place to go on from.
+            # Single precision was not enough for these residuals, and the point it led to is not worth continuing from.
             state.newton = Newton(np.float64).start(problem)
             state.newton.visits = newton.visits
         elif newton.stalled:
             self._leave_newton(problem, state, newton)
 
     def _leave_newton(self, problem: Problem, state: AutoState, newton: NewtonState) -> None:
-        """To an interior point on the rows near the margin, or to dual ascent where that would be too much."""
+        """Switch to an interior point on the rows near the margin, or to dual ascent where that costs too much."""
         self._newton_of(newton).look_at_all(problem, newton)
         if newton.stalled:
             self._enter_from_far(problem, state, newton.weights, stretched(problem, newton.alpha))
@@ -314,7 +318,7 @@ class Auto:
         state.newton = None
 
     def _review_newton(self, problem: Problem, state: AutoState, newton: NewtonState, tol: float | None) -> Review:
-        """Its weights, with its dual point moved to the bounds, or scaled to the best lower bound that it gives."""
+        """Certify its weights with its dual point, either moved to the bounds or scaled to its best lower bound."""
         self._newton_of(newton).look_at_all(problem, newton)
         newton.reviews += 1
         weights = newton.weights
@@ -341,7 +345,7 @@ class Auto:
         *,
         width: float | None = None,
     ) -> None:
-        """Begin at these weights; the rows that are not chosen stay at these dual variables."""
+        """Start at these weights; the rows that are not chosen keep these dual variables."""
         assert self.tol is not None
         fixed = np.array(alpha, np.float64)
         state.interior = self.interior.enter(problem, chosen, weights, fixed, width=width)
@@ -351,8 +355,8 @@ class Auto:
             state.visits_before += self.ascent.visits(state.dual)
             state.steps_before += self.ascent.steps(state.dual)
             state.dual = None
-        # The same ladder for every tol, so that a smaller one ends at the same point or later; where iterations cost
-        # next to nothing, it begins at its lower end.
+        # The sequence of targets is the same for every tol, so that a smaller tol ends at the same point or a later
+        # one. It starts at its lower end where iterations cost almost nothing.
         is_cheap = self.interior.price(problem, len(chosen)) < _CHEAP
         aim = min(self.tol, _CHEAP_GAP) if is_cheap else self.tol
         state.target = _INTERIOR_MARGIN * 10.0 ** math.floor(math.log10(max(aim, _LAST_TARGET)))
@@ -361,7 +365,7 @@ class Auto:
     def _enter_from_far(
         self, problem: Problem, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats
     ) -> None:
-        """An interior point on all rows; where that is too much and few have a part in this point, on those first."""
+        """Start an interior point on all rows, or first on the few that matter where all would be too expensive."""
         everyone = all_rows(problem)
         least = _AT_BOUND * np.minimum(problem.bound, alpha.max(initial=0.0))
         has_part = np.flatnonzero((alpha > least) & (problem.cost > 0.0)).astype(np.uint32)
@@ -376,7 +380,7 @@ class Auto:
         return interior.stalled or interior.relative_gap <= state.target
 
     def _advance_interior(self, problem: Problem, state: AutoState, interior: InteriorState, visits: int) -> bool:
-        """Iterations of about so many visits; says whether its point should be looked at."""
+        """Iterate for about this many visits; return whether the point should be reviewed."""
         n, before = max(1, len(interior.chosen)), interior.iterations
         self.interior.advance(problem, interior, max(1, visits // n), state.target)
         done = max(1, interior.iterations - before)
@@ -386,13 +390,13 @@ class Auto:
         return self._interior_is_ready(state, interior)
 
     def _whole(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
-        """The dual point of all rows that belongs to the best one of the interior point."""
+        """Return the dual point of all rows that extends the best one of the interior point."""
         return _with_fixed(state, interior, interior.best_alpha)
 
     def _review_interior(
         self, problem: Problem, state: AutoState, interior: InteriorState, tol: float | None
     ) -> Review:
-        """The better of its dual point and the one on the bounds; then more rows, or more iterations."""
+        """Review the better of its dual point and the one on the bounds; then add rows or iterations."""
         weights = interior.best_weights.copy()
 
         def certified(alpha: npt.NDArray[np.float64]) -> Review:
@@ -406,7 +410,7 @@ class Auto:
         if tol is None:
             return best
         if not self._interior_is_ready(state, interior):
-            return best if best.certificate.relative_gap > tol else review  # which has the support vectors
+            return best if best.certificate.relative_gap > tol else review  # this one has the exact support vectors
         if best.certificate.relative_gap > tol:
             self._go_on_inside(problem, state, interior)
             return best
@@ -417,10 +421,10 @@ class Auto:
         return review
 
     def _on_bounds(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
-        """The dual point with every row on the bound that its multiplier outweighs; the others make up for that.
+        """Move every row to the bound that its multiplier indicates, and let the other rows compensate.
 
-        In the limit one of a_i and its multiplier u_i is 0. While a_i/cost_i < u_i, row i is taken for one at 0, and
-        in the same way for one at its cost.
+        In the limit, either a_i or its multiplier u_i is 0. While a_i/cost_i < u_i, row i is treated as a row at 0;
+        rows at their cost are recognized in the same way.
         """
         cost, bound = problem.cost[interior.chosen], problem.bound[interior.chosen]
         alpha = interior.alpha.copy()
@@ -434,7 +438,7 @@ class Auto:
         return whole
 
     def _go_on_inside(self, problem: Problem, state: AutoState, interior: InteriorState) -> None:
-        """Take in the rows that the fixed dual variables are wrong about; with all there, ask for more, or give up."""
+        """Add the rows whose fixed dual variables are wrong; if all rows are in, lower the target or give up."""
         assert state.fixed is not None
         everyone = all_rows(problem)
         if len(interior.chosen) == len(everyone):
@@ -458,7 +462,7 @@ class Auto:
             self._polish(problem, state, alpha if state.best is None else state.best.alpha)
 
     def _polish(self, problem: Problem, state: AutoState, alpha: Floats) -> None:
-        """Go on with dual ascent alone, for those who need the weights of the dual point itself."""
+        """Continue with dual ascent alone, for callers that need the weights of the dual point itself."""
         steps, visits = self.steps(state), self.visits(state)
         state.pegasos = state.newton = state.interior = None
         state.steps_before, state.visits_before = steps, visits
@@ -472,9 +476,10 @@ class Auto:
         return replace(self.ascent, dtype=np.float64)
 
     def _ascent_price(self, problem: Problem, gap: float) -> float:
-        """Nanoseconds that dual ascent is expected to take, for any number of threads and any tol.
+        """Nanoseconds that dual ascent is expected to take, independent of the number of threads and of tol.
 
-        Choices that do not depend on tol make a run for a smaller one pass through the points of a run for a larger.
+        Because the choices do not depend on tol, a run with a smaller tol passes through the points of a run with a
+        larger one.
         """
         positive = float(np.mean(problem.sign > 0))
         rarity = min(1.0, 0.3 + 2.0 * min(positive, 1.0 - positive))
@@ -482,14 +487,14 @@ class Auto:
         return epochs * self._epoch_price(problem)
 
     def _epoch_price(self, problem: Problem) -> float:
-        """Nanoseconds of an epoch of dual ascent; rows scattered over more memory than caches hold come later."""
+        """Nanoseconds per epoch of dual ascent; rows spread over more memory than the caches hold take longer."""
         assert isinstance(problem.rows, Rows)
         n, stored = problem.rows.n_rows, problem.rows.n_stored
         visit = 30.0 + 0.5 * stored / n + 20.0 * max(0.0, math.log2(stored / _CACHED))
         return n * visit + _LOOK / epochs_per_look(problem)
 
     def _review_dual(self, problem: Problem, state: AutoState, dual: Climbing, tol: float | None) -> Review:
-        """Where the estimate was wrong in single precision, dual ascent goes on in double; there, others go on."""
+        """Switch dual ascent to double where the single-precision estimate was wrong; in double, change solvers."""
         claimed = self.ascent.estimate(problem, dual)
         review = self.ascent.review(problem, dual, tol)
         if tol is not None and claimed <= tol < review.certificate.relative_gap and state.pegasos is None:
@@ -500,7 +505,7 @@ class Auto:
         return review
 
     def _leave_ascent(self, problem: Problem, state: AutoState, dual: Climbing, review: Review) -> None:
-        """Where the digits of w(alpha) are the limit, an interior point has more; after it, nothing has."""
+        """Where the precision of w(alpha) is the limit, switch to an interior point; after that, nothing is better."""
         if not review.certificate.rounding > 0.5 * review.certificate.gap:
             return
         everyone = all_rows(problem)
@@ -521,7 +526,7 @@ class Auto:
             self.pegasos.advance_to(problem, state.pegasos, visits)
 
     def _choose(self, problem: Problem, state: AutoState, pegasos: PegasosState) -> None:
-        """Put dual ascent on trial for an epoch, or judge it."""
+        """Start a trial epoch of dual ascent, or judge the one that has ended."""
         epochs = self.pegasos.visits(pegasos) / problem.rows.n_rows
         if state.dual is None:
             _, alpha = self.pegasos.point(problem, pegasos)
@@ -538,7 +543,7 @@ class Auto:
             state.dual = None
 
     def _consider(self, problem: Problem, state: AutoState) -> None:
-        """At the end of an epoch of dual ascent: change over where that is less work than the epochs to come."""
+        """At the end of an epoch of dual ascent, change solvers if that needs less work than the remaining epochs."""
         assert state.dual is not None
         estimate = self.ascent.estimate(problem, state.dual)
         if self.tol is None or state.is_polishing or not estimate > self.tol:
@@ -558,7 +563,7 @@ class Auto:
             self._move_on_face(problem, state, state.dual)
 
     def _move_on_face(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
-        """Conjugate gradients over the rows between their bounds; dual ascent goes on from there in double."""
+        """Run conjugate gradients over the rows between their bounds; dual ascent continues from there in double."""
         alpha = problem.within_bounds(dual.alpha).astype(np.float64)
         free = np.flatnonzero((alpha > 0.0) & (alpha < problem.bound)).astype(np.uint32)
         if len(free) > problem.rows.n_features:  # more rows than the weights can satisfy at once
@@ -573,7 +578,7 @@ class Auto:
 
 
 def _best_of_both(problem: Problem, one: Review, other: Review) -> Review:
-    """The weights of the lower primal with the dual point of the better lower bound: any two are certified together."""
+    """Combine the weights of the lower primal with the dual point of the higher bound: any pair can be certified."""
     lower = min(one, other, key=lambda review: review.certificate.primal)
     higher = max(one, other, key=lambda review: review.certificate.dual)
     if lower is higher:
@@ -582,19 +587,19 @@ def _best_of_both(problem: Problem, one: Review, other: Review) -> Review:
 
 
 def _time_for_steps() -> float:
-    """The price of a second-order method whose first step takes all the time that is left."""
+    """Price of a second-order method whose first step uses all the remaining time."""
     seconds = time_left()
     return math.inf if seconds is None else 1e9 * _SECOND_ORDER_STEPS * seconds
 
 
 def _end_of_stretch(problem: Problem, visits: int) -> int:
-    """Where dual ascent is looked at again, by the number of all visits."""
+    """Total number of visits at which dual ascent is reviewed again."""
     stretch = problem.rows.n_rows * epochs_per_look(problem)
     return (visits // stretch + 1) * stretch
 
 
 def _with_fixed(state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The dual point of all rows, from that of the rows that an interior point works on."""
+    """Extend the dual point of the rows of an interior point to all rows."""
     assert state.fixed is not None
     whole = state.fixed.copy()
     whole[interior.chosen] = alpha
@@ -602,7 +607,7 @@ def _with_fixed(state: AutoState, interior: InteriorState, alpha: npt.NDArray[np
 
 
 def _at_bounds(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
-    """The dual point with what is next to a bound moved there; a loss with a ridge has no such rows."""
+    """Move dual variables that are close to a bound onto it; a loss with a ridge has no such rows."""
     if problem.ridge > 0.0:
         return np.array(alpha, np.float64)
     moved = np.array(alpha, np.float64)
@@ -613,26 +618,26 @@ def _at_bounds(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
 
 
 def all_rows(problem: Problem) -> npt.NDArray[np.uint32]:
-    """The rows that cost anything."""
+    """Rows with a positive cost."""
     return np.flatnonzero(problem.cost > 0.0).astype(np.uint32)
 
 
 def _heaviest(problem: Problem, weight: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.uint32]:
-    """The rows of the largest weight, without those that cost nothing."""
+    """Rows with the largest weights, among those with a positive cost."""
     weight = np.where(problem.cost > 0.0, weight, -np.inf)
     chosen = np.argpartition(-weight, most)[:most] if most < len(weight) else np.arange(len(weight))
     return np.sort(chosen[weight[chosen] > 0.0]).astype(np.uint32)
 
 
 def _products(problem: Problem, n_rows: int) -> int:
-    """How many products with so many rows a call of the conjugate gradients may take."""
+    """How many products with this many rows one call of conjugate gradients may take."""
     assert isinstance(problem.rows, Rows)
     stored = problem.rows.n_stored / problem.rows.n_rows
     return int(np.clip(_FACE_WORK / (2.0 * max(n_rows, 1) * (stored + 10.0)), 10, _MOST_PRODUCTS))
 
 
 def _looks_to_go(gaps: list[float], tol: float) -> float:
-    """How many more looks at the rate of the second half of those behind."""
+    """How many more reviews are needed at the rate of the second half of the previous ones."""
     half = len(gaps) // 2
     if not gaps[half] > gaps[-1] > 0.0 or not tol > 0.0:
         return math.inf

@@ -1,4 +1,4 @@
-"""One thread of BLAS while small products are many: the limit belongs to the process, the fits to threads."""
+"""Limit BLAS to one thread while there are many small products: the limit is per process, fits run in threads."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import scipy.linalg  # noqa: F401 (its BLAS is loaded before the libraries are l
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_limits: list[Any] = []  # one for each fit at work, the first of them in force
+_limits: list[Any] = []  # one limit per running fit; the first one is in force
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """The BLAS of numpy and scipy. Looking for them takes milliseconds, and both are there from the beginning."""
+    """Find the BLAS of numpy and scipy once: the search takes milliseconds, and both are loaded from the beginning."""
     return ThreadpoolController()
 
 
 @contextmanager
 def one_thread_of_blas() -> Iterator[None]:
-    """The first to come sets the limit and the last to go lifts it: in any other order it might stay for good."""
+    """The first fit sets the limit and the last one lifts it; in any other order the limit might never be lifted."""
     with _lock:
         _limits.append(_libraries().limit(limits=1, user_api="blas") if not _limits else _limits[0])
     try:

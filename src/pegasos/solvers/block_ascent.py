@@ -1,10 +1,10 @@
-"""Dual coordinate ascent with shrinking, block by block (the loop: cpp/core/pegasos/dual_ascent.h).
+"""Dual coordinate ascent with shrinking, block by block (for the loop, see cpp/core/pegasos/dual_ascent.h).
 
 Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM. ICML 2008, on a
-walk over blocks (`solvers.walk`). A turn is one sweep over the rows that are left of a block; each block shrinks by
-itself, and one of which nothing is left rests, unread. When no more is left than one block has, it is gathered
-and swept together, as `DualAscent` would. All come back when a certificate shows that the gap is still open. Any order
-of the rows leads to the same optimum, so this one is that of `DualAscent`.
+walk over blocks (`solvers.walk`). A turn is one sweep over the active rows of a block. Each block shrinks by itself,
+and a block without active rows is not read. When the active rows of all blocks are no more than one block has, they are
+gathered and swept together, as `DualAscent` would. All rows become active again when a certificate shows that the gap
+is still open. Any order of the rows leads to the same optimum, so the optimum is that of `DualAscent`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from pegasos.solvers.walk import BlockState, Walk, Walker, review_of, rows_of
 from pegasos.source_problem import SourceProblem, Sums
 from pegasos.window import Numbers
 
-_first_planned_look = 16  # walks
-_caution = 0.8  # of tol: a certificate that fails costs two passes over all rows
+_FIRST_PLANNED_LOOK = 16  # walk after which the first planned review is due
+_CAUTION = 0.8  # fraction of tol: a failed certificate costs two passes over all rows
 
 
 @dataclass
 class Gathered:
-    """The rows left of all blocks, swept together."""
+    """The active rows of all blocks, swept together."""
 
     numbers: Numbers
     order: npt.NDArray[np.uint32]  # (n_problems, len(numbers))
-    counters: list[_core.DualCounters]  # of each problem
+    counters: list[_core.DualCounters]  # one per problem
 
 
 class _Share(NamedTuple):
-    """What the loop gets of a problem: some of its rows."""
+    """The part of a problem that the loop gets: some of its rows."""
 
     part: Problem
     mine: slice | Numbers  # which rows
@@ -46,29 +46,29 @@ class _Share(NamedTuple):
 
 @dataclass
 class BlockDualState(BlockState):
-    """Everything a run needs to go on: plain arrays and counters."""
+    """Everything a run needs to continue: plain arrays and counters."""
 
-    order: npt.NDArray[np.uint32]  # (n_problems, n_rows): of each block its own rows, those left first
-    counters: list[list[_core.DualCounters]]  # of each problem, of each block
-    resting: npt.NDArray[np.bool_]  # (n_problems, n_blocks): nothing left
+    order: npt.NDArray[np.uint32]  # (n_problems, n_rows): per block its own rows, active ones first
+    counters: list[list[_core.DualCounters]]  # per problem and block
+    resting: npt.NDArray[np.bool_]  # (n_problems, n_blocks): whether no row is active
     gathered: Gathered | None = None
     target: float = np.inf  # a review is due when the estimate of the relative gap falls below this
 
 
 @dataclass(frozen=True)
 class BlockAscent(Walker[BlockDualState]):
-    """The settings: the type of the weights, and how often a block is swept while it is in memory."""
+    """Settings: the type of the weights, and how often a block is swept while it is in memory."""
 
     dtype: npt.DTypeLike = np.float64
     sweeps: int = 1
 
     def start(self, problem: SourceProblem, seed: int) -> BlockDualState:
-        """The zero dual point."""
+        """Start at the zero dual point."""
         alpha, weights = (np.zeros(shape, self.dtype) for shape in (problem.alpha_shape, problem.weights_shape))
         return self.enter(problem, weights, alpha, Walk(seed))
 
     def enter(self, problem: SourceProblem, weights: Floats, alpha: Floats, walk: Walk) -> BlockDualState:
-        """A dual point and its weights, at the end of a walk; both are changed in place."""
+        """Start at a dual point and its weights, at the end of a walk; both are changed in place."""
         n_problems, n_blocks = problem.n_problems, problem.n_blocks
         alpha = problem.within_bounds(alpha).astype(alpha.dtype, copy=False)
         counters = [[_core.DualCounters() for _ in range(n_blocks)] for _ in range(n_problems)]
@@ -80,30 +80,31 @@ class BlockAscent(Walker[BlockDualState]):
         return BlockDualState(walk, weights, alpha, order, counters, np.zeros((n_problems, n_blocks), bool))
 
     def review_due(self, problem: SourceProblem, state: BlockDualState, epoch: int | None, tol: float | None) -> bool:
-        """At the end of a walk, when the loop's own estimate of the gap is small enough, and now and then."""
+        """At the end of a walk, when the loop's own estimate of the gap is small enough, and at regular intervals."""
         if state.walk.place >= 0:
             return False
         n_walks = state.walk.number + 1
-        if n_walks >= _first_planned_look and (n_walks & (n_walks - 1)) == 0:
+        if n_walks >= _FIRST_PLANNED_LOOK and (n_walks & (n_walks - 1)) == 0:
             return True
-        return tol is not None and not self.estimate(problem, state) > min(_caution * tol, state.target)
+        return tol is not None and not self.estimate(problem, state) > min(_CAUTION * tol, state.target)
 
     def review(self, problem: SourceProblem, state: BlockDualState, tol: float | None) -> Review:
-        """The certificate of the point reached; what rounding has done to the weights is undone."""
+        """Certify the point reached, and remove the rounding errors accumulated in the weights."""
         review, found = review_of(problem, state.weights.astype(np.float64), state.alpha)
-        if tol is None:  # nothing is ever good enough: without a look at all rows, those left would be all there is
+        # without a tol no certificate ends the run, so all rows must be swept again or only the active ones would be
+        if tol is None:
             self._recall(problem, state, [False] * problem.n_problems)
         elif not review.certificate.relative_gap <= tol:
-            # Shrinking was too bold, or the estimate: look at all rows again, and believe it less next time.
-            if self.estimate(problem, state) <= min(_caution * tol, state.target):
-                state.target = 0.5 * min(_caution * tol, state.target)
+            # Shrinking or the estimate was too optimistic: sweep all rows again, and trust the estimate less next time.
+            if self.estimate(problem, state) <= min(_CAUTION * tol, state.target):
+                state.target = 0.5 * min(_CAUTION * tol, state.target)
             self._recall(problem, state, [part.relative_gap <= tol for part in review.certificate.parts])
         if review.certificate.is_finite:
             self._settle(state, found)
         return review
 
     def estimate(self, problem: SourceProblem, state: BlockDualState) -> float:
-        """The largest relative gap, as the last sweeps saw it."""
+        """Largest relative gap, estimated by the last sweeps."""
         return max(self._estimate(problem, state, k) for k in range(problem.n_problems))
 
     def _estimate(self, problem: SourceProblem, state: BlockDualState, k: int) -> float:
@@ -115,23 +116,24 @@ class BlockAscent(Walker[BlockDualState]):
         return gap / problem.total / primal if primal > 0.0 else 0.0
 
     def _begin_walk(self, problem: SourceProblem, state: BlockDualState) -> None:
-        if state.resting.all():  # nothing left anywhere: all come back, as in a sweep
+        if state.resting.all():  # no row is active anywhere: all become active again, as in a sweep
             self._recall(problem, state, [False] * problem.n_problems)
         if state.gathered is None and state.walk.number >= 0:
             self._consider_gathering(problem, state)
         super()._begin_walk(problem, state)
 
     def _consider_gathering(self, problem: SourceProblem, state: BlockDualState) -> None:
-        """When what is left of all blocks is no more than one block has, in rows and in bytes.
+        """Gather the active rows once those of all blocks are no more than one block has, in rows and in bytes.
 
-        The bytes of a row are those of an average row of its block: a property of the source, so that the memory at
-        hand does not decide.
+        The bytes of a row are those of an average row of its block. This is a property of the source, so that the
+        available memory has no influence.
         """
         blocks, starts = range(problem.n_blocks), problem.window.source.starts
         if any(self._needs_all(state, block) for block in blocks):
             return
         rows, n_bytes = np.diff(starts), problem.window.block_bytes
-        # Most walks end here, on the counters alone: the numbers of all rows would take memory that nobody counts.
+        # Most walks end here, from the counters alone: row numbers of all blocks would take memory that is not
+        # accounted for.
         if any(self._n_left(state, k) > problem.n_sides * rows.max() for k in range(problem.n_problems)):
             return
         n_left = np.array([len(self._rows_left(problem, state, block)) for block in blocks])
@@ -145,7 +147,7 @@ class BlockAscent(Walker[BlockDualState]):
         state.gathered = Gathered(numbers, np.empty((problem.n_problems, len(numbers)), np.uint32), counters)
 
     def _recall(self, problem: SourceProblem, state: BlockDualState, is_done: list[bool]) -> None:
-        """All rows of all problems; one that is done has none to visit."""
+        """Activate all rows of all problems; a problem that is done has none to visit."""
         state.resting[:] = np.array(is_done)[:, None]
         for k, of_problem in enumerate(state.counters):
             for mine in of_problem:
@@ -173,7 +175,7 @@ class BlockAscent(Walker[BlockDualState]):
 
     def _size(self, problem: SourceProblem, state: BlockDualState, k: int, block: int) -> int:
         if state.gathered is not None:
-            # Of few rows several sweeps: a look at the numbers has a price too.
+            # Sweep few rows several times, because a look at the counters also has a cost.
             left = state.gathered.counters[k].active or len(state.gathered.numbers)
             return 0 if state.resting[k].all() else max(left, problem.n_rows // 16)
         if state.resting[k, block]:
@@ -186,7 +188,7 @@ class BlockAscent(Walker[BlockDualState]):
         )
 
     def _n_left(self, state: BlockDualState, k: int) -> int:
-        """The rows left of all blocks, for one problem."""
+        """Number of active rows of all blocks, for one problem."""
         pairs = zip(state.counters[k], state.resting[k], strict=True)
         return sum(mine.active for mine, is_resting in pairs if not is_resting)
 
@@ -194,7 +196,7 @@ class BlockAscent(Walker[BlockDualState]):
         return np.flatnonzero(self._is_left(problem, state, block).reshape(problem.n_sides, -1).any(axis=0))
 
     def _is_left(self, problem: SourceProblem, state: BlockDualState, block: int) -> npt.NDArray[np.bool_]:
-        """For each of the problem's rows of a block: whether shrinking has left it to any of the problems."""
+        """For each of the problem's rows of a block: whether it is active in any of the problems."""
         is_left = np.zeros(rows_of(problem, block), bool)
         for k, of_problem in enumerate(state.counters):
             if not state.resting[k, block]:
@@ -223,7 +225,7 @@ class BlockAscent(Walker[BlockDualState]):
         if here is None:
             self._sweep(state, k, _Share(part, span, order, counters), n_visits)
             return
-        # Of the block only these rows are here: the loop knows them by their places among them.
+        # Only these rows of the block are in memory, and the loop addresses them by their positions.
         place = np.empty(len(order), np.uint32)
         place[here] = np.arange(len(here), dtype=np.uint32)
         places = np.zeros(len(here), np.uint32)
@@ -232,7 +234,7 @@ class BlockAscent(Walker[BlockDualState]):
         order[:left] = here[places[:left]]
 
     def _sweep(self, state: BlockDualState, k: int, share: _Share, n_visits: int) -> None:
-        """Visit rows; the dual variables of a slice are changed in place, those of numbers in a copy."""
+        """Visit rows; the dual variables of a slice are changed in place, those of row numbers in a copy."""
         part, weights = share.part, state.weights[k]
         alpha = state.alpha[k, share.mine]
         _core.dual_advance(part.native, share.counters, weights, alpha, part.rows.squared_norms, share.order, n_visits)
@@ -246,5 +248,5 @@ class BlockAscent(Walker[BlockDualState]):
 
 
 def _seed_of(seed: int, k: int, number: int) -> int:
-    """Where the generator of one problem on one block begins."""
+    """Seed of the generator of one problem on one block."""
     return int(np.random.SeedSequence([seed, k, number]).generate_state(1, np.uint64)[0])

@@ -1,10 +1,10 @@
-"""Out of core, each solver where it is fastest: a first walk of Pegasos where the rows are many, then dual ascent.
+"""Choose a solver for data out of core: a first walk of Pegasos where there are many rows, then dual ascent.
 
-From weights of zero, every row violates, and the first walk of dual ascent pushes each to its bound; the second takes
-most of them back. Pegasos forgets what it did at first, and leaves a relative gap of about |x|^2 / (lam total) after
-one walk, with a dual point that dual ascent goes on from: nothing need be read in between. Where that gap would be
-large, dual ascent begins, and sweeps a block twice while it is there: it needs more walks, and reading is what takes
-the time. Where its walks do not get there, Newton's method over the blocks does (`block_newton`).
+At zero weights every row violates, and the first walk of dual ascent pushes each to its bound; the second takes most of
+them back. Pegasos forgets its first steps, and leaves a relative gap of about |x|^2 / (lam total) after one walk, with
+a dual point that dual ascent continues from without another read. Where that gap would be large, dual ascent starts,
+and sweeps each block twice while it is in memory: it needs more walks, and reading takes most of the time. Where its
+walks do not reach the gap, Newton's method over the blocks does (`block_newton`).
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from pegasos.solvers.block_pegasos import BlockPegasos, BlockPegasosState
 from pegasos.solvers.driver import Review
 from pegasos.source_problem import SourceProblem
 
-_first_gap_worth_having = 0.2  # relative
-_FIRST_FINISH = 4  # walks of dual ascent after which Newton's method is tried: then twice, four times as many, ...
-_PRICE_PER_WALK = 1e8  # nanoseconds that it may be expected to take, for each walk behind
+_FIRST_GAP_WORTH_HAVING = 0.2  # largest relative gap for which a first walk of Pegasos is worthwhile
+_FIRST_FINISH = 4  # walks of dual ascent after which Newton's method is tried; then twice, four times as many, ...
+_PRICE_PER_WALK = 1e8  # nanoseconds that Newton's method may be expected to take per walk done so far
 
 
 @dataclass
 class BlockAutoState:
-    """The state at work: that of Pegasos in the first walk, or that of dual ascent."""
+    """The current state: Pegasos in the first walk, then dual ascent."""
 
     pegasos: BlockPegasosState | None = None
     dual: BlockDualState | None = None
-    first_gap: float = np.inf  # what Pegasos is expected to leave
-    next_finish: int = _FIRST_FINISH  # the walk after which Newton's method is tried
-    is_finished: bool = False  # its point has not been looked at yet
+    first_gap: float = np.inf  # relative gap that Pegasos is expected to leave
+    next_finish: int = _FIRST_FINISH  # walk after which Newton's method is tried
+    is_finished: bool = False  # whether Newton's method has ended with a point that is not reviewed yet
 
 
 @dataclass(frozen=True)
 class BlockAuto:
-    """The solvers it chooses from."""
+    """The solvers to choose from."""
 
     pegasos: BlockPegasos
     ascent: BlockAscent
@@ -47,14 +47,14 @@ class BlockAuto:
 
     @classmethod
     def of_type(cls, dtype: npt.DTypeLike, tol: float | None = None) -> BlockAuto:
-        """With weights of this type."""
+        """Create the solvers with weights of this type."""
         return cls(BlockPegasos(dtype=dtype), BlockAscent(dtype), tol)
 
     def start(self, problem: SourceProblem, seed: int) -> BlockAutoState:
-        """The rows of one block say what Pegasos would leave after a walk."""
+        """Estimate from the rows of one block what Pegasos would leave after a walk."""
         squares = problem.window.piece(0, whole=True).rows.squared_norms
         first_gap = float(squares.mean(dtype=np.float64)) / (problem.lam * problem.total)
-        if first_gap <= _first_gap_worth_having and problem.loss.cap < np.inf:
+        if first_gap <= _FIRST_GAP_WORTH_HAVING and problem.loss.cap < np.inf:
             return BlockAutoState(pegasos=self.pegasos.start(problem, seed), first_gap=first_gap)
         return BlockAutoState(dual=self.ascent.start(problem, seed), first_gap=first_gap)
 
@@ -67,7 +67,7 @@ class BlockAuto:
         return self._at_work(state).walk.visits
 
     def advance_to(self, problem: SourceProblem, state: BlockAutoState, visits: int) -> None:
-        """Go on with the solver of the hour; it changes after the first walk."""
+        """Continue with the current solver, which changes after the first walk."""
         if state.pegasos is not None:
             first_walk = problem.rows.n_rows
             self.pegasos.advance_to(problem, state.pegasos, min(visits, first_walk))
@@ -82,9 +82,9 @@ class BlockAuto:
             self._finish(problem, state, state.dual)
 
     def _finish(self, problem: SourceProblem, state: BlockAutoState, dual: BlockDualState) -> None:
-        """The problems that are still open, by Newton's method; dual ascent would go on from there in double."""
+        """Solve the open problems by Newton's method; dual ascent would continue from there in double."""
         state.next_finish = 2 * (dual.walk.number + 1)
-        # An estimate that a certificate has shown to be wrong, as rounding in large rows makes it, tells nothing.
+        # An estimate that a certificate has refuted, as happens with rounding in large rows, is not informative.
         is_trusted = dual.target == np.inf
         if self.tol is None or (is_trusted and not self._ascent(state).estimate(problem, dual) > self.tol):
             return
@@ -105,14 +105,14 @@ class BlockAuto:
         return self._ascent(state).next_look(problem, state.dual)
 
     def review_due(self, problem: SourceProblem, state: BlockAutoState, epoch: int | None, tol: float | None) -> bool:
-        """After the walk of Pegasos if that may have been enough; then as dual ascent sees it."""
+        """Review after the walk of Pegasos if that may be enough; then when dual ascent asks for it."""
         if state.dual is not None:
             return state.is_finished or self._ascent(state).review_due(problem, state.dual, epoch, tol)
         is_over = self.visits(state) == problem.rows.n_rows
-        return is_over and tol is not None and 2.0 * state.first_gap <= tol  # what is expected is not a promise
+        return is_over and tol is not None and 2.0 * state.first_gap <= tol  # the estimate is not a guarantee
 
     def review(self, problem: SourceProblem, state: BlockAutoState, tol: float | None) -> Review:
-        """The certificate of the point reached."""
+        """Certify the point reached."""
         state.is_finished = False
         if state.dual is not None:
             return self._ascent(state).review(problem, state.dual, tol)
@@ -120,14 +120,14 @@ class BlockAuto:
         return self.pegasos.review(problem, state.pegasos, tol)
 
     def point(self, problem: SourceProblem, state: BlockAutoState) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The weights and the dual points of the solver at work."""
+        """Return the weights and the dual points of the current solver."""
         if state.dual is not None:
             return self._ascent(state).point(problem, state.dual)
         assert state.pegasos is not None
         return self.pegasos.point(problem, state.pegasos)
 
     def _ascent(self, state: BlockAutoState) -> BlockAscent:
-        return self.ascent if state.first_gap <= _first_gap_worth_having else replace(self.ascent, sweeps=2)
+        return self.ascent if state.first_gap <= _FIRST_GAP_WORTH_HAVING else replace(self.ascent, sweeps=2)
 
     def _at_work(self, state: BlockAutoState) -> BlockDualState | BlockPegasosState:
         at_work = state.dual if state.dual is not None else state.pegasos

@@ -1,7 +1,7 @@
-"""The state of a walk over blocks as values and arrays that a file can hold, and back.
+"""Convert the state of a walk over blocks to values and arrays that a file can hold, and back.
 
-What comes back from a file is compared with a state just begun, and every number that a loop would read memory by is
-checked: a file that was tampered with is refused, whatever it says.
+A state from a file is compared with a fresh one, and every number that a loop would use to address memory is checked,
+so a file that was tampered with is rejected, whatever it contains.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Packed(NamedTuple):
 
 
 def pack(state: BlockDualState | BlockPegasosState | BlockAutoState) -> Packed:
-    """The parts of a state; the arrays are its own."""
+    """Return the parts of a state, sharing its arrays."""
     if isinstance(state, BlockAutoState):
         at_work = state.dual if state.dual is not None else state.pegasos
         assert at_work is not None
@@ -56,7 +56,7 @@ def pack(state: BlockDualState | BlockPegasosState | BlockAutoState) -> Packed:
 
 
 def unpack(problem: SourceProblem, solver: BlockSolver, packed: Packed) -> Any:
-    """The state of these parts; PegasosError where they are not those of this solver on this problem."""
+    """Rebuild the state from these parts; raise PegasosError where they do not fit this solver and problem."""
     try:
         return _unpack(problem, solver, packed)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -121,7 +121,7 @@ def _gathered(problem: SourceProblem, arrays: Arrays) -> Gathered:
 
 
 def _check_sweep(counters: _core.DualCounters, order: npt.NDArray[np.uint32]) -> None:
-    """Whether the loop can go on from here without reading beyond the rows."""
+    """Check that the loop can continue from here without reading beyond the rows."""
     n_rows, left = len(order), counters.active
     _check(0 <= counters.position <= n_rows and 0 <= left <= n_rows and 0 <= counters.visits < 2**62, "counters")
     _check(bool((order[:left] < n_rows).all()), "order")
@@ -147,9 +147,9 @@ def _count(name: str, value: Any) -> int:
 
 
 def _like(fresh: npt.NDArray[Any] | None, name: str, arrays: Arrays) -> Any:
-    """The array of this name, of the type and the shape that it must have.
+    """Return the array of this name, with the type and the shape that it must have.
 
-    Another tol may ask for another precision: floats of one are converted to the other.
+    Another tol may require another precision, so floats are converted.
     """
     if fresh is None:
         _check(name not in arrays, name)
@@ -157,7 +157,7 @@ def _like(fresh: npt.NDArray[Any] | None, name: str, arrays: Arrays) -> Any:
     array = arrays[name]
     are_floats = array.dtype in _floats and fresh.dtype in _floats
     _check(array.shape == fresh.shape and (are_floats or array.dtype == fresh.dtype), name)
-    with np.errstate(over="ignore"):  # the certificate says so
+    with np.errstate(over="ignore"):  # the certificate reports it
         return array.astype(fresh.dtype, copy=False)
 
 

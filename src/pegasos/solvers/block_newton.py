@@ -2,8 +2,8 @@
 
     P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_ik (<w, x_i> + offset_ik))
 
-It begins on a sample of the rows and ends on those near the margin, which are gathered in memory: a few million values
-(`partitioned_newton`). A pass reads every block once; the bits do not depend on the memory.
+It starts on a sample of the rows and ends on those near the margin, which are gathered in memory: a few million values
+(`partitioned_newton`). A pass reads every block once; the result does not depend on the available memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_PASSES = 100
 
 @dataclass
 class _Blocks:
-    """Problem k of a source, block by block, as partitions."""
+    """Problem k of a source, with its blocks as partitions."""
 
     problem: SourceProblem
     k: int
@@ -38,25 +38,25 @@ class _Blocks:
 
     @property
     def n_partitions(self) -> int:
-        """Blocks."""
+        """Number of blocks."""
         return self.problem.n_blocks
 
     @property
     def n_rows(self) -> int:
-        """Rows of all blocks."""
+        """Number of rows of all blocks."""
         return self.problem.alpha_shape[1]
 
     @property
     def n_features(self) -> int:
-        """Features, without the constant column."""
+        """Number of features, without the constant column."""
         return self.problem.rows.n_features
 
     def ask(self, question: Question) -> Any:
-        """One pass over all blocks."""
+        """Answer a question in one pass over all blocks."""
         return merged(question, [question(part) for _, part in self.parts()])
 
     def parts(self) -> Iterator[tuple[slice, Problem]]:
-        """The rows of every block, and the problem of these alone."""
+        """Iterate over the blocks: the rows of each, and the problem restricted to them."""
         problem, everything = self.problem, range(self.problem.n_blocks)
         problem.window.plan(None, everything, whole=everything)
         for block in everything:
@@ -64,7 +64,7 @@ class _Blocks:
 
 
 class BlockNewton:
-    """One problem of a source at a time."""
+    """Newton's method on one problem of a source at a time."""
 
     def __init__(self, problem: SourceProblem, tol: float) -> None:
         self.problem, self.tol = problem, tol
@@ -72,7 +72,7 @@ class BlockNewton:
 
     @property
     def price(self) -> float:
-        """Nanoseconds that the gathered rows of one problem are expected to take; reading comes on top of it."""
+        """Nanoseconds that the gathered rows of one problem are expected to take, not counting reading."""
         n_rows, side = self.problem.alpha_shape[1], self.problem.weights_shape[1]
         stored = self.n_stored / max(n_rows, 1)
         gathered = min(n_rows, int(room_for(self.n_stored) / max(stored, 1.0)))
@@ -80,7 +80,7 @@ class BlockNewton:
         return price if price < np.inf else 1e3 * gathered * stored  # epochs of dual ascent instead
 
     def solve(self, k: int) -> tuple[Vector, Vector]:
-        """Weights and a dual point of problem k, near its optimum where that was found."""
+        """Return weights and a dual point of problem k, near its optimum where that was found."""
         problem = self.problem
         blocks = _Blocks(problem, k, self.n_stored)
         zero = problem.lam * problem.radius**2
@@ -101,7 +101,7 @@ class BlockNewton:
         return weights, self._alpha(blocks, point)
 
     def _alpha(self, blocks: _Blocks, point: PartitionedDual) -> Vector:
-        """The dual variables of all rows, from the rule of a dual point and those of the gathered rows."""
+        """Dual variables of all rows, from the rule of a dual point and those of the gathered rows."""
         alpha, n_taken = np.zeros(blocks.n_rows), 0
         if point.rule is None:
             return alpha

@@ -1,9 +1,9 @@
-"""Pegasos, block by block (the loop: cpp/core/pegasos/linear_pegasos.h).
+"""Pegasos, block by block (for the loop, see cpp/core/pegasos/linear_pegasos.h).
 
 Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM. Mathematical
-Programming 127, 2011, on a walk over blocks (`solvers.walk`): a walk visits every row once. Besides the block at work
-it needs memory for the weights, and for one dual variable a row, which the certificate is made of: after whole walks
-alpha_i is cost_i times the share of walks in which row i violated, and w = w(alpha).
+Programming 127, 2011, on a walk over blocks (`solvers.walk`): a walk visits every row once. In addition to the current
+block it needs memory for the weights and for one dual variable per row, from which the certificate is computed: after
+whole walks alpha_i is cost_i times the fraction of walks in which row i violated, and w = w(alpha).
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from pegasos.solvers.walk import BlockState, Walk, Walker, review_of, rows_of
 from pegasos.source_problem import SourceProblem
 from pegasos.window import Numbers
 
-_small_scale = 1e-6  # the loop would fold a smaller one into the rows of its block alone
+_SMALL_SCALE = 1e-6  # the loop would fold a smaller scale into the rows of its block only
 
 
 @dataclass
 class BlockPegasosState(BlockState):
-    """Everything a run needs to go on; w = scale * weights and so on, as in `PegasosState`."""
+    """Everything a run needs to continue; w = scale * weights and so on, as in `PegasosState`."""
 
-    counters: list[_core.PegasosCounters]  # of each problem
+    counters: list[_core.PegasosCounters]  # one per problem
     weight_sums: Floats | None
     alpha_sums: Floats | None
-    order: npt.NDArray[np.uint32]  # of the rows of the block at work
+    order: npt.NDArray[np.uint32]  # order of the rows of the current block
 
 
 @dataclass(frozen=True)
 class BlockPegasos(Walker[BlockPegasosState]):
-    """The settings: what is averaged, and the type of the weights."""
+    """Settings: what is averaged, and the type of the weights."""
 
     average: Literal["uniform", "tail"] | None = None
     dtype: npt.DTypeLike = np.float64
 
     def start(self, problem: SourceProblem, seed: int) -> BlockPegasosState:
-        """Zero weights, before the first step."""
+        """Start at zero weights."""
         shapes = problem.weights_shape, problem.alpha_shape
         weights, alpha = (np.zeros(shape, self.dtype) for shape in shapes)
         weight_sums, alpha_sums = (None if self.average is None else np.zeros(shape, self.dtype) for shape in shapes)
@@ -56,26 +56,27 @@ class BlockPegasos(Walker[BlockPegasosState]):
     def review_due(
         self, problem: SourceProblem, state: BlockPegasosState, epoch: int | None, tol: float | None
     ) -> bool:
-        """After whole walks whose number grows by about a quarter: a certificate costs about as much as a walk."""
+        """Review after whole walks that grow by about a quarter: a certificate costs about as much as a walk."""
         n_walks = state.walk.number + 1
         return state.walk.place < 0 and (n_walks < 4 or n_walks in growing_epochs)
 
     def review(self, problem: SourceProblem, state: BlockPegasosState, tol: float | None) -> Review:
-        """The iterate, or the average, with its certificate."""
+        """Certify the iterate or the average."""
         weights, alpha = self.point(problem, state)
         if state.walk.place >= 0:
-            # In the middle of a walk some rows are a walk ahead of the others; this brings all within their bounds.
+            # In the middle of a walk, some rows are a walk ahead of the others; this brings all of them within their
+            # bounds.
             n_walks, n_rows = state.walk.number + 1, problem.rows.n_rows
             alpha = alpha * alpha.dtype.type(state.walk.visits / (n_walks * n_rows))
         return review_of(problem, weights, alpha)[0]
 
     def point(self, problem: SourceProblem, state: BlockPegasosState) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The weights and the dual points that the state stands for."""
+        """Return the weights and the dual points that the state represents."""
         if state.weight_sums is None or state.alpha_sums is None:
             self._fold(state)
             return state.weights.astype(np.float64), state.alpha
         weights, alpha = np.empty(problem.weights_shape), np.empty_like(state.alpha)
-        with np.errstate(over="ignore", invalid="ignore"):  # the certificate says so
+        with np.errstate(over="ignore", invalid="ignore"):  # the certificate reports it
             for k, now in enumerate(state.counters):
                 averaged = max(now.averaged, 1)
                 mean = now.scale_sum / averaged
@@ -84,7 +85,7 @@ class BlockPegasos(Walker[BlockPegasosState]):
         return weights, alpha
 
     def _fold(self, state: BlockPegasosState) -> None:
-        """Multiply the scales into the arrays: all rows, which the loop, with a block alone, could not."""
+        """Multiply the scales into the arrays of all rows, which the loop cannot do because it sees one block only."""
         for k, now in enumerate(state.counters):
             scale = now.scale
             with np.errstate(over="ignore", invalid="ignore"):
@@ -105,8 +106,8 @@ class BlockPegasos(Walker[BlockPegasosState]):
     def _begin_turn(self, problem: SourceProblem, state: BlockPegasosState, block: int) -> None:
         now, n_rows = state.counters[state.walk.turn], rows_of(problem, block)
         state.order[:n_rows] = np.arange(n_rows)
-        now.position = n_rows  # all have been drawn: the loop shuffles first
-        if now.scale < _small_scale:
+        now.position = n_rows  # all rows are drawn, so the loop shuffles first
+        if now.scale < _SMALL_SCALE:
             self._fold(state)
 
     def _size(self, problem: SourceProblem, state: BlockPegasosState, k: int, block: int) -> int:
@@ -121,7 +122,7 @@ class BlockPegasos(Walker[BlockPegasosState]):
     def _work(self, problem: SourceProblem, state: BlockPegasosState, block: int, n_visits: int) -> None:
         k, span = state.walk.turn, problem.span(block)
         part = problem.part_of_block(problem.window.piece(block, whole=True), block, k)
-        # The loop takes the rows of the block for all there are; a row stands for more when there are more.
+        # The loop treats the rows of the block as all rows, so each row stands for more when there are more.
         share = problem.n_rows / part.rows.n_rows
         own = PegasosState(
             state.counters[k],

@@ -1,13 +1,13 @@
-"""The problem of all classes at once: Pegasos and dual ascent, and both with the interior point of `joint_interior`.
+"""All classes in one problem: Pegasos and dual ascent, and both with the interior point of `joint_interior`.
 
-The loops: cpp/core/pegasos/crammer_singer.h.
+For the loops, see cpp/core/pegasos/crammer_singer.h.
 
     min_W  lam/2 |W|^2 + (1/total) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i> + offset_ir - offset_iy)
 
 Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector machines. JMLR 2, 2001. Keerthi,
 Sundararajan, Chang, Hsieh, Lin: A sequential dual method for large scale multi-class linear SVMs. KDD 2008. Given a
-`JointProblem`, the results are weights and a dual point of it. What a state holds, when a review is due and how one
-solver follows the other is as for `Problem`; only the loops differ, and the layout of the weights that they keep.
+`JointProblem`, the results are weights and a dual point of it. The states, the times of reviews and the sequence of
+solvers are as for `Problem`; only the loops and the layout of their weights differ.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 @dataclass(frozen=True)
 class JointPegasos(Pegasos):
-    """The settings, which are those of `Pegasos`."""
+    """The settings, the same as those of `Pegasos`."""
 
     def enter(self, problem: Any, weights: Floats, *, step: int, seed: int) -> PegasosState:
-        """Given weights, which are copied, after ``step`` steps on other rows."""
+        """Start at a copy of given weights, after ``step`` steps on other rows."""
         return super().enter(problem, problem.laid_out(weights), step=step, seed=seed)
 
     def step(self, problem: Any, state: PegasosState, n_steps: int) -> None:
@@ -53,17 +53,17 @@ class JointPegasos(Pegasos):
         )
 
     def point(self, problem: Any, state: PegasosState) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The weights and the dual point that the state stands for."""
+        """Return the weights and the dual point that the state represents."""
         weights, alpha = super().point(problem, state)
         return problem.picked_up(weights), alpha
 
 
 @dataclass(frozen=True)
 class JointAscent(DualAscent):
-    """The settings: only the type of the weights. A step is a row, with all its dual variables."""
+    """Settings: only the type of the weights. A step visits one row, with all its dual variables."""
 
     def point(self, problem: Any, state: Climbing) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The weights and the dual point, as the loop has them."""
+        """Return the weights and the dual point that the loop has computed."""
         weights, alpha = super().point(problem, state)
         return problem.picked_up(weights), alpha
 
@@ -88,7 +88,7 @@ class JointAuto(Auto):
     interior: Any = field(default_factory=JointInterior)
 
     def _is_for_interior(self, problem: Any, gap: float) -> bool:
-        """Dual ascent is tried first: how many epochs it needs, only its rate tells."""
+        """Always try dual ascent first: only its rate shows how many epochs it needs."""
         return False
 
     def _is_for_newton(self, problem: Any, gap: float) -> bool:
@@ -100,7 +100,7 @@ class JointAuto(Auto):
         return float(problem.rows.n_rows * visit)
 
     def _enter_from_far(self, problem: Any, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats) -> None:
-        """An interior point on all rows; where its matrix would be too large, dual ascent goes on."""
+        """Start an interior point on all rows; where its matrix would be too large, continue with dual ascent."""
         everyone = all_rows(problem)
         if self.interior.price(problem, len(everyone)) < np.inf:
             self._enter_interior(problem, state, everyone, weights, alpha)
@@ -112,4 +112,4 @@ class JointAuto(Auto):
         return np.asarray(self.interior.on_bounds(problem, interior))
 
     def _move_on_face(self, problem: Any, state: AutoState, dual: Climbing) -> None:
-        """There are no conjugate gradients for this problem."""
+        """Do nothing: there are no conjugate gradients for this problem."""

@@ -1,15 +1,15 @@
-"""Decomposition: kernel machines to a certified gap (the ascent itself: cpp/core/pegasos/decomposition.h).
+"""Decomposition: kernel machines to a certified gap (for the ascent itself, see cpp/core/pegasos/decomposition.h).
 
     max_alpha  (1/total) sum_i (alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2) - lam/2 |w(alpha)|^2
     0 <= alpha_i <= cap cost_i,   d_i = ridge / cost_i
 
 and sum_i alpha_i sign_i = 0 where the intercept is free. Joachims: Making large-scale SVM learning practical. 1999.
 Fan, Chen, Lin: Working set selection using second order information. JMLR 6, 2005. In the variables b_i = sign_i
-alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i - d_i b_i; those of all rows are
-kept current. The native ascent moves the rows whose kernel columns are in the table, or can be computed there; of other
-kernels, each round loads the columns of the rows with the largest violations first. Where the rate of the steps says
-that an interior point (`kernel_interior`) takes less work, that solves the problem instead. Given any dual point, the
-result is a dual point of a gap as small as asked for.
+alpha_i the slope of the objective, times total, is h_i = sign_i - offset_i - score_i - d_i b_i; the slopes of all rows
+are kept current. The native ascent moves the rows whose kernel columns are in the table or can be computed natively.
+For other kernels, each round first loads the columns of the rows with the largest violations. Where the rate of
+progress shows that an interior point (`kernel_interior`) takes less work, it solves the problem instead. From any dual
+point, the method reaches a dual point with a gap as small as requested.
 """
 
 from __future__ import annotations
@@ -31,42 +31,46 @@ from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankSystem, PivotedFactor
 from pegasos.solvers.working_set import Bounds, WorkingSet, chosen_rows, rows_within
 
-_fine = 1e-5  # a tol below which working sets are in double
-_few_columns = 4  # of so many columns the table must have room for one, or working sets are taken
-_whole_rows, _whole_items = 2048, 256  # up to this many vectors, or other items, all columns are loaded at the start
-_new_rows = 512  # rows whose columns a round loads at most
-_block_values = 1 << 25  # kernel values loaded per round at most
-_column_work, _slow_values = 1e9, 1 << 15  # of a piece: operations on vectors; values of other kernels
-_climb_work, _steps_per_row = 5e7, 4  # slopes updated per piece at most, and steps for each row
-_few_steps = 1 << 12  # up to so many, twice as many for each row: they take less time than what surrounds them
-_aim, _aim_single = 0.9, 0.5  # the share of the gap to reach at which an ascent ends, by the type of the columns
-_least_effort = 1e-9
-_worth = 1.0  # of the square of the rows of an interior point: the steps that take as long as that
-_evidence = 8  # steps for each row, before their rate counts
-_most_interiors = 6
-_far = 1e-3  # relative error of a factor of low rank that tells too little of the kernel
-_of_aim = 0.01  # the share of the gap to reach that an interior point leaves: rows at bounds are easier to tell then
-_dense_rows, _rank_work = 3000, 1e10  # of an interior point on the whole matrix; rows times squared rank beyond
-_halvings = 60  # of an interval that holds the best intercept
-_rounding = 1e-15  # relative to the objective: no step lowers a gap below this
-_mostly = 0.5  # of a gap: what is room for rounding, where steps do not help
-_settlements = 32  # rows tried to make two sums of doubles equal
-_patience = 0.05  # seconds per call at least: how often the driver looks at the clock
-_sum_seconds = 1e-9  # per kernel value in memory that a review sums up, at most
+_FINE_TOL = 1e-5  # working sets are in double for a tol below this
+_COLUMNS_PER_SLOT = 4  # working sets are used unless the table has room for one in this many columns
+_WHOLE_ROWS, _WHOLE_ITEMS = 2048, 256  # up to this many vectors, or other items, all columns are loaded at the start
+_NEW_ROWS = 512  # most rows whose columns a round loads
+_BLOCK_VALUES = 1 << 25  # most kernel values loaded per round
+_COLUMN_WORK, _SLOW_VALUES = 1e9, 1 << 15  # work per piece: operations on vectors, and values of other kernels
+_CLIMB_WORK, _steps_per_row = 5e7, 4  # most slopes updated per piece, and most steps per row
+# below this number of steps, twice as many per row are allowed: they take less time than the overhead
+_FEW_STEPS = 1 << 12
+# fraction of the requested gap at which an ascent ends, for columns in double and in single precision
+_AIM, _AIM_SINGLE = 0.9, 0.5
+_LEAST_EFFORT = 1e-9
+_STEPS_PER_SQUARE = 1.0  # steps that take as long as an interior point, per squared number of its rows
+_evidence = 8  # steps per row before their rate is trusted
+_MOST_INTERIORS = 6
+_FAR = 1e-3  # relative error above which a low-rank factor says too little about the kernel
+# fraction of the requested gap that an interior point aims at, which makes rows at bounds easier to recognize
+_INTERIOR_AIM = 0.01
+# most rows of an interior point on the whole matrix; above, most rows times squared rank
+_dense_rows, _rank_work = 3000, 1e10
+_HALVINGS = 60  # bisection steps for the best intercept
+_ROUNDING = 1e-15  # fraction of the objective: no step lowers a gap below this
+_MOSTLY = 0.5  # fraction of a gap due to rounding above which further steps do not help
+_SETTLEMENTS = 32  # rows tried when making two sums of doubles equal
+_patience = 0.05  # least seconds per call: how often the driver checks the clock
+_SUM_SECONDS = 1e-9  # most seconds per kernel value in memory that a review sums
 
 Column = npt.NDArray[np.float64]
 
 
 @dataclass
 class DecompositionState:
-    """Everything a run needs to go on."""
+    """Everything a run needs to continue."""
 
     alpha: Column
     slope: Column  # sign_i - offset_i - score_i - d_i b_i, for all rows
     seed: int
-    waiting: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows whose columns are to be loaded
-    is_chosen: bool = False  # whether this round has chosen them
-    column_seconds: float = 0.0  # what one took
+    waiting: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows whose columns are still to be loaded
+    is_chosen: bool = False  # whether this round has chosen the waiting rows
+    column_seconds: float = 0.0  # seconds that the last column took
     level: float = 0.0  # the intercept, where it is free
     steps: int = 0
     rounds: int = 0
@@ -74,20 +78,21 @@ class DecompositionState:
     gap: float = np.inf
     least_gap: float = np.inf
     target: float = np.inf  # a review is due when the relative gap falls below this
-    effort: float = 1.0  # multiplies the gap at which a climb ends; falls where rounds change nothing
-    marks: tuple[tuple[int, float], tuple[int, float]] = ((0, np.inf), (0, np.inf))  # steps and gap, some time ago
-    inside: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # the rows of an interior point, if any
-    factor: PivotedFactor | None = None  # of their kernel matrix, on the way to an interior point
+    effort: float = 1.0  # multiplies the gap at which a climb ends; reduced when rounds change nothing
+    # steps and gap at two earlier times
+    marks: tuple[tuple[int, float], tuple[int, float]] = ((0, np.inf), (0, np.inf))
+    inside: Numbers = field(default_factory=lambda: np.empty(0, np.intp))  # rows of an interior point, if any
+    factor: PivotedFactor | None = None  # factor of their kernel matrix, while an interior point is being prepared
     interior: InteriorPoint | None = None
     n_interiors: int = 0
-    working_set: WorkingSet | None = None  # of this round, where the table holds few of the columns
-    is_fine: bool = False  # whether single precision is not enough for its matrix
-    is_exhausted: bool = False  # whether the gap that is left is room for rounding
+    working_set: WorkingSet | None = None  # working set of this round, where the table holds few of the columns
+    is_fine: bool = False  # whether the matrix of the working set needs double precision
+    is_exhausted: bool = False  # whether the remaining gap is room for rounding
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Rows of the kernel matrix of some of the rows."""
+    """Some rows of the kernel matrix, restricted to some columns."""
 
     rows: KernelRows
     inside: Numbers
@@ -97,7 +102,7 @@ class _Block:
 
 
 class Room(NamedTuple):
-    """How far each b_i may still fall and rise."""
+    """How far each b_i can still fall and rise."""
 
     down: Column  # at most 0
     up: Column  # at least 0
@@ -105,18 +110,18 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The settings: the relative gap to reach, whether the intercept is free, and the steps at most."""
+    """Settings: the relative gap to reach, whether the intercept is free, and the largest number of steps."""
 
     tol: float | None = 1e-3
     is_free: bool = False
     max_steps: int | None = None
 
     def start(self, problem: Problem, seed: int) -> DecompositionState:
-        """The zero dual point."""
+        """Start at the zero dual point."""
         return self.enter(problem, np.zeros(problem.rows.n_rows), seed)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DecompositionState:
-        """A dual point of these rows, made feasible."""
+        """Start at a dual point of these rows, made feasible."""
         rows = _rows(problem)
         feasible = self._feasible(problem, alpha) if alpha.any() else np.zeros(rows.n_rows)
         rows.forget()
@@ -136,15 +141,15 @@ class Decomposition:
         return state
 
     def steps(self, state: DecompositionState) -> int:
-        """Steps taken so far, each of one or two coordinates."""
+        """Number of steps taken so far, each on one or two coordinates."""
         return state.steps
 
     def visits(self, state: DecompositionState) -> int:
-        """The steps, and one for the choice of each round."""
+        """Number of steps, plus one for the choice of each round."""
         return state.steps + state.rounds
 
     def advance_to(self, problem: Problem, state: DecompositionState, visits: int) -> None:
-        """Whole pieces of work for about as long as the driver waits; the last one may reach beyond."""
+        """Do whole pieces of work for about as long as the driver waits; the last one may take longer."""
         until = perf_counter() + _patience
         while self.visits(state) < visits:
             self._work(problem, state)
@@ -152,47 +157,47 @@ class Decomposition:
                 return
 
     def next_look(self, problem: Problem, state: DecompositionState) -> int:
-        """After every round: the slopes are at hand."""
+        """Look after every round, because the slopes are available then."""
         return self.visits(state) + 1
 
     def review_due(self, problem: Problem, state: DecompositionState, epoch: int | None, tol: float | None) -> bool:
-        """When the slopes say that the gap is small enough, and after 4, 8, 16 ... epochs, where a round has ended."""
+        """Review when the slopes show a small enough gap, and at the end of a round after 4, 8, 16 ... epochs."""
         if epoch is not None and epoch >= 4 and (epoch & (epoch - 1)) == 0 and state.working_set is None:
             return True
         return tol is not None and state.gap <= min(tol, state.target) * state.primal
 
     def review(self, problem: Problem, state: DecompositionState, tol: float | None) -> Review:
-        """The certificate of the dual point, computed from the kernel."""
+        """Certify the dual point from the kernel."""
         review = self._certified(problem, state)
         is_open = tol is not None and review.certificate.relative_gap > tol
         if is_open and tol is not None and state.gap <= min(tol, state.target) * state.primal:
-            # Rounding has led the slopes astray: correct them, and aim lower next time.
+            # Rounding has made the slopes inaccurate: recompute them, and aim lower next time.
             state.slope = _slopes(problem, state.alpha, _rows(problem).scores_of(review.weights))
             state.target = 0.5 * min(tol, state.target)
             self._estimate(problem, state, _room(problem, state.alpha))
-            # No step makes room for rounding smaller.
-            state.is_exhausted = review.certificate.rounding > _mostly * review.certificate.gap
+            # No step reduces the room for rounding.
+            state.is_exhausted = review.certificate.rounding > _MOSTLY * review.certificate.gap
         return review
 
     def review_seconds(self, problem: Problem, state: DecompositionState) -> float:
-        """About how long a review takes: for columns that are not in memory, and for the sums over all."""
+        """Estimate the seconds of a review: for columns that are not in memory, and for the sums over all rows."""
         rows = _rows(problem)
         slots = rows.slot_of[state.alpha > 0.0]
         per_column = state.column_seconds
         if per_column == 0.0 and isinstance(rows.items, Vectors):  # native code may have computed all columns so far
-            per_column = 0.2 * _sum_seconds * rows.n_rows * (rows.items.rows.n_features + 8)
-        return _sum_seconds * rows.n_rows * len(slots) + per_column * int(np.sum(slots < 0))
+            per_column = 0.2 * _SUM_SECONDS * rows.n_rows * (rows.items.rows.n_features + 8)
+        return _SUM_SECONDS * rows.n_rows * len(slots) + per_column * int(np.sum(slots < 0))
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
-        """The dual point within its bounds; where the intercept is free, with sum alpha_i sign_i = 0.
+        """Bring the dual point within its bounds; where the intercept is free, make sum alpha_i sign_i = 0.
 
-        What rounding has left of that sum goes to free rows, so that rows at their bounds stay exactly there.
+        What rounding leaves of that sum goes to free rows, so that rows at their bounds stay exactly there.
         """
         if not self.is_free:
             return np.clip(alpha, 0.0, problem.bound).astype(np.float64)
         near = np.clip(alpha, 0.0, problem.bound).astype(np.float64)
         room = np.minimum(near, problem.bound - near)
-        n = min(_settlements, len(room))
+        n = min(_SETTLEMENTS, len(room))
         for row in np.argpartition(-room, n - 1)[:n] if n else ():
             left = float(np.sum(near[problem.sign > 0]) - np.sum(near[problem.sign < 0]))
             if left == 0.0 or not abs(left) < room[row]:
@@ -208,22 +213,22 @@ class Decomposition:
         return Review(certificate, weights, alpha, intercept)
 
     def point(self, problem: Problem, state: DecompositionState) -> tuple[Column, Floats]:
-        """The coefficients and the dual point."""
+        """Return the coefficients and the dual point."""
         return _rows(problem).coefficients(problem, state.alpha), state.alpha
 
     def intercept(self, problem: Problem, state: DecompositionState) -> float:
-        """The intercept, where it is free; otherwise the weights carry it."""
+        """Return the intercept where it is free; otherwise the weights contain it."""
         return state.level
 
     def _work(self, problem: Problem, state: DecompositionState) -> None:
-        """A piece of a round: some kernel columns, a climb, or a step of an interior point."""
+        """Do a piece of a round: some kernel columns, a climb, or a step of an interior point."""
         if state.is_exhausted:
             raise ExhaustedError
         if self._steps_left(problem, state) == 0:
-            state.rounds += problem.rows.n_rows  # the epochs end
+            state.rounds += problem.rows.n_rows  # counts as an epoch, so that the run ends
             return
         if state.rounds == 0 and self.review_due(problem, state, None, self.tol):
-            state.rounds = 1  # where it was entered, the gap is small enough
+            state.rounds = 1  # the starting point already has a small enough gap
         elif state.interior is not None or state.factor is not None:
             with one_thread_of_blas():
                 self._advance_interior(problem, state)
@@ -237,7 +242,7 @@ class Decomposition:
             (self._begin_interior if len(state.inside) else self._round)(problem, state)
 
     def _advance_set(self, problem: Problem, state: DecompositionState) -> None:
-        """A piece of a round on a working set."""
+        """Do a piece of a round on a working set."""
         rows, chosen = _rows(problem), state.working_set
         unit = 1.0 / (problem.lam * problem.total)
         if chosen is None:
@@ -259,14 +264,14 @@ class Decomposition:
             self._end_set(problem, state, chosen)
 
     def _end_set(self, problem: Problem, state: DecompositionState, chosen: WorkingSet) -> None:
-        """Take over what the set has reached; where that is no gain, its matrix was not precise enough."""
+        """Adopt what the set has reached; if that is not an improvement, its matrix was not precise enough."""
         before, dual = (state.alpha, state.slope), state.primal - state.gap
         state.working_set = None
         state.rounds += 1
         if chosen.ahead is not None:
             state.alpha, state.slope = chosen.ahead
             self._estimate(problem, state, _room(problem, state.alpha))
-        if chosen.steps > 0 and state.primal - state.gap >= dual and abs(state.gap) > _rounding * state.primal:
+        if chosen.steps > 0 and state.primal - state.gap >= dual and abs(state.gap) > _ROUNDING * state.primal:
             return
         if state.primal - state.gap < dual:
             state.alpha, state.slope = before
@@ -276,11 +281,11 @@ class Decomposition:
         state.is_fine = True
 
     def _choose_set(self, problem: Problem, state: DecompositionState) -> WorkingSet:
-        """The rows that ask most to rise, and those that ask most to fall."""
+        """Choose the rows with the largest violations upward and downward."""
         room, damping = _room(problem, state.alpha), problem.damping
         above = state.slope - state.level
         rising, falling = np.where(room.up > 0.0, above, -np.inf), np.where(room.down < 0.0, -above, -np.inf)
-        is_double = state.is_fine or self.tol is None or self.tol < _fine
+        is_double = state.is_fine or self.tol is None or self.tol < _FINE_TOL
         members = chosen_rows(rising, falling, rows_within(_rows(problem).cache_bytes, is_double=is_double))
         curvature = problem.rows.squared_norms / (problem.lam * problem.total) + damping
         own_damping = damping[members] if problem.ridge > 0.0 else None
@@ -290,7 +295,7 @@ class Decomposition:
         return WorkingSet.of(members, bounds, gap, is_double=is_double)
 
     def _load(self, problem: Problem, state: DecompositionState) -> bool:
-        """Compute some of the columns that are waited for; False where none is missing."""
+        """Compute some of the waiting columns; return False if none is missing."""
         rows = _rows(problem)
         missing = rows.missing(state.waiting)[: _columns_at_once(rows)]
         if len(missing) == 0:
@@ -305,15 +310,15 @@ class Decomposition:
         taken = self._climb(problem, state)
         state.rounds += 1
         state.is_chosen = False
-        if taken == 0:  # each of many rows may have a small part of the gap
+        if taken == 0:  # each of many rows may hold a small part of the gap
             state.effort *= 0.5 if n_new else 0.1
-        if state.effort < _least_effort or abs(state.gap) <= _rounding * state.primal:
+        if state.effort < _LEAST_EFFORT or abs(state.gap) <= _ROUNDING * state.primal:
             raise ExhaustedError
         if self._is_slow(problem, state):
             self._choose_inside(problem, state)
 
     def _is_slow(self, problem: Problem, state: DecompositionState) -> bool:
-        """Whether the steps, at the rate of late, need more work than an interior point, which is for the hinge."""
+        """Whether the recent rate of steps means more work than an interior point, which supports only the hinge."""
         if not problem.loss.is_hinge:
             return False
         n, (older, newer) = problem.rows.n_rows, state.marks
@@ -322,13 +327,13 @@ class Decomposition:
         if state.steps - newer[0] >= max(_evidence * n, newer[0] - older[0]):
             state.marks = newer, (state.steps, state.least_gap)
         aim = 0.5 * min(self.tol or 0.0, state.target) * state.primal
-        if not 0.0 < aim < state.gap or taken < _evidence * n or state.n_interiors >= _most_interiors:
+        if not 0.0 < aim < state.gap or taken < _evidence * n or state.n_interiors >= _MOST_INTERIORS:
             return False
         rate = math.log(older[1] / state.least_gap) / taken if 0.0 < state.least_gap < older[1] < np.inf else 0.0
-        return math.log(state.gap / aim) > rate * _worth * min(n, _dense_rows) ** 2
+        return math.log(state.gap / aim) > rate * _STEPS_PER_SQUARE * min(n, _dense_rows) ** 2
 
     def _choose_inside(self, problem: Problem, state: DecompositionState) -> None:
-        """All rows, or of many rows those that can move, are to be the problem of an interior point."""
+        """Choose the rows of an interior point: all rows, or those that can move where there are many."""
         rows, room = _rows(problem), _room(problem, state.alpha)
         inside = np.flatnonzero(problem.cost > 0.0)
         if len(inside) > _dense_rows:
@@ -339,7 +344,7 @@ class Decomposition:
             state.waiting = inside
 
     def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
-        """A small problem by its whole kernel matrix, a large one by a factor of low rank."""
+        """Use the whole kernel matrix for a small problem, a low-rank factor for a large one."""
         rows, inside = _rows(problem), state.inside
         state.waiting, state.is_chosen = inside[:0], False
         if len(inside) > _dense_rows:
@@ -357,30 +362,30 @@ class Decomposition:
             self._approximate(problem, state, state.factor)
 
     def _pose(self, problem: Problem, state: DecompositionState, system: DenseSystem | LowRankSystem) -> None:
-        """The problem of the interior point, with this matrix."""
+        """Set up the problem of the interior point with this matrix."""
         inside, room = state.inside, _room(problem, state.alpha)
         b, slope = (problem.sign * state.alpha)[inside], state.slope[inside]
         bounds = b + room.down[inside], b + room.up[inside]
-        share = _of_aim * min(self.tol or 1.0, state.target)
+        share = _INTERIOR_AIM * min(self.tol or 1.0, state.target)
         total = float(b.sum()) if self.is_free else None
         interior = InteriorPoint(system, slope + system.times(b), *bounds, total, share)
         interior.rest = (state.primal - state.gap) * problem.total - interior.objective(b, slope)
         state.interior = interior
 
     def _approximate(self, problem: Problem, state: DecompositionState, factor: PivotedFactor) -> None:
-        """Some pivots more; the factor makes an interior point where it comes close to the kernel matrix."""
+        """Add some pivots; once the factor is close to the kernel matrix, use it in an interior point."""
         unit = 1.0 / (problem.lam * problem.total)
-        allowed = _of_aim * min(self.tol or 1.0, state.target) * (state.primal - state.gap) * problem.total
+        allowed = _INTERIOR_AIM * min(self.tol or 1.0, state.target) * (state.primal - state.gap) * problem.total
         if factor.error * unit * float(np.max(problem.cost[state.inside])) ** 2 > 2.0 * allowed and factor.advance():
             return
         state.factor = None
-        if factor.error > _far * float(np.sum(problem.rows.squared_norms[state.inside])):
-            state.inside, state.n_interiors = state.inside[:0], _most_interiors
+        if factor.error > _FAR * float(np.sum(problem.rows.squared_norms[state.inside])):
+            state.inside, state.n_interiors = state.inside[:0], _MOST_INTERIORS
             return
         self._pose(problem, state, LowRankSystem(math.sqrt(unit) * factor.root[:, : factor.rank]))
 
     def _iterate(self, problem: Problem, state: DecompositionState, interior: InteriorPoint) -> None:
-        """One iteration of the interior point; at its end its solution is taken over, where that is better."""
+        """Run one iteration of the interior point; at its end, adopt its solution if that is better."""
         interior.advance()
         if not interior.is_over:
             return
@@ -398,7 +403,7 @@ class Decomposition:
         state.least_gap = state.gap
 
     def _violations(self, problem: Problem, slope: Column, room: Room) -> Column:
-        """How much each row asks to move: by pairs the difference to the extreme slope, else the gain of its step."""
+        """Violation of each row: for pairs the difference from the extreme slope, else the gain of its step."""
         if self.is_free:
             lowest, highest = _extremes(slope, room)
             rising = np.where(room.up > 0.0, slope - lowest, 0.0)
@@ -410,13 +415,13 @@ class Decomposition:
         return np.asarray(move * (slope - 0.5 * curvature * move))
 
     def _choose(self, problem: Problem, state: DecompositionState) -> Numbers:
-        """The rows without a column that ask most to move, of both signs: one alone would swing the slopes.
+        """Choose rows without a column, with the largest violations of each sign: one sign would swing the slopes.
 
-        Where the table has no room for them, the columns of the rows that ask least leave it. Columns that native code
-        computes are not waited for.
+        Where the table has no room for them, the columns of the rows with the smallest violations are removed. Columns
+        that native code computes are not loaded.
         """
         rows, n = _rows(problem), problem.rows.n_rows
-        whole = _whole_rows if isinstance(rows.items, Vectors) else _whole_items
+        whole = _WHOLE_ROWS if isinstance(rows.items, Vectors) else _WHOLE_ITEMS
         is_computed = rows.source is not None
         if state.rounds == 0 and n <= whole and rows.holds_all and not is_computed:
             return np.arange(n)
@@ -432,48 +437,48 @@ class Decomposition:
         return new[:0] if is_computed else new
 
     def _most_violating(self, problem: Problem, state: DecompositionState, violation: Column) -> Numbers:
-        """As many rows without a column as a round loads, half of each sign."""
+        """Return as many rows without a column as a round loads, half of each sign."""
         rows, n = _rows(problem), problem.rows.n_rows
         outside = np.where(rows.slot_of >= 0, 0.0, violation)
         if state.rounds == 0:
             outside = outside * np.random.default_rng(state.seed).random(n)
-        # Few at first, when they are chosen by a model that is far from the solution.
-        n_new = min(max(_new_rows // 2, rows.n_kept // 4), _new_rows, len(rows.table) - len(rows.table) // 2)
-        return _largest_of_both(problem.sign, outside, min(n_new, _block_values // n))
+        # Load few at first, while the rows are chosen by a model far from the solution.
+        n_new = min(max(_NEW_ROWS // 2, rows.n_kept // 4), _NEW_ROWS, len(rows.table) - len(rows.table) // 2)
+        return _largest_of_both(problem.sign, outside, min(n_new, _BLOCK_VALUES // n))
 
     def _can_move(self, slope: Column, room: Room) -> npt.NDArray[np.bool_]:
-        """The rows that gain by moving, alone or with another one."""
+        """Rows whose move improves the objective, alone or together with another row."""
         lowest, highest = _extremes(slope, room) if self.is_free else (0.0, 0.0)
         return ((room.up > 0.0) & (slope > lowest)) | ((room.down < 0.0) & (slope < highest))
 
     def _steps_left(self, problem: Problem, state: DecompositionState) -> int:
-        """How many steps a climb may take."""
+        """Number of steps that a climb may take."""
         n = problem.rows.n_rows
-        most = max(_steps_per_row * n, min(2 * _steps_per_row * n, _few_steps))
+        most = max(_steps_per_row * n, min(2 * _steps_per_row * n, _FEW_STEPS))
         return most if self.max_steps is None else max(0, min(most, self.max_steps - state.steps))
 
     def _climb(self, problem: Problem, state: DecompositionState) -> int:
-        """Ascent on the rows with columns; returns the number of steps."""
+        """Ascend on the rows with columns; return the number of steps."""
         rows, room, slope = _rows(problem), _room(problem, state.alpha), state.slope.copy()
         unit = 1.0 / (problem.lam * problem.total)
         dual = (state.primal - state.gap) * problem.total
-        aim = _aim if rows.dtype == np.float64 else _aim_single
+        aim = _AIM if rows.dtype == np.float64 else _AIM_SINGLE
         share = 0.0 if self.tol is None else state.effort * aim * min(self.tol, state.target)
         damping = problem.damping if problem.ridge > 0.0 else None
         curvature = rows.squared_norms * unit + problem.damping
         point = slope, room.down, room.up, curvature, damping, unit, self.is_free, dual
-        taken, *_ = rows.climb(point, 0.0, share, self._steps_left(problem, state), _climb_work)
-        # From the nearer bound: the distance to the farther one has lost the last digits.
+        taken, *_ = rows.climb(point, 0.0, share, self._steps_left(problem, state), _CLIMB_WORK)
+        # Compute from the nearer bound, because the distance to the farther one has lost its last digits.
         positive = problem.sign > 0
         to_zero, to_bound = np.where(positive, -room.down, room.up), np.where(positive, room.up, -room.down)
         alpha = np.clip(np.where(to_zero < to_bound, to_zero, problem.bound - to_bound), 0.0, problem.bound)
         state.steps += taken
-        state.alpha, state.slope = alpha, slope  # together: an interrupt may come at any time
+        state.alpha, state.slope = alpha, slope  # assigned together because an interrupt may arrive at any time
         self._estimate(problem, state, _room(problem, alpha))
         return taken
 
     def _estimate(self, problem: Problem, state: DecompositionState, room: Room) -> None:
-        """P and P - D, as far as the slopes are right: D is half the sum of b_i (target_i + h_i)."""
+        """Estimate P and P - D from the slopes: D is half the sum of b_i (target_i + h_i)."""
         gap, state.level = _gap(state.slope, room, problem.damping, self.is_free)
         target = problem.sign - problem.offset
         dual = 0.5 * inner(problem.sign * state.alpha, target + state.slope)
@@ -481,12 +486,12 @@ class Decomposition:
 
 
 def takes_sets(rows: KernelRows) -> bool:
-    """Whether the table holds few of the columns, and kernel values are so cheap that none is worth keeping."""
-    return is_quick(rows.items) and _few_columns * len(rows.table) < rows.n_rows
+    """Whether the table holds few of the columns, and kernel values are too cheap to be worth keeping."""
+    return is_quick(rows.items) and _COLUMNS_PER_SLOT * len(rows.table) < rows.n_rows
 
 
 def _largest_of_both(sign: npt.NDArray[Any], violation: Column, n: int) -> Numbers:
-    """The n rows with the largest violations, at most half of each sign."""
+    """Return the n rows with the largest violations, at most half of each sign."""
     at_most, chosen = max(1, n // 2), []
     for side in (1, -1):
         candidates = np.flatnonzero((sign == side) & (violation > 0.0))
@@ -502,7 +507,7 @@ def _room(problem: Problem, alpha: Column) -> Room:
 
 
 def _moved(problem: Problem, alpha: Column, slope: Column, members: Numbers, b: Column) -> tuple[Column, Column]:
-    """The dual point with these rows at b, and the slopes of all rows there."""
+    """Move these rows to b; return the dual point and the slopes of all rows there."""
     rows = _rows(problem)
     after = np.clip(problem.sign[members] * b, 0.0, problem.bound[members])
     change = after - alpha[members]
@@ -517,26 +522,26 @@ def _moved(problem: Problem, alpha: Column, slope: Column, members: Numbers, b: 
 
 
 def _best_part(problem: Problem, alpha: Column, scores: Column) -> float:
-    """The share of a dual point with the best objective: a point of another kernel may be far too long."""
+    """Fraction of a dual point with the best objective: a point from another kernel may be far too long."""
     gain = inner(alpha, 1.0 - problem.sign * problem.offset)
     square = inner(problem.sign * alpha, scores) + 2.0 * float(problem.ridge_terms(alpha))
     return gain / square if 0.0 < gain < square < np.inf else 1.0
 
 
 def _slopes(problem: Problem, alpha: Column, scores: Column) -> Column:
-    """h_i of a dual point with these scores."""
+    """Compute h_i of a dual point with these scores."""
     slopes: Column = problem.sign - problem.offset - scores
     return slopes if problem.ridge == 0.0 else slopes - problem.damping * problem.sign * alpha
 
 
 def _extremes(slope: Column, room: Room) -> tuple[float, float]:
-    """The least slope of a row that can fall, and the largest of one that can rise."""
+    """Return the smallest slope of a row that can fall, and the largest slope of a row that can rise."""
     lowest = float(np.min(slope, where=room.down < 0.0, initial=np.inf))
     return lowest, float(np.max(slope, where=room.up > 0.0, initial=-np.inf))
 
 
 def _gap(slope: Column, room: Room, damping: Column, is_free: bool) -> tuple[float, float]:
-    """The duality gap that slopes and room tell, times total, and the intercept that it is measured at: the best."""
+    """Duality gap implied by slopes and room, times total, and the best intercept, at which it is measured."""
     if damping.any():
         return _damped_gap(slope, room, damping, is_free)
     level = 0.0
@@ -549,7 +554,7 @@ def _gap(slope: Column, room: Room, damping: Column, is_free: bool) -> tuple[flo
 
 
 def _damped_gap(slope: Column, room: Room, damping: Column, is_free: bool) -> tuple[float, float]:
-    """The same with a ridge: a row adds the largest m (h_i - level) - d_i m^2 / 2 within its room."""
+    """The same with a ridge: a row contributes the largest m (h_i - level) - d_i m^2 / 2 within its room."""
 
     def moves(level: float) -> Column:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -559,7 +564,7 @@ def _damped_gap(slope: Column, room: Room, damping: Column, is_free: bool) -> tu
     level = 0.0
     if is_free and len(slope):
         low, high = float(slope.min()), float(slope.max())
-        for _ in range(_halvings):
+        for _ in range(_HALVINGS):
             level = 0.5 * (low + high)
             low, high = (level, high) if float(np.sum(moves(level))) > 0.0 else (low, level)
     move = moves(level)
@@ -572,8 +577,8 @@ def _rows(problem: Problem) -> KernelRows:
 
 
 def _columns_at_once(rows: KernelRows) -> int:
-    """How many columns are a piece of work: a matter of counts, since a product of other shape rounds otherwise."""
+    """Columns per piece of work, set by counts because a product of another shape would round differently."""
     n = max(rows.n_rows, 1)
     if not isinstance(rows.items, Vectors):
-        return max(1, _slow_values // n)
-    return int(np.clip(_column_work / (n * (rows.items.rows.n_features + 8)), 1, _new_rows))
+        return max(1, _SLOW_VALUES // n)
+    return int(np.clip(_COLUMN_WORK / (n * (rows.items.rows.n_features + 8)), 1, _NEW_ROWS))

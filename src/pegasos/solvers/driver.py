@@ -1,7 +1,7 @@
-"""The one loop around every solver: advance, look, record, stop.
+"""The loop around every solver: advance, look, record, stop.
 
-The solver's loop neither talks nor decides; here are the clock, the stopping rule, the interrupt and the trace. When a
-certificate is due depends on the solver's state only, never on time, so a result does not depend on the speed of the
+Solvers neither report nor decide when to stop; the clock, the stopping rule, interrupts and the trace are here. When a
+certificate is due depends only on the solver's state, never on time, so the result does not depend on the speed of the
 machine.
 """
 
@@ -23,13 +23,13 @@ from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
 _chunk_seconds = 0.05
-_LEAST_SECONDS = 0.01  # that a run has for its first chunk, whatever its budget
-_reserve = 1.2  # times the seconds that a proof is expected to take, which a budget keeps for it
-_silence = 0.5  # seconds after which those who look on hear of a run, whether or not an epoch has ended
-_final = (Status.OVERFLOW, Status.INSEPARABLE)  # whatever else was said before
-_share_of_reviews = 0.2  # of the time: what proofs may take that are made for those who look on
-_grace = 0.25  # seconds that a proof may take after the time is up, or after an interrupt
-_rounding = 1e-14  # of the objective: below this a gap is noise
+_LEAST_SECONDS = 0.01  # seconds that a run has for its first chunk, whatever its budget
+_REVIEW_RESERVE = 1.2  # factor on the expected seconds of a proof that a time budget reserves for it
+_LONGEST_SILENCE = 0.5  # seconds after which watchers are told about a run even if no epoch has ended
+_FINAL_STATUSES = (Status.OVERFLOW, Status.INSEPARABLE)  # these override every earlier status
+_SHARE_OF_REVIEWS = 0.2  # largest fraction of the run time spent on proofs that are made only for watchers
+_GRACE_SECONDS = 0.25  # seconds that a proof may take after the time is up or after an interrupt
+_ROUNDING = 1e-14  # fraction of the objective below which a gap is noise
 
 
 class ExhaustedError(Exception):
@@ -37,51 +37,51 @@ class ExhaustedError(Exception):
 
 
 class Model(NamedTuple):
-    """What predicts: weights, and an intercept beside the one that they speak of."""
+    """A model that predicts: weights, and an intercept in addition to the one that the weights contain."""
 
     weights: npt.NDArray[np.float64]
     intercept: float
 
 
 class Review(NamedTuple):
-    """A point with its proof."""
+    """A point with its certificate."""
 
     certificate: Certificate
     weights: npt.NDArray[np.float64]
     alpha: Floats
-    intercept: float = 0.0  # beside the one that the weights speak of
+    intercept: float = 0.0  # in addition to the one that the weights contain
 
     def is_better_than(self, other: Review) -> bool:
-        """Whether this one proves more."""
+        """Whether this review proves a better result."""
         return self.certificate.relative_gap < other.certificate.relative_gap
 
 
 class Solver(Protocol):
-    """What a solver can do. ``State`` is its own business, and so is which kind of problem it takes."""
+    """The interface of a solver. ``State`` and the kind of problem that it accepts are up to the solver."""
 
     def start(self, problem: Any, seed: int) -> Any:
         """Return the state before the first step."""
 
     def steps(self, state: Any) -> int:
-        """Return the steps taken so far."""
+        """Return the number of steps taken so far."""
 
     def visits(self, state: Any) -> int:
-        """Return the rows visited so far."""
+        """Return the number of rows visited so far."""
 
     def advance_to(self, problem: Any, state: Any, visits: int) -> None:
-        """Go on until that many rows have been visited."""
+        """Continue until this many rows have been visited."""
 
     def next_look(self, problem: Any, state: Any) -> int:
-        """Return the number of visits after which to think of a certificate; its state alone may decide it."""
+        """Return the number of visits after which to consider a certificate; only the state may determine it."""
 
     def review_due(self, problem: Any, state: Any, epoch: int | None, tol: float | None) -> bool:
-        """Whether a certificate is worth its price now; ``epoch`` is the number of a whole one just completed."""
+        """Whether a certificate is worth its cost now; ``epoch`` is the number of a complete epoch that just ended."""
 
     def review(self, problem: Any, state: Any, tol: float | None) -> Review:
-        """Return the point reached, certified."""
+        """Return the point reached, with its certificate."""
 
     def point(self, problem: Any, state: Any) -> tuple[npt.NDArray[np.float64], Floats]:
-        """Return the weights and the dual point reached, with no proof and at no price."""
+        """Return the weights and the dual point reached, without a certificate and at no cost."""
 
 
 @runtime_checkable
@@ -89,19 +89,19 @@ class FindsIntercept(Protocol):
     """A solver whose intercept is not one of the weights."""
 
     def intercept(self, problem: Any, state: Any) -> float:
-        """Return the intercept reached, beside the one that the weights of `Solver.point` speak of."""
+        """Return the intercept reached, in addition to the one that the weights of `Solver.point` contain."""
 
 
 @runtime_checkable
 class Choosy(Protocol):
-    """A solver that does not suit every problem."""
+    """A solver that does not accept every problem."""
 
     def refuses(self, problem: Any) -> str | None:
-        """Return why it cannot take the problem; None where it can."""
+        """Return why it cannot solve the problem, or None if it can."""
 
 
 class ForeseesReviews(Protocol):
-    """A solver whose reviews may take long, and that can tell how long."""
+    """A solver whose reviews may take long and that can estimate how long."""
 
     def review_seconds(self, problem: Any, state: Any) -> float:
         """Return about how long a review will take."""
@@ -109,32 +109,32 @@ class ForeseesReviews(Protocol):
 
 @runtime_checkable
 class EndsAnywhere(Protocol):
-    """A solver whose reviews may go on with other work, and that can return what it has."""
+    """A solver whose reviews may start other work, and that can also return what it has."""
 
     def last_review(self, problem: Any, state: Any) -> Review:
-        """Return the best point so far, certified; nothing goes on from here."""
+        """Return the best point so far, certified, when the run does not continue."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When a run ends: at a relative gap, after epochs, after seconds, or where a hard margin proves impossible."""
+    """When a run ends: at a relative gap, after epochs, after seconds, or when a hard margin proves impossible."""
 
     tol: float | None = 1e-3
     max_iter: int = 1000
     time_budget: float | None = None
-    is_hard: bool = False  # whether the optimum must not exceed least cost / (2 total)
+    is_hard: bool = False  # whether an optimum above least cost / (2 total) ends the run
 
 
 def _nobody(epoch: int, model: Callable[[], Model]) -> bool:
-    """Nobody hears of epochs, or stops a run."""
+    """Ignore the epoch and never stop the run."""
     return False
 
 
 @dataclass
 class Watcher:
-    """Who looks on: called at epochs (True: stop) and at certificates; `interrupted` is asked between chunks.
+    """Callbacks at epochs (True: stop) and at certificates; `interrupted` is polled between chunks.
 
-    `on_chunk` comes before each chunk, when all that was due at its state has been done: a run goes on from there.
+    `on_chunk` is called before each chunk, when everything due at its state has been done: a run can resume from there.
     """
 
     on_epoch: Callable[[int, Callable[[], Model]], bool] = _nobody
@@ -159,16 +159,16 @@ class _Run:
     chunk: int = 0
     first_epoch: int = 0
     last_epoch: int = 0
-    heard: float = field(default_factory=perf_counter)  # when those who look on last heard of the run
+    heard: float = field(default_factory=perf_counter)  # when the watchers were last told about the run
     proved: float = field(default_factory=perf_counter)  # when the last review ended
-    foreseeing: ForeseesReviews | None = None  # the solver, if it is one
+    foreseeing: ForeseesReviews | None = None  # the solver, if it can foresee its reviews
 
     def __post_init__(self) -> None:
-        # As fast as in `run`.
+        # `hasattr` is much faster than `isinstance` with a protocol, as in `run`.
         self.foreseeing = cast(ForeseesReviews, self.solver) if hasattr(self.solver, "review_seconds") else None
 
     def until_the_end(self) -> Status:
-        """From look to look until something says stop."""
+        """Advance from look to look until a stopping rule applies."""
         n = self.problem.rows.n_rows
         self.first_epoch = first = epoch = self.solver.visits(self.state) // n
         self.last_epoch = last = first + self.stop.max_iter
@@ -191,12 +191,12 @@ class _Run:
         return ended or self.after_all_epochs()
 
     def next_epoch(self, visits: int) -> float:
-        """The visits that end the epoch, if there is someone to hear of it before the solver wants to be looked at."""
+        """Return the visits that end the epoch, if a watcher expects it before the solver's next look."""
         n = self.problem.rows.n_rows
         return math.inf if self.watcher.on_epoch is _nobody else (visits // n + 1) * n
 
     def after_all_epochs(self) -> Status:
-        """Why the gap is open: where most of it is room for rounding, more epochs would not close it."""
+        """Explain why the gap is open: if most of it is room for rounding, more epochs would not close it."""
         if self.stop.tol is None:
             return Status.COMPLETED
         assert self.last is not None
@@ -204,7 +204,7 @@ class _Run:
         return Status.ROUNDING if certificate.rounding > 0.5 * certificate.gap else Status.EPOCHS
 
     def is_due(self, completed: int | None) -> bool:
-        """Whether to look: when the solver thinks so, or when an epoch has shown that a hard margin is impossible."""
+        """Whether to review: when the solver asks for it, or when a hard margin has proved impossible."""
         if self.solver.review_due(self.problem, self.state, completed, self.stop.tol):
             return True
         if not self.stop.is_hard or completed is None:
@@ -213,7 +213,7 @@ class _Run:
         return dual_point(self.problem, alpha)[1] > self.largest_hard_optimum()
 
     def advance_to(self, visits: int) -> Status | None:
-        """Chunks of about 0.05 s, so that budgets and interrupts are kept; a solver that returns early is looked at."""
+        """Advance in chunks of about 0.05 s to honor budgets and interrupts; review a solver that returns early."""
         while (done := self.solver.visits(self.state)) < visits:
             self.watcher.on_chunk(self.state)
             before = perf_counter()
@@ -222,11 +222,11 @@ class _Run:
             now = perf_counter()
             done = self.solver.visits(self.state) - done
             self.chunk = max(1, int(done * _chunk_seconds / max(now - before, 1e-6)))
-            if self.is_over(_reserve * self.needed_for_review()):
+            if self.is_over(_REVIEW_RESERVE * self.needed_for_review()):
                 return Status.TIME
             if self.watcher.interrupted():
                 return Status.INTERRUPTED
-            if self.foreseeing is not None and now - self.heard >= _silence:
+            if self.foreseeing is not None and now - self.heard >= _LONGEST_SILENCE:
                 ended = self.tell()
                 if ended is not None:
                     return ended
@@ -235,38 +235,38 @@ class _Run:
         return None
 
     def is_over(self, needed: float) -> bool:
-        """Whether so many seconds more would exceed the budget."""
+        """Whether this many more seconds would exceed the budget."""
         return self.stop.time_budget is not None and perf_counter() - self.begun + needed >= self.stop.time_budget
 
     def seconds_left(self) -> float:
-        """How much of the budget is left, 0 where there is none."""
+        """Return the seconds left in the budget, 0 if none are left."""
         if self.stop.time_budget is None:
             return 0.0
         return max(0.0, self.stop.time_budget - (perf_counter() - self.begun))
 
     def needed_for_review(self) -> float:
-        """About how many seconds the proof of the point reached will take."""
+        """Estimate the seconds that certifying the point reached will take."""
         if self.foreseeing is not None:
             return max(self.foreseeing.review_seconds(self.problem, self.state), self.review_seconds)
         return self.review_seconds
 
     def tell(self) -> Status | None:
-        """Let those who look on hear of a run with long epochs: of a new proof where that takes little time.
+        """Report a run with long epochs to the watchers, with a new certificate where that takes little time.
 
-        Otherwise they hear of the last one again: what was not proved is not told.
+        Otherwise the last certificate is reported again: only proved results are reported.
         """
-        ended = self.review(within_seconds=_share_of_reviews * (perf_counter() - self.proved))
+        ended = self.review(within_seconds=_SHARE_OF_REVIEWS * (perf_counter() - self.proved))
         if ended is not None:
             return ended
-        if perf_counter() - self.heard >= _silence and self.last is not None:
+        if perf_counter() - self.heard >= _LONGEST_SILENCE and self.last is not None:
             self.record(self.last.certificate)
         epoch = self.solver.visits(self.state) // self.problem.rows.n_rows - self.first_epoch
         return Status.STOPPED if self.watcher.on_epoch(epoch, self.model) else None
 
     def review(self, *, within_seconds: float | None = None) -> Status | None:
-        """Certify the point reached, unless that was done; says whether it is good enough.
+        """Certify the point reached, unless that was done; return a status if it is good enough.
 
-        Where that would take longer than ``within_seconds``, the last point that was certified remains the answer.
+        If that would take longer than ``within_seconds``, the last certified point remains the result.
         """
         if self.solver.visits(self.state) == self.reviewed_at:
             return None
@@ -293,22 +293,22 @@ class _Run:
         if self.stop.is_hard and review.certificate.dual > self.largest_hard_optimum():
             return Status.INSEPARABLE
         gap = review.certificate.relative_gap
-        if self.stop.tol is None or gap > max(self.stop.tol, _rounding):
+        if self.stop.tol is None or gap > max(self.stop.tol, _ROUNDING):
             return None
-        return Status.CERTIFIED if self.stop.tol >= _rounding else Status.ROUNDING
+        return Status.CERTIFIED if self.stop.tol >= _ROUNDING else Status.ROUNDING
 
     def largest_hard_optimum(self) -> float:
-        """More than this proves that the classes cannot be separated (`theory.lam_of_c`)."""
+        """A larger optimum proves that the classes cannot be separated (`theory.lam_of_c`)."""
         cost = self.problem.cost
         return 0.5 * float(np.min(cost, where=cost > 0.0, initial=np.inf)) / self.problem.total
 
     def model(self) -> Model:
-        """The model reached, for those who look on."""
+        """Return the model reached, for watchers."""
         intercept = self.solver.intercept(self.problem, self.state) if isinstance(self.solver, FindsIntercept) else 0.0
         return Model(self.solver.point(self.problem, self.state)[0], intercept)
 
     def record(self, certificate: Certificate) -> None:
-        """One row of the trace."""
+        """Append one row to the trace."""
         row = TraceRow(
             step=self.solver.steps(self.state),
             epoch=self.solver.visits(self.state) / self.problem.rows.n_rows,
@@ -322,25 +322,25 @@ class _Run:
         self.heard = perf_counter()
 
     def zero(self) -> Review:
-        """The zero vector: a model that every machine can represent."""
+        """Review the zero vector, a model that every machine can represent."""
         alpha = np.zeros(self.problem.alpha_shape)
         certificate, _ = certify_dual(self.problem, alpha)
         return Review(certificate, np.zeros_like(self.model().weights), alpha)
 
     def solution(self, status: Status) -> Solution:
-        """Hand over what was reached."""
+        """Return the solution reached."""
         assert self.last is not None
         visits = self.solver.visits(self.state)
         alpha = self.problem.within_bounds(self.last.alpha)
         if self.last.certificate.primal < TINY and isinstance(alpha, np.ndarray):
-            alpha = np.zeros_like(alpha)  # the dual point that the certificate speaks of
+            alpha = np.zeros_like(alpha)  # the dual point that the certificate refers to
         return Solution(
             weights=self.last.weights,
             alpha=alpha,
             status=status,
             certificate=self.last.certificate,
             trace=self.trace,
-            # A last step may reach a little beyond the last epoch.
+            # The last step may go slightly beyond the last epoch.
             n_epochs=min(-(-visits // self.problem.rows.n_rows), self.last_epoch),
             n_steps=0 if status is Status.OVERFLOW else self.solver.steps(self.state),
             state=None if status is Status.OVERFLOW else self.state,
@@ -358,19 +358,19 @@ def run(
     watcher: Watcher | None = None,
     begun: float | None = None,
 ) -> Solution:
-    """Advance a solver on a problem until the stopping rule says so, and certify what it reached.
+    """Advance a solver on a problem until the stopping rule applies, and certify the result.
 
     An interrupt ends the run with the point reached; it is raised again only when there is none. The seconds of the
     trace count from ``begun``, by default from now.
     """
-    refuses = getattr(solver, "refuses", None)  # a hundred times as fast as asking for the protocol
+    refuses = getattr(solver, "refuses", None)  # a hundred times as fast as an isinstance check with the protocol
     if refuses is not None and (why := refuses(problem)) is not None:
         raise PegasosError(why)
     whole = _Run(problem, solver, stop, watcher or Watcher(), state)
     if begun is not None:
         whole.traced_from = begun
     whole.chunk = max(1, 500_000 // (problem.rows.n_features + 1))
-    # What overflows is found by the certificate, and is a status; not a warning of numpy's.
+    # The certificate detects overflow, which becomes a status instead of a numpy warning.
     with np.errstate(all="ignore"):
         return _solved(whole, seed)
 
@@ -378,7 +378,7 @@ def run(
 def _solved(whole: _Run, seed: int) -> Solution:
     stop, solver = whole.stop, whole.solver
     try:
-        # The first chunk is allowed its time: a budget of nothing still leaves something to certify.
+        # The first chunk always gets its time: even a budget of 0 leaves something to certify.
         with within(None if stop.time_budget is None else max(stop.time_budget, _LEAST_SECONDS)):
             if whole.state is None:
                 whole.state = solver.start(whole.problem, seed)
@@ -387,17 +387,17 @@ def _solved(whole: _Run, seed: int) -> Solution:
         if whole.state is None:
             whole.state = solver.start(whole.problem, seed)
         status = Status.TIME
-        whole.reviewed_at = -1  # as below
+        whole.reviewed_at = -1  # rows may have been visited that are not counted yet, as below
     except ExhaustedError:
         status = Status.COMPLETED if stop.tol is None else Status.ROUNDING
     except KeyboardInterrupt:
         if whole.state is None or solver.steps(whole.state) == 0:
             raise
         status = Status.INTERRUPTED
-        whole.reviewed_at = -1  # rows may have been visited that nobody has counted yet
+        whole.reviewed_at = -1  # rows may have been visited that are not counted yet
     if status is not Status.OVERFLOW:
         is_late = status in (Status.TIME, Status.INTERRUPTED)
-        reached = whole.review(within_seconds=whole.seconds_left() + _grace if is_late else None)
+        reached = whole.review(within_seconds=whole.seconds_left() + _GRACE_SECONDS if is_late else None)
         is_open = status in (Status.TIME, Status.ROUNDING)
-        status = reached if reached in _final or (is_open and reached) else status
+        status = reached if reached in _FINAL_STATUSES or (is_open and reached) else status
     return whole.solution(status)

@@ -1,8 +1,8 @@
-"""Dual coordinate ascent with shrinking (the loop: cpp/core/pegasos/dual_ascent.h).
+"""Dual coordinate ascent with shrinking (for the loop, see cpp/core/pegasos/dual_ascent.h).
 
-Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM. ICML 2008. Given
-a problem and any dual point within its bounds, the result is a dual point of a gap as small as asked for: the method
-converges linearly. Rows that shrinking left out come back whenever a certificate shows that the gap is still open.
+Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM. ICML 2008. From
+any dual point within its bounds, the method reaches a dual point with a gap as small as requested: it converges
+linearly. Rows that shrinking removed become active again whenever a certificate shows that the gap is still open.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from pegasos.certificate import certify_dual, dual_point
 from pegasos.problem import Floats, Objective, Problem, inner
 from pegasos.solvers.driver import Review
 
-_small = 1_000_000  # values: below, a certificate costs nothing worth saving
-_MOST_LOOKS = 64  # between two certificates
-_LEAST_WORK = 8e4  # nanoseconds between two looks: about what a look takes itself
+_SMALL = 1_000_000  # stored values below which the cost of a certificate is not worth saving
+_MOST_LOOKS = 64  # most looks between two certificates
+_LEAST_WORK = 8e4  # nanoseconds between two looks: about what a look itself takes
 
 
 def first_gap(problem: Problem) -> float:
-    """|x|^2 / (lam total), with mean costs: how much rows disturb each other, and what an epoch of Pegasos leaves."""
+    """|x|^2 / (lam total), with mean costs: how strongly rows interact, and the gap that an epoch of Pegasos leaves."""
     mean = float(problem.rows.squared_norms.mean(dtype=np.float64)) * float(problem.cost.mean())
     return mean / (problem.lam * problem.total)
 
 
 def epochs_per_look(problem: Objective) -> int:
-    """After how many epochs to look again: after each, unless there are very few short rows."""
+    """Number of epochs between looks: 1, unless there are very few short rows."""
     epoch = problem.rows.n_rows * (30.0 + 0.5 * problem.rows.n_features)
     return math.ceil(_LEAST_WORK / max(epoch, 1.0))
 
 
 def is_now_and_then(problem: Objective, epoch: int | None, per_look: int) -> bool:
-    """Whether a certificate is worth its price after so many whole epochs, whatever the gap.
+    """Whether a certificate is worth its cost after this many whole epochs, whatever the gap.
 
-    At looks whose number is a power of two, and then at every 64th: a review also removes what rounding has left in the
-    weights.
+    True at looks whose number is a power of two, and then at every 64th: a review also removes the rounding errors
+    accumulated in the weights.
     """
-    is_small = problem.rows.n_rows * problem.rows.n_features <= _small
+    is_small = problem.rows.n_rows * problem.rows.n_features <= _SMALL
     if epoch is None or epoch < (1 if is_small else 16):
         return False
     look = epoch // per_look
@@ -51,7 +51,7 @@ def is_now_and_then(problem: Objective, epoch: int | None, per_look: int) -> boo
 
 
 class Climbing(Protocol):
-    """What is asked of a state, whoever does the climbing."""
+    """The interface of a state, for one thread or several."""
 
     weights: Floats
     target: float  # a review is due when the estimate of the relative gap falls below this
@@ -63,23 +63,23 @@ class Climbing(Protocol):
 
     @property
     def visits(self) -> int:
-        """Rows visited so far."""
+        """Number of rows visited so far."""
 
     @property
     def sweep_gap(self) -> float:
-        """The duality gap, times total, as the last sweep saw it."""
+        """Duality gap, times total, estimated by the last sweep."""
 
     @property
     def random(self) -> int:
-        """Where the generator stands."""
+        """State of the random generator."""
 
     @property
     def n_left(self) -> int:
-        """How many rows shrinking has left in the sweep; 0: all come back."""
+        """Number of active rows; 0 means that all become active again."""
 
     @property
     def left(self) -> npt.NDArray[np.uint32]:
-        """These rows, in no order."""
+        """The active rows, in no particular order."""
 
     def recall_all_rows(self) -> None:
         """Sweep over all rows again."""
@@ -87,7 +87,7 @@ class Climbing(Protocol):
 
 @dataclass
 class DualState:
-    """Everything a run needs to go on: plain arrays and counters, picklable."""
+    """Everything a run needs to continue: plain arrays and counters, picklable."""
 
     counters: _core.DualCounters
     weights: Floats
@@ -97,12 +97,12 @@ class DualState:
 
     @property
     def visits(self) -> int:
-        """Rows visited so far."""
+        """Number of rows visited so far."""
         return self.counters.visits
 
     @property
     def sweep_gap(self) -> float:
-        """The duality gap, times total, as the last sweep saw it."""
+        """Duality gap, times total, estimated by the last sweep."""
         return self.counters.sweep_gap
 
     @property
@@ -116,17 +116,17 @@ class DualState:
 
     @property
     def random(self) -> int:
-        """Where the generator stands."""
+        """State of the random generator."""
         return self.counters.random
 
     @property
     def n_left(self) -> int:
-        """How many rows shrinking has left in the sweep; 0: all come back."""
+        """Number of active rows; 0 means that all become active again."""
         return self.counters.active
 
     @property
     def left(self) -> npt.NDArray[np.uint32]:
-        """These rows, in no order."""
+        """The active rows, in no particular order."""
         return self.order[: self.n_left]
 
     def recall_all_rows(self) -> None:
@@ -136,16 +136,16 @@ class DualState:
 
 @dataclass(frozen=True)
 class DualAscent:
-    """The settings: only the type of the weights."""
+    """Settings: only the type of the weights."""
 
     dtype: npt.DTypeLike = np.float64
 
     def start(self, problem: Problem, seed: int) -> Any:
-        """The zero dual point."""
+        """Start at the zero dual point."""
         return self.enter(problem, np.broadcast_to(0.0, problem.alpha_shape), seed)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> Any:
-        """A dual point of these rows, brought within its bounds."""
+        """Start at a dual point of these rows, brought within its bounds."""
         is_zero = not alpha.any()
         own = np.zeros(problem.alpha_shape, self.dtype)
         if not is_zero:
@@ -158,15 +158,15 @@ class DualAscent:
         return state
 
     def steps(self, state: Climbing) -> int:
-        """Coordinate steps taken so far."""
+        """Number of coordinate steps so far."""
         return state.visits
 
     def visits(self, state: Climbing) -> int:
-        """Rows visited so far."""
+        """Number of rows visited so far."""
         return state.visits
 
     def advance_to(self, problem: Problem, state: Any, visits: int) -> None:
-        """Visit the rows that are missing."""
+        """Visit rows until the given number is reached."""
         n_visits = visits - state.counters.visits
         if n_visits > 0:
             arrays = state.weights, state.alpha, problem.rows.squared_norms, state.order
@@ -177,54 +177,54 @@ class DualAscent:
         return _core.dual_advance
 
     def next_look(self, problem: Problem, state: Climbing) -> int:
-        """The end of a sweep over the rows left, on data where a whole epoch of such sweeps would take long."""
+        """The end of a sweep over the active rows, on data where an epoch of such sweeps would take long."""
         n, visits = problem.rows.n_rows, self.visits(state)
-        if n * problem.rows.n_features <= _small:
+        if n * problem.rows.n_features <= _SMALL:
             stretch = n * epochs_per_look(problem)
             return (visits // stretch + 1) * stretch
         end_of_epoch = (visits // n + 1) * n
         return min(end_of_epoch, visits + max(state.n_left or n, n // 16))
 
     def review_due(self, problem: Problem, state: Climbing, epoch: int | None, tol: float | None) -> bool:
-        """When the loop's own estimate of the gap is small enough, and now and then."""
+        """When the loop's own estimate of the gap is small enough, and at regular intervals."""
         if is_now_and_then(problem, epoch, epochs_per_look(problem)):
             return True
         if tol is None:
             return False
         target = min(tol, state.target)
-        # While even without |w|^2, which takes time to add up, the gap is too large, it is not asked for.
+        # |w|^2 takes time to compute, so it is skipped while the gap is too large even without it.
         gap = state.sweep_gap
         return not gap > target * (state.alpha_sum + gap) and not self.estimate(problem, state) > target
 
     def review(self, problem: Problem, state: Climbing, tol: float | None) -> Review:
-        """The certificate of the dual point; what rounding has done to the weights is undone."""
+        """Certify the dual point, and remove the rounding errors accumulated in the weights."""
         certificate, weights = certify_dual(problem, state.alpha)
         if certificate.is_finite:
             self._settle(problem, state, weights, certificate.dual)
         if tol is not None and not certificate.relative_gap <= tol:
-            # Shrinking was too bold, or the estimate: look at all rows again, and believe it less next time.
+            # Shrinking or the estimate was too optimistic: sweep all rows again, and trust the estimate less next time.
             if self.estimate(problem, state) <= min(tol, state.target):
                 state.target = 0.5 * min(tol, state.target)
             state.recall_all_rows()
         return Review(certificate, weights, state.alpha)
 
     def point(self, problem: Problem, state: Climbing) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The weights and the dual point, as the loop has them."""
+        """Return the weights and the dual point that the loop has computed."""
         return state.weights.astype(np.float64), state.alpha
 
     def dual(self, problem: Problem, state: Climbing) -> float:
-        """D(alpha) as the loop knows it."""
+        """D(alpha), as tracked by the loop."""
         square = inner(state.weights, state.weights)
         return state.alpha_sum / problem.total - 0.5 * problem.lam * square
 
     def rows(self, problem: Problem, state: Climbing, *, all_rows: bool) -> npt.NDArray[np.uint32]:
-        """The rows that have a cost: all, or those that shrinking has left in the sweep."""
+        """Rows with a positive cost: all of them, or the active ones."""
         everyone = np.arange(problem.rows.n_rows, dtype=np.uint32)
         rows = everyone if all_rows or state.n_left == 0 else np.sort(state.left)
         return rows[problem.cost[rows] > 0.0]
 
     def estimate(self, problem: Problem, state: Climbing) -> float:
-        """The relative gap, as the last sweep saw it."""
+        """Relative gap, estimated by the last sweep."""
         gap = state.sweep_gap / problem.total
         primal = self.dual(problem, state) + gap
         return gap / primal if primal > 0.0 else 0.0

@@ -1,8 +1,8 @@
-"""A primal-dual interior point (the iterations, and the problem they solve: cpp/core/pegasos/interior_point.h).
+"""A primal-dual interior point (for the iterations and the problem they solve, see cpp/core/pegasos/interior_point.h).
 
 It works on chosen rows, with the dual variables of the others fixed. About twenty iterations close the gap, whatever
 the conditioning; each one builds and factors a matrix of features x features, or of rows x rows where there are fewer
-rows. `price` estimates the work before one begins.
+rows. `price` estimates the work in advance.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pegasos.problem import Problem, Rows, inner
 
 Vector = npt.NDArray[np.float64]
 
-INTERIOR_ITERATIONS = 20  # of a usual solution
-_NANOSECONDS = 0.06  # per multiplication of a dense matrix product
-_DENSE_PRODUCT, _SPARSE_PRODUCT = 0.1, 1.0  # the same of rows with rows
-_ROW_PASSES = 8  # over the rows, in an iteration
+INTERIOR_ITERATIONS = 20  # usual number of iterations
+_NANOSECONDS = 0.06  # nanoseconds per multiplication in a dense matrix product
+_DENSE_PRODUCT, _SPARSE_PRODUCT = 0.1, 1.0  # nanoseconds per multiplication in products of rows with rows
+_ROW_PASSES = 8  # passes over the rows per iteration
 _PACKED = 1 << 18  # entries of rows that are held in double, feature by feature (most_packed in chosen.inl)
-_LONGEST_SIDE = 4096  # of a matrix: 128 MB, and a second for its factor
-_AROUND = 3e5  # nanoseconds to begin and to end, whatever the size
-_HALVINGS = 40  # of an interval that holds a first dual variable
-_LEAST_WIDTH = 1e-8  # of the first multipliers, where the residuals are all next to nothing
+_LONGEST_SIDE = 4096  # largest side of a matrix: 128 MB, and a second for its factor
+_AROUND = 3e5  # nanoseconds of setup and cleanup, whatever the size
+_HALVINGS = 40  # bisection steps for an initial dual variable
+_LEAST_WIDTH = 1e-8  # least width of the initial multipliers, where all residuals are nearly 0
 
 
 @dataclass
@@ -33,8 +33,8 @@ class InteriorState:
     """An iterate: the chosen rows, their dual variables a with t = bound - a, and the multipliers of both bounds."""
 
     chosen: npt.NDArray[np.uint32]
-    fixed: Vector  # the sum of alpha_i sign_i x_i over the other rows
-    constant: float  # what these add to both objectives, times total
+    fixed: Vector  # sum of alpha_i sign_i x_i over the other rows
+    constant: float  # contribution of the other rows to both objectives, times total
     weights: Vector
     alpha: Vector
     slack: Vector
@@ -43,27 +43,27 @@ class InteriorState:
     best_weights: Vector
     best_alpha: Vector
     counters: _core.InteriorCounters
-    outer: Vector | None = None  # Z Z', where there are fewer rows than features; made when it is first needed
+    outer: Vector | None = None  # Z Z', where there are fewer rows than features; computed on first use
 
     @property
     def stalled(self) -> bool:
-        """Whether no further step makes sense."""
+        """Whether no further step is useful."""
         return self.counters.stalled
 
     @property
     def iterations(self) -> int:
-        """How many there were."""
+        """Number of iterations so far."""
         return self.counters.iterations
 
     @property
     def relative_gap(self) -> float:
-        """The relative gap of the restricted problem."""
+        """Relative gap of the restricted problem."""
         primal, dual = self.counters.primal + self.constant, self.counters.dual + self.constant
         return (primal - dual) / primal if primal > 0.0 else 0.0
 
 
 class InteriorPoint:
-    """Settings: there are none."""
+    """An interior point; it has no settings."""
 
     def price(self, problem: Problem, n_chosen: int) -> float:
         """Nanoseconds that a solution is expected to take on one thread; infinite where the matrix is too large."""
@@ -73,7 +73,7 @@ class InteriorPoint:
 
     @staticmethod
     def price_of(n_chosen: int, n_features: int, stored: float) -> float:
-        """The same, of rows with so many stored values each."""
+        """The same estimate for rows with this many stored values each."""
         side = min(n_chosen, n_features + 1)
         if side > _LONGEST_SIDE:
             return np.inf
@@ -97,12 +97,14 @@ class InteriorPoint:
         width: float | None = None,
         beside: tuple[Vector, float] | None = None,
     ) -> InteriorState:
-        """Begin at some weights, with all but the chosen rows fixed at their dual variables.
+        """Start at some weights, with all but the chosen rows fixed at their dual variables.
 
-        The weights should be good up to changes of the residuals by about `width`; by default nothing is known about
-        them. All products begin at their centre: with k = width times the mean cost, v - u = r - d a, a = k/u and
-        t = k/v add up to the bound of a. `beside` is what rows that are not here add to both objectives, in place of
-        what follows from `alpha`.
+        The weights should be accurate up to changes of the residuals by about `width`; by default nothing is assumed
+        about
+        them. All products start at their center: with k = width times the mean cost, v - u = r - d a, a = k/u and t =
+        k/v
+        add up to the bound of a. `beside`, if given, is the contribution of rows that are not present to both
+        objectives; it replaces what follows from `alpha`.
         """
         fixed, constant = _fixed(problem, chosen, alpha) if beside is None else beside
         sign, cost = problem.sign[chosen], problem.cost[chosen].astype(np.float64)
@@ -114,7 +116,7 @@ class InteriorPoint:
         bound, damping = problem.bound[chosen].astype(np.float64), problem.damping[chosen]
         own_alpha, slack, lower, upper = _centred(residual, bound, damping, centre)
         counters = _core.InteriorCounters()
-        counters.dual = -0.5 * inner(fixed, fixed) / (problem.lam * problem.total)  # of a = 0
+        counters.dual = -0.5 * inner(fixed, fixed) / (problem.lam * problem.total)  # the dual at a = 0
         return InteriorState(
             chosen,
             fixed,
@@ -130,7 +132,7 @@ class InteriorPoint:
         )
 
     def advance(self, problem: Problem, state: InteriorState, n_iterations: int, tol: float) -> None:
-        """Iterate until the restricted problem has this relative gap, or so many times."""
+        """Iterate until the restricted problem reaches this relative gap, or this many times."""
         if state.outer is None and len(state.chosen) <= problem.rows.n_features:
             outer = np.empty((len(state.chosen),) * 2)
             _core.outer(problem.native, state.chosen, outer)
@@ -143,14 +145,14 @@ class InteriorPoint:
 
 
 def _centred(residual: Vector, bound: Vector, damping: Vector, centre: float) -> tuple[Vector, Vector, Vector, Vector]:
-    """a, t, u and v of each row: a u = t v = centre, a + t = bound and v - u = residual - damping a."""
+    """Compute a, t, u, v of each row: a u = t v = centre, a + t = bound and v - u = residual - damping a."""
     if not damping.any():
         own = centre / bound
         larger = 0.5 * (2.0 * own + np.abs(residual) + np.hypot(residual, 2.0 * own))
-        smaller = own * larger / (larger - own)  # not larger - |r|, which would lose its digits
+        smaller = own * larger / (larger - own)  # larger - |r| would cancel
         lower, upper = np.where(residual > 0.0, smaller, larger), np.where(residual > 0.0, larger, smaller)
         return centre / lower, centre / upper, lower, upper
-    # Without an upper bound u^2 + r u - damping centre = 0; the positive root, without cancellation.
+    # Without an upper bound, u^2 + r u - damping centre = 0; this is the positive root, computed without cancellation.
     root = np.hypot(residual, 2.0 * np.sqrt(damping * centre))
     lower = np.where(
         residual > 0.0, 2.0 * damping * centre / np.where(residual > 0.0, root + residual, 1.0), 0.5 * (root - residual)
@@ -168,7 +170,7 @@ def _centred(residual: Vector, bound: Vector, damping: Vector, centre: float) ->
 
 
 def _fixed(problem: Problem, chosen: npt.NDArray[np.uint32], alpha: npt.NDArray[np.floating]) -> tuple[Vector, float]:
-    """The sum of alpha_i sign_i x_i over the rows that are not chosen, and what they add to the dual without |w|^2."""
+    """Sum alpha_i sign_i x_i over the rows that are not chosen, and their part of the dual without |w|^2."""
     if len(chosen) == problem.rows.n_rows:
         return np.zeros(problem.weights_shape), 0.0
     others = np.array(alpha, np.float64)

@@ -4,15 +4,15 @@
     max_a  sum_{i, r != y_i} a_ir (1 + offset_ir - offset_{i y_i}) - |V(a)|^2 / (2 mu),   a_ir >= 0,  sum_r a_ir = c_i
     v_r(a) = sum_i (c_i [r = y_i] - a_ir) x_i,   mu = lam total
 
-Both are `total` times the objectives of `JointProblem`; its own class has what a row leaves of its cost. With
+Both are `total` times the objectives of `JointProblem`; the own class of a row holds the rest of its cost. With
 s_ir = top_i - g_ir >= 0 the optimum is where mu W = V(a) and a_ir s_ir = 0 (Crammer, Singer: JMLR 2, 2001). Mehrotra's
 predictor and corrector (SIAM J. Optimization 2, 1992): with D = a/s, each direction solves
 
     (mu I + sum_i B_i (x) x_i x_i') dW = right side,     B_i = diag(d_i) - d_i d_i' / sum_r d_ir
 
 a matrix of classes times features. W is a variable of its own, so that its digits do not suffer from the division by
-mu. Some twenty iterations, whatever lam and the units of the features. Given any weights, the results are the W of the
-lowest primal and the a of the highest dual objective met.
+mu. About twenty iterations suffice, whatever lam and the units of the features. From any weights, the results are the W
+with the lowest primal and the a with the highest dual objective found.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from pegasos.solvers.interior_point import INTERIOR_ITERATIONS
 
 Values = npt.NDArray[np.float64]
 
-_LONGEST_SIDE = 3072  # of the matrix: 75 MB
+_LONGEST_SIDE = 3072  # largest side of the matrix: 75 MB
 _NANOSECONDS = 0.15  # per multiplication of a dense matrix product
-_ROW_PASSES = 14  # over the rows, for each class, in an iteration
-_NEARLY_ALL = 0.995  # of the way to the nearest bound
+_ROW_PASSES = 14  # passes over the rows per class and iteration
+_NEARLY_ALL = 0.995  # fraction of the distance to the nearest bound that a step covers
 _LEAST_STEP = 1e-13
 _MOST_ITERATIONS = 150
-_PATIENCE = 25  # iterations without a smaller gap, after which there is none
-_LEAST_WIDTH = 1e-8  # of the first products, where the claims of a row are all the same
+_PATIENCE = 25  # iterations without a smaller gap after which the method ends
+_LEAST_WIDTH = 1e-8  # least width of the initial products, where all claims of a row are equal
 _CENTRING_STEPS = 60
 
 
 @dataclass
 class JointInteriorState:
-    """An iterate, and the best points met. Entries of a row's own class hold what it has left of its cost."""
+    """An iterate, and the best points found. The entry of a row's own class holds the rest of its cost."""
 
-    chosen: npt.NDArray[np.uint32]  # the rows that cost anything
+    chosen: npt.NDArray[np.uint32]  # rows with a positive cost
     weights: Values
     shares: Values  # a, rows x classes
-    below: Values  # s: how far each claim is below the top
+    below: Values  # s: how far each claim lies below the top
     best_weights: Values
     best_shares: Values
-    primal: float = np.inf  # the lowest met, times total
-    dual: float = -np.inf  # the highest
+    primal: float = np.inf  # lowest value found, times total
+    dual: float = -np.inf  # highest value found, times total
     iterations: int = 0
-    smallest_at: int = 0  # the iteration with the smallest gap
+    smallest_at: int = 0  # iteration with the smallest gap
     stalled: bool = False
     excess: Values = field(default_factory=lambda: np.empty(0))  # mu W - V(a)
-    astray: Values = field(default_factory=lambda: np.empty(0))  # top - g - s: what rounding has made of 0
+    astray: Values = field(default_factory=lambda: np.empty(0))  # top - g - s: 0 except for rounding
 
     @property
     def relative_gap(self) -> float:
@@ -67,7 +67,7 @@ class JointInteriorState:
 
 @dataclass(frozen=True)
 class JointInterior:
-    """Settings: there are none."""
+    """An interior point for all classes; it has no settings."""
 
     def price(self, problem: JointProblem, n_chosen: int) -> float:
         """Nanoseconds that a solution is expected to take on one thread; infinite where the matrix is too large."""
@@ -88,9 +88,9 @@ class JointInterior:
         *,
         width: float | None = None,
     ) -> JointInteriorState:
-        """Begin at some weights, or at 0 where that is better, with all products a_ir s_ir equal.
+        """Start at some weights, or at 0 where that is better, with all products a_ir s_ir equal.
 
-        `width` is how far claims may be from the exact ones.
+        `width` bounds the error of the claims.
         """
         run = _Run(problem, chosen)
         weights = min((weights - weights.mean(axis=0), np.zeros_like(weights)), key=run.primal)
@@ -105,7 +105,7 @@ class JointInterior:
         return state
 
     def advance(self, problem: JointProblem, state: JointInteriorState, n_iterations: int, tol: float) -> None:
-        """Iterate until the relative gap is at most this, or so many times."""
+        """Iterate until the relative gap is at most this, or this many times."""
         run = _Run(problem, state.chosen)
         for _ in range(n_iterations):
             if state.stalled or state.relative_gap <= tol:
@@ -113,14 +113,14 @@ class JointInterior:
             run.iterate(state)
 
     def alpha_of(self, problem: JointProblem, state: JointInteriorState, shares: Values) -> Values:
-        """The dual point of these shares, as the problem stores it."""
+        """Dual point of these shares, in the layout of the problem."""
         alpha = np.zeros(problem.alpha_shape)
         alpha[state.chosen] = shares
         alpha[np.arange(len(alpha)), problem.codes] = 0.0
         return alpha
 
     def on_bounds(self, problem: JointProblem, state: JointInteriorState) -> Values:
-        """The dual point with 0 for every share that its distance from the top outweighs; the others make up for it."""
+        """Set every share to 0 that its distance from the top outweighs, and let the others compensate."""
         cost = problem.cost[state.chosen][:, None]
         shares = np.where(state.below * cost > state.shares, 0.0, state.shares)
         shares *= cost / shares.sum(axis=1, keepdims=True)
@@ -172,7 +172,7 @@ class _Run:
         return found
 
     def evaluate(self, state: JointInteriorState) -> None:
-        """Both objectives, what is left of mu W = V(a), and what rounding has left of s = top - g."""
+        """Compute both objectives, the residual of mu W = V(a), and the rounding residual of s = top - g."""
         claims = self.claims(state.weights)
         primal = self._primal(state.weights, claims)
         moved = -state.shares
@@ -193,7 +193,7 @@ class _Run:
         state.astray = top - claims - state.below
 
     def iterate(self, state: JointInteriorState) -> None:
-        """Predictor, corrector, step; where time is up on the way, the point stays what it was."""
+        """Predictor, corrector, step; if the time runs out in between, the point does not change."""
         a, s = state.shares, state.below
         system = _System(self, a / s)
         mean = float((a * s).mean())
@@ -237,7 +237,7 @@ class _System:
         self.factor = self._factor()
 
     def balanced(self, values: Values) -> Values:
-        """The same except for the heaviest class of each row, so that rows add up to 0."""
+        """Change the heaviest class of each row, so that rows sum to 0."""
         np.put_along_axis(values, self.heaviest, 0.0, axis=1)
         np.put_along_axis(values, self.heaviest, -values.sum(axis=1, keepdims=True), axis=1)
         return values
@@ -247,12 +247,12 @@ class _System:
         return scores - np.take_along_axis(scores, self.heaviest, axis=1)
 
     def evened(self, pushed: Values) -> Values:
-        """What is left of a push on each share, when rows may not gain or lose anything."""
+        """What remains of a push on each share when the sum of a row must not change."""
         return self.balanced(pushed - self.ratio * (pushed.sum(axis=1, keepdims=True) / self.whole))
 
     def solve(self, right: Values) -> Values:
         """The solution for this right side, classes x features, with one step of refinement."""
-        found = self._once(right)  # of classes that add up to 0
+        found = self._once(right)  # for classes that sum to 0
         bent = self.run.sums(self.evened(self.ratio * self.against_heaviest(self.run.scores(found))))
         return found + self._once(right - self.run.mu * found - bent)
 
@@ -285,7 +285,7 @@ class _System:
         return matrix
 
     def _gram(self, scale: Values) -> Values:
-        """The lower triangle of the sum of scale_i x_i x_i'; what is above it means nothing."""
+        """Lower triangle of the sum of scale_i x_i x_i'; the upper triangle is undefined."""
         block = np.zeros((self.run.side, self.run.side))
         _core.weighted_gram(self.run.rows.native, np.ascontiguousarray(scale), block)
         return block
@@ -310,6 +310,6 @@ def _centred(claims: Values, cost: Values, centre: float) -> Values:
 
 
 def _longest(a: Values, da: Values, s: Values, ds: Values) -> float:
-    """How far both stay positive, at most 1."""
+    """Largest step, at most 1, for which both stay positive."""
     steepest = max(float(np.max(-da / a, initial=1.0)), float(np.max(-ds / s, initial=1.0)))
     return 1.0 / steepest

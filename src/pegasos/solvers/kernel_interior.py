@@ -3,9 +3,9 @@
     max_b  sum_j b_j target_j - 1/2 b' Q b,   lower_j <= b_j <= upper_j,   sum_j b_j fixed where the intercept is free
 
 Mehrotra: On the implementation of a primal-dual interior point method. SIAM J. Optimization 2, 1992. Fine, Scheinberg:
-Efficient SVM training using low-rank kernel representations. JMLR 2, 2001. Given Q = K / (lam total) as a matrix, or
-as L L' of low rank, every iteration solves (Q + diagonal) x = r twice, for a predictor and a corrector. Some twenty to
-thirty iterations, whatever the conditioning. In the end the rows split into those at a bound and free ones; solving
+Efficient SVM training using low-rank kernel representations. JMLR 2, 2001. Given Q = K / (lam total) as a matrix, or as
+L L' of low rank, every iteration solves (Q + diagonal) x = r twice, for a predictor and a corrector. Twenty to thirty
+iterations suffice, whatever the conditioning. In the end the rows split into those at a bound and free ones; solving
 for the free ones alone puts the others exactly at their bounds.
 """
 
@@ -21,17 +21,17 @@ from scipy.linalg import blas, lapack
 
 Column = npt.NDArray[np.float64]
 
-_boundary = 0.995  # of the way to the nearest bound that a step goes
-_most_iterations = 100
-_stalled = 5  # iterations without a better gap that end the method: rounding does not allow less
-_ridge, _ridge_growth, _most_ridges = 1e-15, 100.0, 6  # relative to the largest entry of the diagonal
-_least_pivot = 1e-12  # relative to the largest entry of the diagonal
-_refinements = 1  # of a solve by low rank
-_most_refinements = 2  # of a point whose face was not found
-_face_work = 1e10  # operations of the search for the split into free rows and rows at bounds
-_worth_a_face = 25.0  # how many times the gap to reach an exact face may have
-_clear = 0.01  # how much smaller one of two numbers must be
-_near = 0.01  # of a step: rows that it takes to a bound so soon are put there together
+_BOUNDARY = 0.995  # fraction of the distance to the nearest bound that a step covers
+_MOST_ITERATIONS = 100
+_STALLED = 5  # iterations without a better gap after which the method ends: rounding allows no less
+_RIDGE, _RIDGE_GROWTH, _MOST_RIDGES = 1e-15, 100.0, 6  # relative to the largest entry of the diagonal
+_LEAST_PIVOT = 1e-12  # relative to the largest entry of the diagonal
+_REFINEMENTS = 1  # refinement steps per low-rank solve
+_MOST_REFINEMENTS = 2  # refinement steps of a point whose face was not found
+_FACE_WORK = 1e10  # operations allowed for the search for the split into free rows and rows at bounds
+_WORTH_A_FACE = 25.0  # most that the gap of an exact face may exceed the requested gap, as a factor
+_CLEAR = 0.01  # one of two numbers is clearly smaller below this ratio
+_NEAR = 0.01  # fraction of a step: rows that reach a bound within it are put there together
 
 
 class System(Protocol):
@@ -41,7 +41,7 @@ class System(Protocol):
         """Return Q b."""
 
     def factor(self, diagonal: Column) -> bool:
-        """Prepare solves with Q + diagonal; False where rounding has made that indefinite."""
+        """Prepare solves with Q + diagonal; return False where rounding has made that indefinite."""
 
     def solve(self, right: Column) -> Column:
         """Return (Q + diagonal)^-1 right."""
@@ -62,22 +62,22 @@ class DenseSystem:
         return np.asarray(blas.dsymv(1.0, self.matrix.T, b, lower=1))
 
     def factor(self, diagonal: Column) -> bool:
-        """Cholesky."""
+        """Cholesky factorization."""
         self.factored, failed = _cholesky(self.matrix, diagonal)
         return not failed
 
     def solve(self, right: Column) -> Column:
-        """By the two triangles."""
+        """Solve with the two triangular factors."""
         return np.asarray(lapack.dpotrs(self.factored, right, lower=1)[0])
 
     def part(self, places: npt.NDArray[np.intp]) -> Column:
-        """A copy."""
+        """Return a copy of these rows and columns."""
         return self.matrix[np.ix_(places, places)]
 
 
 @dataclass
 class LowRankSystem:
-    """Q = L L', L with many rows and few columns: solves by the formula of Woodbury, refined."""
+    """Q = L L', where L has many rows and few columns; solves use Woodbury's formula with refinement."""
 
     root: Column
     diagonal: Column = field(default_factory=lambda: np.empty(0))
@@ -96,9 +96,9 @@ class LowRankSystem:
         return not failed
 
     def solve(self, right: Column) -> Column:
-        """Woodbury's formula, and as many corrections."""
+        """Woodbury's formula, followed by refinement steps."""
         found = self._once(right)
-        for _ in range(_refinements):
+        for _ in range(_REFINEMENTS):
             found = found + self._once(right - self.diagonal * found - self.times(found))
         return found
 
@@ -121,14 +121,14 @@ class InteriorPoint:
     target: Column
     lower: Column
     upper: Column
-    total: float | None  # what sum_j b_j must be
-    share: float  # of the objective: the gap to reach
-    rest: float = 0.0  # what rows outside add to the objective
+    total: float | None  # required sum of b_j
+    share: float  # requested gap, as a fraction of the objective
+    rest: float = 0.0  # contribution of the rows outside to the objective
     enough: float = 0.0  # the gap to reach
     b: Column = field(init=False)
-    level: float = 0.0  # the multiplier of the sum
+    level: float = 0.0  # multiplier of the sum constraint
     n_iterations: int = 0
-    best: tuple[float, Column] = field(init=False)  # the least gap, and its point
+    best: tuple[float, Column] = field(init=False)  # smallest gap, and its point
     since_best: int = 0
     n_refinements: int = 0
     is_over: bool = False
@@ -143,7 +143,7 @@ class InteriorPoint:
         self.best = np.inf, self.b
 
     def _start(self) -> Column:
-        """Halfway between the bounds; where the sum is fixed, the heavier side of them is nearer to 0."""
+        """Start halfway between the bounds; where the sum is fixed, the heavier side is closer to 0."""
         if self.total is None:
             return 0.5 * (self.lower + self.upper)
         above, below = float(self.upper.sum()), -float(self.lower.sum())
@@ -191,7 +191,7 @@ class InteriorPoint:
 
         def reach(move: Column, to_lower: Column, to_upper: Column) -> float:
             pairs = (p, move), (q, -move), (self.at_lower, to_lower), (self.at_upper, to_upper)
-            return min(1.0, _boundary * min(_reach(value, change) for value, change in pairs))
+            return min(1.0, _BOUNDARY * min(_reach(value, change) for value, change in pairs))
 
         move, _, to_lower, to_upper = direction(0.0, 0.0)
         length = reach(move, to_lower, to_upper)
@@ -209,7 +209,7 @@ class InteriorPoint:
         self.n_iterations += 1
 
     def _note(self, slope: Column) -> None:
-        """Keep the best point, and see whether that is the end."""
+        """Keep the best point, and check whether the method has ended."""
         gap = self.gap(self.b, slope, self.level)
         self.enough = self.share * max(0.0, self.rest + self.objective(self.b, slope))
         is_balanced = self.total is None or abs(self.total - self.b.sum()) <= 1e-9 * np.abs(self.b).sum()
@@ -218,33 +218,33 @@ class InteriorPoint:
             self.since_best = 0 if gap < 0.9 * self.best[0] else self.since_best
             self.best = gap, self.b
         has_both = bool(((self.b > self.lower) & (self.b < self.upper)).all())
-        has_stalled = self.since_best >= _stalled and self.best[0] < np.inf
-        at_limit = self.n_iterations >= _most_iterations or has_stalled
+        has_stalled = self.since_best >= _STALLED and self.best[0] < np.inf
+        at_limit = self.n_iterations >= _MOST_ITERATIONS or has_stalled
         self.is_over = gap <= self.enough or at_limit or not has_both
 
     def refine(self) -> bool:
-        """Go on to a smaller gap, where rows at bounds are easier to tell; False where rounding does not allow it."""
-        if self.best[0] > self.enough or self.n_refinements == _most_refinements:
+        """Continue to a smaller gap, where rows at bounds are easier to tell; return False if rounding prevents it."""
+        if self.best[0] > self.enough or self.n_refinements == _MOST_REFINEMENTS:
             return False
-        self.share *= _clear
+        self.share *= _CLEAR
         self.n_refinements += 1
         self.is_over = False
         return True
 
     def on_face(self) -> Column:
-        """The point with rows at their bounds exactly there, and the others where they are best; or the point itself.
+        """Put rows at their bounds exactly there, and optimize the others; or return the point unchanged.
 
-        A row belongs to a bound where the multiplier of that, whose scale is the margin, is much larger than the
-        distance, whose scale is that of all rows. An active set follows: the others are solved for; those that would
-        leave their bounds are put there, those that gain by leaving a bound are set free.
+        A row belongs to a bound where the multiplier of that bound, whose scale is the margin, is much larger than the
+        distance, whose scale is that of all rows. An active-set method follows: it solves for the free rows, fixes
+        those that would leave their bounds, and frees those that gain by leaving a bound.
         """
         gap, best = self.best
-        scale = _clear * float(np.minimum(best - self.lower, self.upper - best).mean())
+        scale = _CLEAR * float(np.minimum(best - self.lower, self.upper - best).mean())
         at_lower, at_upper = best - self.lower < scale * self.at_lower, self.upper - best < scale * self.at_upper
         b = np.where(at_lower, self.lower, np.where(at_upper, self.upper, best))
         is_free = ~at_lower & ~at_upper
-        limit, work = max(gap, _worth_a_face * self.enough), 0.0
-        while work < _face_work:
+        limit, work = max(gap, _WORTH_A_FACE * self.enough), 0.0
+        while work < _FACE_WORK:
             free = np.flatnonzero(is_free)
             work += 2.0 * len(b) ** 2 + len(free) ** 3
             found = self._best_of_free(free, self.target - self.system.times(b), b)
@@ -255,7 +255,7 @@ class InteriorPoint:
             with np.errstate(divide="ignore", invalid="ignore"):
                 ways = np.where(move != 0.0, room / move, np.inf)
             reach = min(1.0, float(ways.min()))
-            blocked = ways <= max(reach, _near) if reach < 1.0 else np.zeros(len(free), np.bool_)
+            blocked = ways <= max(reach, _NEAR) if reach < 1.0 else np.zeros(len(free), np.bool_)
             b[free] = np.where(blocked, b[free] + room, b[free] + reach * move)
             is_free[free[blocked]] = False
             if blocked.any():
@@ -264,13 +264,13 @@ class InteriorPoint:
             reached = float(np.sum(above * np.where(above > 0.0, self.upper - b, self.lower - b)))
             limit, best = (reached, b.copy()) if reached <= limit else (limit, best)
             wrong = np.where(is_free, 0.0, np.where(b == self.lower, above, -above))
-            if reached <= _clear * self.enough or not wrong.max() > 0.0:
+            if reached <= _CLEAR * self.enough or not wrong.max() > 0.0:
                 break
             is_free |= wrong > 0.1 * wrong.max()
         return best
 
     def _best_of_free(self, free: npt.NDArray[np.intp], slope: Column, b: Column) -> tuple[Column, float] | None:
-        """How far the free rows are from where no slope differs from the level; None where that is not to be had."""
+        """Step of the free rows to where every slope equals the level; None where that cannot be computed."""
         if len(free) == 0:
             return None
         factored, failed = _cholesky(self.system.part(free), np.zeros(len(free)))
@@ -285,22 +285,22 @@ class InteriorPoint:
 
 
 def _reach(value: Column, change: Column) -> float:
-    """How far a positive vector may go until an entry is 0."""
+    """How far a positive vector can move until an entry is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.min(np.where(change < 0.0, -value / change, np.inf), initial=np.inf))
 
 
 def _cholesky(matrix: Column, diagonal: Column) -> tuple[Any, bool]:
-    """The factor of a symmetric matrix plus a diagonal; a little more is added where rounding asks for it."""
+    """Factor a symmetric matrix plus a diagonal, with a small ridge added where rounding requires it."""
     ridge = 0.0
-    for _ in range(_most_ridges):
+    for _ in range(_MOST_RIDGES):
         work = np.array(matrix, order="C")
         work.flat[:: len(work) + 1] += diagonal + ridge
         factored, failed = lapack.dpotrf(work.T, lower=1, overwrite_a=1)
         if not failed:
             return factored, False
         largest = float(matrix.diagonal().max())
-        ridge = max(ridge * _ridge_growth, _ridge * largest)
+        ridge = max(ridge * _RIDGE_GROWTH, _RIDGE * largest)
     return None, True
 
 
@@ -313,7 +313,7 @@ class PivotedFactor:
 
     columns: Callable[[npt.NDArray[np.intp]], Any]  # the rows of K at these places
     left: Column  # the diagonal of K - L L'
-    most: int  # columns of L at most
+    most: int  # most columns of L
     at_once: int = 64
     rank: int = 0
     pivots: list[int] = field(default_factory=list)
@@ -331,9 +331,9 @@ class PivotedFactor:
         return float(self.left.sum())
 
     def advance(self) -> bool:
-        """One block of pivots more; False where none is left that tells anything."""
+        """Add one block of pivots; return False where no useful pivot is left."""
         count = min(self.at_once, self.most - self.rank)
-        least = _least_pivot * self.largest
+        least = _LEAST_PIVOT * self.largest
         if count == 0 or not self.left.max() > least:
             return False
         pivots = np.argpartition(-self.left, count - 1)[:count]

@@ -1,8 +1,8 @@
 """Online learners on items known by their kernel: f(x) = sum_j coefficient_j (k(x_j, x) + bias^2).
 
 The stream is cut into blocks. The kernel of a block with the support, and with itself, comes as two products of
-matrices; then the loop of the linear learners (cpp/core/pegasos/online.h) goes through the block, the scores of its
-rows instead of weights: testing a row reads its score, adding it adds its column to all scores.
+matrices; then the loop of the linear learners (cpp/core/pegasos/online.h) goes through the block, with the scores of
+its rows instead of weights: testing a row reads its score, adding it adds its column to all scores.
 
 Kivinen, Smola, Williamson: Online learning with kernels. IEEE Transactions on Signal Processing 52, 2004 (NORMA, and
 the truncation of the oldest terms). Freund, Schapire: Large margin classification using the perceptron algorithm.
@@ -40,13 +40,13 @@ class NormaStep:
     nu: float | None = None
 
     def native(self) -> NativeRule:
-        """With all three; 0 leaves rho at 1."""
+        """Pass all three parameters; nu = 0 keeps rho at 1."""
         return NativeRule("norma", self.eta, self.lam, self.nu or 0.0)
 
 
 @dataclass
 class KernelOnlineState:
-    """Coefficients of the items at hand, which are scale * stored, and the support among them, the oldest first."""
+    """Coefficients of the current items, stored without the common scale, and the support among them, oldest first."""
 
     counters: _core.OnlineCounters
     stored: npt.NDArray[np.float64]  # (n_problems, n_items)
@@ -57,12 +57,12 @@ class KernelOnlineState:
     scale: float = 1.0
 
     def copy(self) -> KernelOnlineState:
-        """A state of its own."""
+        """Return an independent copy."""
         return copy.deepcopy(self)
 
     @property
     def is_finite(self) -> bool:
-        """Whether the numbers are within the range of the machine."""
+        """Whether all numbers are finite."""
         return bool(np.isfinite(self.stored).all())
 
     @property
@@ -72,18 +72,18 @@ class KernelOnlineState:
 
     @property
     def vectors(self) -> npt.NDArray[np.float64]:
-        """The coefficients of all items at hand, one row per problem."""
+        """Coefficients of all current items, one row per problem."""
         return self.scale * self.stored
 
     def shrink(self, factor: float) -> None:
-        """All coefficients; those of other items than the support are 0."""
+        """Multiply all coefficients; those of items outside the support are 0."""
         self.scale *= factor
-        if self.scale < 1e-9:  # keep what is stored away from overflow
+        if self.scale < 1e-9:  # keep the stored values from overflowing
             self.stored *= self.scale
             self.scale = 1.0
 
     def move_to(self, n_items: int) -> KernelOnlineState:
-        """The support in front, in its order, and new items behind it: n_items in all."""
+        """Return a state with the support first, in its order, and new items after it, n_items in total."""
         n_old = len(self.support)
         kept = self.stored[:, self.support_numbers]
         self.stored = np.hstack([kept, np.zeros((len(kept), n_items - n_old))])
@@ -114,7 +114,7 @@ class KernelOnlineLearner:
 
     @cached_property
     def _shrink(self) -> float:
-        """What each step multiplies the coefficients by."""
+        """Factor that each step applies to the coefficients."""
         return 1.0 - self._native.size * self._native.lam if self._native.word == "norma" else 1.0
 
     def start(self, n_problems: int, n_items: int, seed: int) -> KernelOnlineState:
@@ -129,14 +129,14 @@ class KernelOnlineLearner:
         )
 
     def advance(self, state: KernelOnlineState, kernel: Kernel, items: Items, labels: Labels, order: Order) -> None:
-        """Visit the items of the order, whose costs are above 0, block by block."""
+        """Visit the items of the order that have a positive cost, block by block."""
         for begin in range(0, len(order), _block_rows):
             members = order[begin : begin + _block_rows].astype(np.intp)
             block = _Block.of(kernel, items, members, state, self.bias)
             self._visit(state, block, Labels(labels.codes[members], labels.cost[members]))
 
     def _visit(self, state: KernelOnlineState, block: _Block, labels: Labels) -> None:
-        """One block: the loop stops wherever the curve has a point, or the support might exceed its budget."""
+        """Visit one block: the loop stops where the curve has a point, or where the support might exceed its budget."""
         n, now = len(block.members), state.counters
         order = np.arange(n, dtype=np.uint32)
         place = 0
@@ -157,14 +157,14 @@ class KernelOnlineLearner:
             place = reached
 
     def _enter(self, state: KernelOnlineState, visited: Numbers, moves: npt.NDArray[np.float64]) -> None:
-        """What the loop did to the scores, done to the coefficients."""
+        """Apply the changes of the scores to the coefficients."""
         if self._shrink != 1.0:
             state.shrink(self._shrink ** len(visited))
             moves = moves * self._shrink ** np.arange(len(visited) - 1, -1, -1)
         for place in np.flatnonzero(moves.any(axis=0)):
             item = int(visited[place])
             state.stored[:, item] += moves[:, place] / state.scale
-            state.support.setdefault(item)  # it may be there already: its coefficient grows
+            state.support.setdefault(item)  # an item that is already there gets a larger coefficient
 
     def _remove(self, state: KernelOnlineState, block: _Block) -> None:
         if self.removal == "oldest":
@@ -181,10 +181,10 @@ class _Block:
     """Some items to visit: their kernel with the support and with themselves, and their scores."""
 
     members: Numbers
-    kernel_with: Floats  # rows: the support as the block began, then the members; columns: the members
+    kernel_with: Floats  # rows: the support at the start of the block, then the members; columns: the members
     row_of: dict[int, int]
     native: _core.Rows
-    scores: npt.NDArray[np.float64]  # (n_problems, n_members + 1); the last entry is nobody's
+    scores: npt.NDArray[np.float64]  # (n_problems, n_members + 1); the last entry is unused
 
     @classmethod
     def of(cls, kernel: Kernel, items: Items, members: Numbers, state: KernelOnlineState, bias: float) -> _Block:

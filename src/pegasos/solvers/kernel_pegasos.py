@@ -1,4 +1,4 @@
-"""Kernel Pegasos, the published algorithm and nothing else (the loop: cpp/core/pegasos/linear_pegasos.h).
+"""Kernel Pegasos, exactly the published algorithm (for the loop, see cpp/core/pegasos/linear_pegasos.h).
 
 Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM. Mathematical
 Programming 127, 2011, section 4. The iterate is w_t = 1/(lam t) sum_j count_j sign_j phi(x_j), where count_j is how
@@ -26,16 +26,16 @@ from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Review
 from pegasos.solvers.pegasos import Pegasos, Sampling, growing_epochs
 
-_rows_at_once = 512
+_ROWS_AT_ONCE = 512
 
 
 @dataclass
 class Deck:
-    """Rows to draw from, with a generator of their own: whatever is drawn from other decks changes nothing here."""
+    """Rows to draw from, with their own generator, so that draws from other decks have no influence."""
 
     rows: Numbers
     random: np.random.Generator
-    left: Numbers  # of this round
+    left: Numbers  # rows of this round that are not drawn yet
 
     @classmethod
     def of(cls, rows: Numbers, seed: Any) -> Deck:
@@ -57,38 +57,38 @@ class Deck:
 
 @dataclass
 class KernelPegasosState:
-    """Everything a run needs to go on: plain arrays and counters, picklable."""
+    """Everything a run needs to continue: plain arrays and counters, picklable."""
 
     alpha: npt.NDArray[np.float64]
-    scores: npt.NDArray[np.float64]  # of all rows, and one entry more that is nobody's
-    alpha_sum: npt.NDArray[np.float64] | None  # of the iterates since the average began
-    pool: Numbers  # the rows that are drawn
-    decks: list[Deck]  # the pool, or one deck for each sign in it; drawn from in turn
-    unit: float  # lam total, which the alphas were meant for
+    scores: npt.NDArray[np.float64]  # scores of all rows, and one unused entry
+    alpha_sum: npt.NDArray[np.float64] | None  # sum of the iterates since the average started
+    pool: Numbers  # rows to draw from
+    decks: list[Deck]  # the pool, or one deck per sign in it; drawn from in turn
+    unit: float  # lam total that the alphas refer to
     step: int = 0
     drawn: int = 0
-    square: float = 0.0  # |w|^2, kept when projecting
+    square: float = 0.0  # |w|^2, maintained when projecting
     averaged: int = 0
-    tail_at: float = np.inf  # after this many rows the average of the tail begins anew: epochs 1, 2, 4, 8, ...
+    tail_at: float = np.inf  # number of rows after which the tail average restarts: epochs 1, 2, 4, 8, ...
 
 
 @dataclass(frozen=True)
 class KernelPegasos:
-    """The settings, which are those of `Pegasos`."""
+    """The settings, the same as those of `Pegasos`."""
 
     pegasos: Pegasos
 
     def start(self, problem: Problem, seed: int) -> KernelPegasosState:
-        """The zero vector, before the first step."""
+        """Start at the zero vector."""
         n = problem.rows.n_rows
         return self.enter(problem, np.zeros(n), np.arange(n), step=0, seed=seed)
 
     def enter(self, problem: Problem, alpha: Floats, pool: Numbers, *, step: int, seed: int) -> KernelPegasosState:
-        """A dual point, not necessarily within its bounds, after ``step`` steps; ``pool`` are the rows to draw."""
+        """Start at a dual point, possibly outside its bounds, after ``step`` steps; ``pool`` is the rows to draw."""
         rows = _rows(problem)
         averages = self.pegasos.average is not None
         size = self.pegasos.batch_size
-        if size > _rows_at_once and size * size > rows.table.size:
+        if size > _ROWS_AT_ONCE and size * size > rows.table.size:
             raise PegasosError(
                 f"batch_size={size} needs a kernel matrix of {size * size * rows.dtype.itemsize / 2**20:.0f} MB; "
                 "raise cache_size or use smaller batches."
@@ -108,7 +108,7 @@ class KernelPegasos:
         return state
 
     def resume(self, problem: Problem, state: KernelPegasosState) -> KernelPegasosState:
-        """A copy that goes on from the same weights; what else depends on problem and settings is made anew."""
+        """Return a copy that continues from the same weights; whatever else depends on the problem is recomputed."""
         resumed = copy.deepcopy(state)
         rows, unit = _rows(problem), problem.lam * problem.total
         resumed.alpha *= unit / state.unit
@@ -139,21 +139,21 @@ class KernelPegasos:
         return state.drawn
 
     def advance_to(self, problem: Problem, state: KernelPegasosState, visits: int) -> None:
-        """Whole blocks until that many rows have been visited; where a block ends, the state alone decides."""
+        """Advance by whole blocks until that many rows are visited; only the state decides where a block ends."""
         size, n = self.pegasos.batch_size, len(state.pool)
         while state.drawn < visits:
             if state.alpha_sum is not None and state.drawn >= state.tail_at:
                 state.alpha_sum[:] = 0.0
                 state.averaged = 0
                 state.tail_at *= 2
-            ahead = n - state.drawn % n  # in this epoch
-            self.step(problem, state, max(1, min(-(-ahead // size), _rows_at_once // size)))
+            ahead = n - state.drawn % n  # rows left in this epoch
+            self.step(problem, state, max(1, min(-(-ahead // size), _ROWS_AT_ONCE // size)))
 
     def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
         """Take n_steps more steps, on rows drawn ahead."""
         rows, settings = _rows(problem), self.pegasos
         drawn, draw_weights = self.draw(state, n_steps * settings.batch_size)
-        # The loop believes that the block is all there is; the costs say what it is of the whole.
+        # The loop treats the block as the whole problem; the costs account for its fraction of the whole.
         block = _core.make_problem(
             _core.gram_rows(rows.square_of(drawn)),
             problem.sign[drawn],
@@ -164,7 +164,7 @@ class KernelPegasos:
             problem.cap,
             problem.ridge,
         )
-        # The last entry follows what happens to everything outside the block.
+        # The last entry tracks the scaling of everything outside the block.
         weights = np.append(state.scores[drawn], 1.0)
         alphas = np.zeros(len(drawn))
         averages = state.alpha_sum is not None
@@ -200,22 +200,22 @@ class KernelPegasos:
         state.drawn += len(drawn)
 
     def next_look(self, problem: Problem, state: KernelPegasosState) -> int:
-        """The end of the epoch: there the dual point is within its bounds."""
+        """Look at the end of the epoch, where the dual point is within its bounds."""
         n = len(state.pool)
         return (state.drawn // n + 1) * n
 
     def review_due(self, problem: Problem, state: KernelPegasosState, epoch: int | None, tol: float | None) -> bool:
-        """At whole epochs that grow by about a quarter."""
+        """Review at whole epochs that grow by about a quarter."""
         return epoch is not None and epoch in growing_epochs
 
     def review(self, problem: Problem, state: KernelPegasosState, tol: float | None) -> Review:
-        """The iterate, or the average, with its certificate."""
+        """Certify the iterate or the average."""
         weights, alpha = self.point(problem, state)
         alpha = better_within_bounds(problem, alpha)
         return Review(certify(problem, weights, alpha), weights, alpha)
 
     def point(self, problem: Problem, state: KernelPegasosState) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The coefficients and the dual point that the state stands for."""
+        """Return the coefficients and the dual point that the state represents."""
         alpha = state.alpha
         if state.alpha_sum is not None and state.averaged:
             alpha = state.alpha_sum / state.averaged
@@ -229,13 +229,13 @@ class KernelPegasos:
         return [Deck.of(group, [seed, k]) for k, group in enumerate(groups)]
 
     def _serve(self, problem: Problem, decks: list[Deck]) -> bool:
-        """Whether these decks are those of this sampling and these signs."""
+        """Whether these decks fit this sampling and these signs."""
         if self.pegasos.sampling != "balanced":
             return len(decks) == 1
         return all(len(np.unique(problem.sign[deck.rows])) == 1 for deck in decks)
 
     def draw(self, state: KernelPegasosState, n: int) -> tuple[Numbers, npt.NDArray[np.float64]]:
-        """The next n rows, from each deck in turn, and for each row 1/n over the probability of drawing it."""
+        """Draw the next n rows from each deck in turn; also return 1/n over the probability of drawing each row."""
         n_decks = len(state.decks)
         rows, weights = np.empty(n, np.intp), np.empty(n)
         for k, deck in enumerate(state.decks):

@@ -22,7 +22,7 @@ from pegasos.solvers.free_intercept import FreeIntercept, FreeState
 
 @dataclass(frozen=True)
 class Mapped(Auto):
-    """The linear solvers, speaking of coefficients."""
+    """The linear solvers, with coefficients as weights."""
 
     def review(self, problem: Problem, state: AutoState, tol: float | None) -> Review:
         """The certificate of the dual point alone."""
@@ -30,7 +30,7 @@ class Mapped(Auto):
         alpha = found.alpha
         certificate, _ = certify_dual(problem, alpha)
         if tol is not None and found.certificate.relative_gap <= tol < certificate.relative_gap:
-            self._polish(problem, state, alpha)  # the weights it had were better than those of its dual point
+            self._polish(problem, state, alpha)  # its weights were better than those of its dual point
             state.best = None
         return Review(certificate, _coefficients(problem, alpha), alpha)
 

@@ -26,21 +26,21 @@ from pegasos.solvers.voting import Votes
 Order = npt.NDArray[np.uint32]
 Keep = Literal["last", "averaged", "voted"]
 
-_chunk_rows = 20_000  # an interrupt can come between two chunks
-_growth = 1.05  # from one point of a curve to the next
+_CHUNK_ROWS = 20_000  # rows per chunk; an interrupt can arrive between two chunks
+_GROWTH = 1.05  # ratio of consecutive points of a curve
 no_limit = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The class number of each row, and what it costs to get it wrong."""
+    """The class number and the cost of each row."""
 
     codes: npt.NDArray[np.intp]
     cost: npt.NDArray[np.float64]
 
 
 class NativeRule(NamedTuple):
-    """A rule as the loop knows it."""
+    """A rule in the form that the loop uses."""
 
     word: str
     size: float = 0.0
@@ -49,10 +49,10 @@ class NativeRule(NamedTuple):
 
 
 class StepRule(Protocol):
-    """What a learner asks of its rule."""
+    """The interface of a step rule."""
 
     def native(self) -> NativeRule:
-        """Return the rule as the loop knows it."""
+        """Return the rule in the form that the loop uses."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class PerceptronStep:
     """On a mistake w <- w + cost sign x (Rosenblatt 1958)."""
 
     def native(self) -> NativeRule:
-        """No numbers."""
+        """Pass no parameters."""
         return NativeRule("perceptron")
 
 
@@ -75,7 +75,7 @@ class PassiveAggressiveStep:
     C: float = 1.0
 
     def native(self) -> NativeRule:
-        """With C."""
+        """Pass C."""
         return NativeRule(self.variant, self.C)
 
 
@@ -86,7 +86,7 @@ class ConfidenceWeightedStep:
     confidence: float = 0.9
 
     def native(self) -> NativeRule:
-        """With the quantile of the normal distribution."""
+        """Pass the quantile of the normal distribution."""
         return NativeRule("cw", NormalDist().inv_cdf(self.confidence))
 
 
@@ -97,7 +97,7 @@ class ArowStep:
     r: float = 1.0
 
     def native(self) -> NativeRule:
-        """With r."""
+        """Pass r."""
         return NativeRule("arow", self.r)
 
 
@@ -108,22 +108,22 @@ class PegasosStep:
     lam: float = 1e-4
 
     def native(self) -> NativeRule:
-        """With lam."""
+        """Pass lam."""
         return NativeRule("pegasos", lam=self.lam)
 
 
 @dataclass
 class Curve:
-    """Cumulative mistakes and loss at rows that grow by 5 %: a few hundred points however long the stream."""
+    """Cumulative mistakes and loss at row counts that grow by 5 %: a few hundred points for a stream of any length."""
 
     points: list[tuple[int, int, float]] = field(default_factory=list)
-    due: int = 1  # the row after which the next point is noted
+    due: int = 1  # row after which the next point is recorded
 
     def note(self, now: _core.OnlineCounters) -> None:
         """Keep a point if one is due."""
         if now.step == self.due:
             self.points.append((now.step, now.mistakes, now.loss))
-            self.due = max(now.step + 1, int(now.step * _growth))
+            self.due = max(now.step + 1, int(now.step * _GROWTH))
 
     def up_to(self, now: _core.OnlineCounters) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Pairs (rows, mistakes) and (rows, loss), the last one as of now."""
@@ -134,20 +134,20 @@ class Curve:
 
 @dataclass
 class OnlineState:
-    """Everything a stream needs to go on: plain arrays and counters, picklable."""
+    """Everything a stream needs to continue: plain arrays and counters, picklable."""
 
     keep: Keep
     counters: _core.OnlineCounters
     weights: npt.NDArray[np.float64]  # (n_problems, n_features + 1), to be multiplied by the scale
     sums: npt.NDArray[np.float64] | None  # when averaging
     variances: npt.NDArray[np.float64] | None  # the diagonals S_k of a rule of second order
-    rho: npt.NDArray[np.float64]  # the margins that NORMA asks for
-    scores: npt.NDArray[np.float64]  # room for those of one row
-    votes: list[Votes]  # of each problem, when voting
+    rho: npt.NDArray[np.float64]  # the margins that NORMA requires
+    scores: npt.NDArray[np.float64]  # buffer for the scores of one row
+    votes: list[Votes]  # one per problem, when voting
     curve: Curve
 
     def copy(self) -> OnlineState:
-        """A state of its own."""
+        """Return an independent copy."""
         return copy.deepcopy(self)
 
     @property
@@ -157,19 +157,19 @@ class OnlineState:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all is within the range of the machine; a score that is not may move nothing, but has a loss."""
+        """Whether all numbers are finite; a score that is not may move nothing, but it has a loss."""
         return bool(np.isfinite(self.weights).all()) and math.isfinite(self.counters.loss)
 
 
 @dataclass(frozen=True)
 class OnlineLearner:
-    """A rule, and which of its vectors is returned.
+    """A rule, and which of its vectors is the result.
 
     Attributes
     ----------
     rule : a step rule
     keep : "last", "averaged" (the mean of the vectors after each row) or "voted" (each votes as long as it lived)
-    max_votes : vectors that may vote at most; the oldest go first
+    max_votes : largest number of vectors that vote; the oldest are dropped first
     """
 
     rule: StepRule
@@ -197,10 +197,10 @@ class OnlineLearner:
         )
 
     def advance(self, state: OnlineState, rows: Rows, labels: Labels, order: Order) -> None:
-        """Visit the rows of the order, whose costs are above 0; chunks end where the curve has a point."""
+        """Visit the rows of the order that have a positive cost; chunks end where the curve has a point."""
         place = 0
         while place < len(order):
-            until = place + min(_chunk_rows, state.curve.due - state.counters.step)
+            until = place + min(_CHUNK_ROWS, state.curve.due - state.counters.step)
             self._visit(state, rows, labels, order[place:until])
             state.curve.note(state.counters)
             place = until
@@ -229,7 +229,7 @@ class OnlineLearner:
                 votes.follow(rows, visited, mine, self.max_votes)
 
     def weights(self, state: OnlineState) -> npt.NDArray[np.float64]:
-        """The vectors returned, one row per problem: the average, or the last."""
+        """The resulting vectors, one row per problem: the average, or the last."""
         now = state.counters
         if state.sums is None or now.step == 0:
             return state.vectors

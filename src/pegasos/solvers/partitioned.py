@@ -1,10 +1,10 @@
-"""A problem whose rows are in partitions, wherever those are: what the driver and the certificate ask of it.
+"""A problem whose rows are in partitions, wherever those are, with the interface of the driver and the certificate.
 
     P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(1 - sign_i (<w, x_i> + offset_i))
 
-Everything is known by questions to all partitions (`passes`); one question is one pass over all rows. The dual
-variables are nowhere: a dual point is a rule by which partitions make theirs from weights, and the dual variables of a
-few rows that were gathered.
+Everything is computed by questions to all partitions (`passes`); one question is one pass over all rows. The dual
+variables are not stored: a dual point is a rule by which partitions compute theirs from weights, together with the dual
+variables of a few gathered rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pegasos.solvers.passes import DualRule, Proof, Question, SomeRows, Terms, V
 
 
 class Partitions(Protocol):
-    """Where the rows of a problem are, and who answers for them."""
+    """The partitions of a problem, and the way to query them."""
 
     @property
     def n_partitions(self) -> int:
@@ -40,7 +40,7 @@ class Partitions(Protocol):
 
     @property
     def n_stored(self) -> int:
-        """Values of all rows that are stored."""
+        """Number of stored values of all rows."""
 
     def ask(self, question: Question) -> Any:
         """Return the merged answer of all partitions."""
@@ -48,7 +48,7 @@ class Partitions(Protocol):
 
 @dataclass(frozen=True)
 class PartitionsHere:
-    """Partitions in this process, one after the other."""
+    """Partitions in this process, processed one after the other."""
 
     problems: Sequence[Problem]
 
@@ -69,17 +69,17 @@ class PartitionsHere:
 
     @property
     def n_stored(self) -> int:
-        """Values of all rows that are stored."""
+        """Number of stored values of all rows."""
         return sum(problem.rows.n_stored for problem in self.problems if isinstance(problem.rows, Rows))
 
     def ask(self, question: Question) -> Any:
-        """One partition after the other."""
+        """Query one partition after the other."""
         return merged(question, [question(problem) for problem in self.problems])
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionedDual:
-    """A dual point: a rule for the rows in the partitions, and the dual variables of rows that were gathered."""
+    """A dual point: a rule for the rows in the partitions, and the dual variables of gathered rows."""
 
     rule: DualRule | None = None  # None: zero
     part: Problem | None = None
@@ -116,7 +116,7 @@ class PartitionedProblem:
 
     @property
     def rows(self) -> Partitions:
-        """What has the number of rows and features."""
+        """The partitions, which have the number of rows and features."""
         return self.partitions
 
     @property
@@ -126,12 +126,12 @@ class PartitionedProblem:
 
     @property
     def cost(self) -> Vector:
-        """Those of the rows here: there are none."""
+        """Costs of local rows: there are none."""
         return np.empty(0)
 
     @property
     def bound(self) -> Vector:
-        """Those of the rows here: there are none."""
+        """Bounds of local rows: there are none."""
         return np.empty(0)
 
     @property
@@ -141,19 +141,19 @@ class PartitionedProblem:
 
     @property
     def alpha_shape(self) -> tuple[int, ...]:
-        """No dual variable is here."""
+        """No dual variable is stored locally."""
         return (0,)
 
     @property
     def penalty(self) -> Vector:
-        """Lam for every weight that is regularized, 0 for a free intercept."""
+        """Penalty: lam for every regularized weight, 0 for a free intercept."""
         penalty = np.full(self.weights_shape, self.lam)
         if self.is_free:
             penalty[-1] = 0.0
         return penalty
 
     def within_bounds(self, alpha: Any) -> Any:
-        """The point itself: a rule stays within the bounds."""
+        """Return the point itself: a rule stays within the bounds."""
         return alpha
 
     def part(self, rows: SomeRows) -> Problem:
@@ -172,7 +172,7 @@ class PartitionedProblem:
         )
 
     def proof(self, weights: Vector, dual: Any) -> tuple[Losses, DualSums]:
-        """One pass: what these weights cost, and what this dual point adds up to."""
+        """Compute in one pass the losses of these weights and the sums of this dual point."""
         point = dual if isinstance(dual, PartitionedDual) else ZERO
         plain, intercept = weights, 0.0
         if self.is_free:
@@ -223,7 +223,7 @@ class PartitionedProblem:
         return inner(weights, weights)
 
     def of_sample(self, rows: SomeRows, n_rows: int) -> Problem:
-        """The problem of a sample of so many rows, on its own: its total is a part of the whole."""
+        """The problem of a sample of this many rows on its own, with its part of the total."""
         part = self.part(rows)
         return replace(part, total=part.total * part.rows.n_rows / max(n_rows, 1))
 

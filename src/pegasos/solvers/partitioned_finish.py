@@ -1,4 +1,4 @@
-"""Problems of rows that were gathered: alone, or beside rows that are fixed at their bounds elsewhere."""
+"""Problems of gathered rows: alone, or with all other rows fixed at their bounds elsewhere."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pegasos.solvers.passes import Terms, Vector, residuals
 from pegasos.solvers.pegasos import Pegasos
 
 _MOST_EPOCHS = 100_000
-_AFFORDABLE = 2e10  # nanoseconds of an interior point
+_AFFORDABLE = 2e10  # nanoseconds that an interior point may take
 _ITERATIONS = 100
 _ASCENT_EPOCHS = 400
-_EPOCHS_PER_TURN = 20  # of dual ascent, before conjugate gradients go on
+_EPOCHS_PER_TURN = 20  # epochs of dual ascent before conjugate gradients continue
 _PRODUCTS = 60
-_CENTERS = 20  # of the search for a free intercept
-_UNEVEN = 0.1  # of tol: how much of the dual point may have no counterpart of the other sign
+_CENTERS = 20  # most centers in the search for a free intercept
+_UNEVEN = 0.1  # fraction of tol: how much of the dual point may lack a counterpart of the other sign
 
 
 def solve_here(problem: Problem, tol: float, seed: int, *, is_free: bool) -> tuple[Vector, Vector]:
@@ -43,7 +43,7 @@ def solve_here(problem: Problem, tol: float, seed: int, *, is_free: bool) -> tup
 def beside_others(
     problem: PartitionedProblem, part: Problem, others: Terms, weights: Vector, tol: float
 ) -> tuple[Vector, Vector, float]:
-    """The best weights with these rows' dual variables free and the others' fixed, these, and the lower bound."""
+    """Solve with these rows' dual variables free and the others fixed; return weights, dual variables, lower bound."""
     if problem.is_free:
         weights, alpha = _around_intercepts(problem, part, others, weights, tol)
     else:
@@ -59,10 +59,10 @@ def beside_others(
 def _around_intercepts(
     problem: PartitionedProblem, part: Problem, others: Terms, weights: Vector, tol: float
 ) -> tuple[Vector, Vector]:
-    """With a free intercept: the regularized problem around a center, whose solution is the next center.
+    """With a free intercept, solve the regularized problem around a center, whose solution is the next center.
 
-    That is the proximal point method of `free_intercept`; in the end, the dual variables of the heavier sign are made
-    lighter, so that they add up to those of the other one, with those of the fixed rows.
+    This is the proximal point method of `free_intercept`. At the end, the dual variables of the heavier sign are
+    reduced, so that together with those of the fixed rows both signs have equal sums.
     """
     bias, mu = problem.bias, problem.lam * problem.total
     center, last = bias * float(weights[-1]), None
@@ -85,7 +85,7 @@ def _around_intercepts(
 
 
 def _evened(part: Problem, alpha: Vector, uneven: float) -> Vector:
-    """The dual point with less of the heavier sign, by so much; as far as there is so much."""
+    """Reduce the dual variables of the heavier sign by this much, as far as possible."""
     heavier = part.sign > 0 if uneven > 0.0 else part.sign < 0
     spent = float(np.sum(alpha[heavier]))
     if not spent > 0.0:
@@ -104,7 +104,7 @@ def _restricted(part: Problem, others: Terms, weights: Vector, tol: float) -> tu
     price = InteriorPoint().price(part, len(everyone))
     found = None
     if part.rows.n_rows <= part.rows.n_features or not price < _AFFORDABLE:
-        # Rows next to orthogonal need a few epochs of dual ascent.
+        # Nearly orthogonal rows need only a few epochs of dual ascent.
         found, is_solved = _ascent(part, others, tol)
         price = np.inf if is_solved else price
     if price < _AFFORDABLE:
@@ -125,7 +125,7 @@ def _interior(
 
 
 def _ascent(part: Problem, others: Terms, tol: float) -> tuple[tuple[Vector, Vector], bool]:
-    """Dual ascent, begun at the others' weights, in turns with conjugate gradients over rows between their bounds."""
+    """Alternate dual ascent from the others' weights with conjugate gradients over rows between their bounds."""
     ascent = DualAscent(np.float64)
     state = ascent.start(part, 0)
     state.weights[:] = others.weights
@@ -144,14 +144,14 @@ def _ascent(part: Problem, others: Terms, tol: float) -> tuple[tuple[Vector, Vec
         own = Terms.of(part, state.alpha)
         state.weights[:] = others.weights + own.weights
         state.alpha_sum = others.gain.value + own.gain.value
-        # The estimate is that of the rows that shrinking has left: the others may have something to say.
+        # The estimate covers the active rows only, so the others must be checked as well.
         is_solved = is_solved and _gap(part, state.weights, state.alpha, ascent.dual(part, state)) <= tol
         state.recall_all_rows()
     return (np.array(state.weights, np.float64), np.array(state.alpha, np.float64)), is_solved
 
 
 def _gap(part: Problem, weights: Vector, alpha: Vector, dual: float) -> float:
-    """The relative gap of w(alpha), from the terms of the rows that are here; those of the others are 0."""
+    """Relative gap of w(alpha), from the terms of the local rows; those of the others are 0."""
     r = residuals(part, weights)
     gap = float(np.sum(part.cost * part.loss.value(r) + 0.5 * part.damping * alpha**2 - alpha * r)) / part.total
     return gap / (dual + gap) if dual + gap > 0.0 else 0.0

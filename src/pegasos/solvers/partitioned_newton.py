@@ -5,11 +5,11 @@
 with the smoothed losses phi_s of `newton`, while the softness s falls. A pass over all partitions returns sums: the
 objective, its gradient, and either its second derivatives (features x features) or, for many features, their product
 with a vector. In the second case conjugate gradients find the step, preconditioned by the second derivatives of a
-sample of the rows that is here (Zhang, Xiao: DiSCO, ICML 2015). The sample also tells where to begin. Weights of
-Newton's method bring a dual point that partitions can make from them; both are certified together.
+local sample of the rows (Zhang, Xiao: DiSCO, ICML 2015). The sample also provides the starting point. Partitions can
+compute a dual point from the weights of Newton's method; both are certified together.
 
-Where the loss has a kink, few rows are near the margin in the end. Once they fit here, they are gathered, and the
-problem of these rows is solved with the others fixed at their bounds (`partitioned_finish`): that ends at any gap.
+Where the loss has a kink, few rows are near the margin in the end. Once they fit in local memory, they are gathered,
+and their problem is solved with the others fixed at their bounds (`partitioned_finish`), which reaches any gap.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ from pegasos.solvers.passes import (
     residuals,
 )
 
-_ALWAYS_HERE = 1 << 20  # stored values that may be gathered, whatever the size of the data
-_MOST_HERE = 1 << 22  # the most, where that is at most a quarter of the data
-_LEVELS = tuple(0.6 * 0.4**k for k in range(9))  # softnesses that the first pass looks at
-_SMALLER = 0.4  # the next softness, when the minimum of this one is near enough
-_LARGEST_SIDE = 2500  # of a matrix of second derivatives
-_EXACT_SIDE = 320  # of a matrix that all rows have a part in
-_ROWS_PER_SIDE = 20  # of the rows near the margin, in a larger matrix
+_ALWAYS_HERE = 1 << 20  # stored values that may always be gathered, whatever the size of the data
+_MOST_HERE = 1 << 22  # most stored values to gather, where that is at most a quarter of the data
+_LEVELS = tuple(0.6 * 0.4**k for k in range(9))  # softnesses evaluated by the first pass
+_SMALLER = 0.4  # factor on the softness when its minimum is near enough
+_LARGEST_SIDE = 2500  # largest side of a matrix of second derivatives
+_EXACT_SIDE = 320  # largest side of a matrix computed from all rows
+_ROWS_PER_SIDE = 20  # rows near the margin per side of a larger matrix
 _MOST_STEPS = 60
 _MOST_PRODUCTS = 25
-_ENOUGH = 0.03  # of the first residual, at which conjugate gradients end
-_INNER_PRODUCTS, _INNER_ENOUGH = 60, 1e-3  # the same of the preconditioner
-_LEAST_KINKED_GAP = 1e-3  # below which rows near the margin are gathered, where second derivatives are cheap
-_MARGIN = 0.8  # of the gap asked for is what a point should have by its own account
-_FURTHER = 4.0  # times the softness: how far from the margin rows may still change their side
+_ENOUGH = 0.03  # fraction of the first residual at which conjugate gradients end
+_INNER_PRODUCTS, _INNER_ENOUGH = 60, 1e-3  # the same limits for the preconditioner
+_LEAST_KINKED_GAP = 1e-3  # below this gap rows near the margin are gathered, where second derivatives are cheap
+_MARGIN = 0.8  # a point should have this fraction of the requested gap by its own estimate
+_FURTHER = 4.0  # distance from the margin, in units of softness, within which rows may still change sides
 _SAMPLE_TOL = 1e-3  # relative gap of the sample's solution
-_FEWER = 0.5  # of the gap: what a round of gathering must bring to be repeated
-_SHARE_TO_BEGIN = 8  # times what fits here: more rows than that are not gathered before Newton's method has led near
-_FEW_VIOLATORS = 0.7  # of the room
+_FEWER = 0.5  # a round of gathering is repeated if it leaves at most this fraction of the gap
+_SHARE_TO_BEGIN = 8  # more than this many times the local capacity is not gathered before Newton's method is close
+_FEW_VIOLATORS = 0.7  # fraction of the capacity
 _STUCK = 4  # rounds without a smaller gap
 _LAST_SOFTNESS, _MOST_SOFTNESS = 1e-7, 1e3
 _SHORT_STEPS = 2
@@ -66,23 +66,23 @@ _SHORT_STEPS = 2
 
 @dataclass
 class PartitionedState:
-    """Where a run stands. The run itself is a generator, which makes one pass at a time."""
+    """The state of a run. The run itself is a generator that makes one pass at a time."""
 
     seed: int
     passes: int = 0
     n_rows: int = 0
-    weights: Vector | None = None  # with the least objective so far
+    weights: Vector | None = None  # weights with the lowest objective so far
     primal: float = math.inf
-    dual_point: PartitionedDual = ZERO  # with the best lower bound so far
+    dual_point: PartitionedDual = ZERO  # dual point with the best lower bound so far
     dual: float = -math.inf
-    goal: float = 0.0  # the relative gap at which a certificate is asked for
+    goal: float = 0.0  # relative gap at which a certificate is requested
     is_ready: bool = False  # whether something new is worth a certificate
     run: Iterator[None] | None = field(default=None, repr=False)
     sample: Problem | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
-        """The relative gap, as the sums so far show it."""
+        """Relative gap, estimated from the sums so far."""
         return (self.primal - self.dual) / self.primal if 0.0 < self.primal < math.inf else math.inf
 
     def offer(self, weights: Vector, primal: float) -> None:
@@ -100,23 +100,23 @@ class PartitionedState:
 
 @dataclass(frozen=True)
 class PartitionedNewton:
-    """The settings: the relative gap to reach, and weights to begin at.
+    """Settings: the relative gap to reach, and initial weights.
 
-    What the driver calls an epoch is a pass over all rows.
+    An epoch of the driver is a pass over all rows.
     """
 
     tol: float | None = 1e-3
     first: Vector | None = None
 
     def start(self, problem: PartitionedProblem, seed: int) -> PartitionedState:
-        """Nothing is known yet."""
+        """Start without any information."""
         state = PartitionedState(seed, n_rows=problem.partitions.n_rows)
         state.goal = _MARGIN * (self.tol or 0.0)
         state.run = self._run(problem, state)
         return state
 
     def steps(self, state: PartitionedState) -> int:
-        """Passes so far."""
+        """Number of passes so far."""
         return state.passes
 
     def visits(self, state: PartitionedState) -> int:
@@ -128,23 +128,23 @@ class PartitionedNewton:
         return self.visits(state) + state.n_rows
 
     def advance_to(self, problem: PartitionedProblem, state: PartitionedState, visits: int) -> None:
-        """Whole passes, until that many, or until a point is worth a certificate."""
+        """Advance by whole passes until that many, or until a point is worth a certificate."""
         assert state.run is not None
         while self.visits(state) < visits and not state.is_ready:
             if next(state.run, "ended") == "ended":
                 raise ExhaustedError
 
     def review_due(self, problem: PartitionedProblem, state: PartitionedState, epoch: int | None, tol: Any) -> bool:
-        """When the sums say that the gap is small enough."""
+        """Review when the sums show a small enough gap."""
         return state.is_ready
 
     def review(self, problem: PartitionedProblem, state: PartitionedState, tol: float | None) -> Review:
-        """The certificate of the best weights and the best dual point: one pass."""
+        """Certify the best weights and the best dual point in one pass."""
         weights, point = self.point(problem, state)
         certificate = problem.certify(weights, point)
         state.passes += 1
         state.is_ready = False
-        state.goal *= 0.5  # the sums believed too much
+        state.goal *= 0.5  # the sums were too optimistic
         alpha: Any = point
         return Review(certificate, *_handed_over(problem, weights, alpha))
 
@@ -154,7 +154,7 @@ class PartitionedNewton:
         return weights, state.dual_point
 
     def intercept(self, problem: PartitionedProblem, state: PartitionedState) -> float:
-        """A free intercept is no part of the weights."""
+        """Return the free intercept, which is not part of the weights."""
         return _handed_over(problem, *self.point(problem, state))[2]
 
     # The run, pass by pass
@@ -176,7 +176,7 @@ class PartitionedNewton:
             weights = weights if state.weights is None else state.weights
 
     def _all_here(self, problem: PartitionedProblem, state: PartitionedState) -> Iterator[None]:
-        """Rows as few as that are solved here."""
+        """Solve the problem locally, where there are few enough rows."""
         gathered = problem.partitions.ask(Gather(DualRule(np.zeros(problem.weights_shape), 0.0, math.inf, math.inf)))
         state.passes += 1
         yield
@@ -199,7 +199,7 @@ class PartitionedNewton:
 
 
 class _Descent:
-    """One descent from given weights: the point, its softness, and what is known there."""
+    """A descent from given weights: the point, its softness, and what is known there."""
 
     def __init__(self, solver: PartitionedNewton, problem: PartitionedProblem, state: Any, room: int, weights: Vector):
         self.solver, self.problem, self.state, self.room = solver, problem, state, room
@@ -214,7 +214,7 @@ class _Descent:
         self.curvature: Vector | None = None  # packed, at this point and softness
 
     def run(self) -> Iterator[None]:
-        """Steps, and rounds of gathering once the rows near the margin fit."""
+        """Take steps, and gather rows near the margin once they fit."""
         yield from self._begin()
         fits_soon = _SHARE_TO_BEGIN * self.room >= self.problem.partitions.n_stored
         if not self.is_direct and fits_soon and self._has_bounds():
@@ -230,7 +230,7 @@ class _Descent:
                 yield from self._from_farther()
 
     def _from_farther(self) -> Iterator[None]:
-        """After short steps: from the nearest rows, where that helps, and with more softness."""
+        """After short steps, restart from the nearest rows where that helps, and with more softness."""
         self.short, self.width = 0, 1.0
         if self._has_bounds():
             yield from self._gather()
@@ -247,7 +247,7 @@ class _Descent:
     # The first softness
 
     def _begin(self) -> Iterator[None]:
-        """The first pass; the softness is that whose smoothing is about as large as the error of the weights."""
+        """Make the first pass; choose the softness whose smoothing is about as large as the error of the weights."""
         levels = tuple(level for level in _LEVELS if level > self.least) + ((self.least,) if self.least > 0.0 else ())
         if math.isinf(self.problem.loss.cap):
             levels = (self.least,)
@@ -260,7 +260,7 @@ class _Descent:
         yield
 
     def _error(self, found: Surveyed) -> float:
-        """About how far the objective of the first weights is from the best: by how much the sample was too good."""
+        """Estimate how far the first objective is from the best, from how optimistic the sample was."""
         primal = self._primal(self.weights, found.levels[0])
         if self.state.sample is None:
             return 0.01 * primal
@@ -281,7 +281,7 @@ class _Descent:
             self._smooth_less()
             yield from self._look_again()
             return
-        # A minimum that is nearer than the smoothing is off is near enough: the next pass looks further.
+        # A minimum closer than the error of the smoothing is near enough, so the next pass covers a smaller softness.
         smoothing = float(self.level.sums[1]) / self.problem.total
         fits = self.least == 0.0 and self._values_within(_FURTHER * self.softness) <= self.room
         enough = max(self.state.goal, 0.5 * _LEAST_KINKED_GAP) if fits else self.state.goal
@@ -289,7 +289,7 @@ class _Descent:
         yield from self._along(move, slope, is_near=is_off and -0.5 * slope <= 2.0 * smoothing)
 
     def _along(self, move: Vector, slope: float, *, is_near: bool) -> Iterator[None]:
-        """Go to about the minimum on the line: the gradients there tell where that is."""
+        """Move to about the minimum on the line, located from the gradients there."""
         smaller = max(_SMALLER * self.softness, self.least)
         levels = (self.softness, smaller) if self.softness > self.least else (self.softness,)
         planned = 1 if is_near else 0
@@ -321,7 +321,7 @@ class _Descent:
         return Survey(weights, levels, self.width * softness, self.every)
 
     def _look_again(self) -> Iterator[None]:
-        """A pass at the same weights and another softness."""
+        """Make a pass at the same weights with another softness."""
         levels = (self.softness,)
         found = self._ask(self._survey(self.weights, levels, self.softness))
         self._offer(self.weights, found, levels)
@@ -338,7 +338,7 @@ class _Descent:
         self.every = 1 if self.side <= _EXACT_SIDE else max(1, int(curved / (_ROWS_PER_SIDE * self.side)))
 
     def _direct_move(self, gradient: Vector) -> Any:
-        """Where the quadratic that touches the smoothed objective has its minimum."""
+        """Return the step to the minimum of the quadratic model of the smoothed objective."""
         if self.curvature is None:
             found = self._ask(self._survey(self.weights, (self.softness,), self.softness))
             self._stand_at(self.weights, self.softness, found, 0)
@@ -353,7 +353,7 @@ class _Descent:
         return move
 
     def _conjugate_move(self, gradient: Vector) -> Any:
-        """The same by conjugate gradients; each product is a pass."""
+        """Compute the same step by conjugate gradients; each product is a pass."""
         if self.state.sample is None:
             yield from self.solver._draw_sample(self.problem, self.state, self.room)
         ease = _Preconditioner(self.state.sample, self.weights, self.width * self.softness, self.penalty)
@@ -369,7 +369,7 @@ class _Descent:
             before = left.copy()
             left -= length * bent
             eased = ease(left)
-            # What eases is not quite linear, so the next direction follows from the change (Polak, Ribiere).
+            # The preconditioner is not quite linear, so the next direction follows from the change (Polak, Ribiere).
             turned, square = max(0.0, inner(eased, left - before) / square), inner(left, eased)
             if not square > _ENOUGH * first:
                 break
@@ -391,10 +391,10 @@ class _Descent:
             self.state.offer_dual(PartitionedDual(rule), dual)
 
     def _dual(self, weights: Vector, softness: float, level: Level) -> tuple[DualRule, float]:
-        """The dual point of a softness, and about what it proves."""
+        """Return the dual point of a softness, and an estimate of its lower bound."""
         problem, total = self.problem, level.total
         gain, scales = float(level.sums[2]), (1.0, 1.0)
-        if problem.is_free:  # the heavier side is made lighter
+        if problem.is_free:  # reduce the heavier side
             negative, positive = level.spent.tolist()
             lighter, heavier = min(negative, positive), max(negative, positive)
             share = lighter / heavier if heavier > 0.0 else 1.0
@@ -408,7 +408,7 @@ class _Descent:
     # Rows near the margin, gathered
 
     def _may_gather(self) -> bool:
-        """Whether the loss has a kink, and the rows that may still change their side fit here."""
+        """Whether the loss has a kink, and the rows that may still change sides fit locally."""
         if not self._has_bounds():
             return False
         is_enough = self.solver.tol is None or self.solver.tol >= _LEAST_KINKED_GAP
@@ -417,9 +417,9 @@ class _Descent:
         return self._values_within(_FURTHER * self.softness) <= self.room
 
     def _has_bounds(self) -> bool:
-        """Whether rows far from the margin are at a bound that their side of it tells.
+        """Whether rows far from the margin are at a bound determined by their side of it.
 
-        A loss with a ridge has that on one side alone: there, all violators must fit here.
+        A loss with a ridge has such a bound on one side only, so all violating rows must fit locally.
         """
         if self.solver.tol is None:
             return False
@@ -429,7 +429,7 @@ class _Descent:
         return float(self.near[:, int(np.searchsorted(WIDTHS, width))].sum())
 
     def _gather(self) -> Iterator[None]:
-        """Rounds: the rows nearest to the margin are solved for here, the others follow from the last weights."""
+        """Repeatedly solve for the rows nearest to the margin; the others follow from the last weights."""
         weights, near, worse = self.weights, self.near, 0
         while worse < _STUCK:
             before = self.state.gap
@@ -448,11 +448,11 @@ class _Descent:
         self.weights, self.near, self.curvature = self.state.weights, near, None
 
     def _toward(self, begin: Vector, end: Vector, *, is_whole: bool) -> tuple[Vector, Vector]:
-        """The weights to go on from, and how many values are near the margin there.
+        """Return the weights to continue from, and how many values are near the margin there.
 
-        Around the first point, the problem with fixed rows is the problem itself: the line leads downhill. Where all
-        violators were gathered, and those of the end fit, that is the place: there all support vectors stay here, so
-        the lower bound rises in every round.
+        Around the first point, the problem with fixed rows is the problem itself, so the line leads downhill. Where all
+        violating rows were gathered, and those of the end fit, the end is used: all support vectors stay local there,
+        so the lower bound rises in every round.
         """
         found = self._ask(Along(begin, end))
         steps = [begin + t * (end - begin) for t in LENGTHS.tolist()]
@@ -466,7 +466,7 @@ class _Descent:
 
 
 class _Preconditioner:
-    """About the inverse of the second derivatives, by conjugate gradients on a sample that is here."""
+    """Approximate inverse of the second derivatives, by conjugate gradients on a local sample."""
 
     def __init__(self, sample: Problem, weights: Vector, softness: float, penalty: Vector):
         self.sample, self.softness, self.penalty = sample, softness, penalty
@@ -491,14 +491,14 @@ class _Preconditioner:
 
 
 def room_for(n_stored: int) -> int:
-    """How many stored values may be gathered, of so many."""
+    """How many of this many stored values may be gathered."""
     return max(_ALWAYS_HERE, min(_MOST_HERE, n_stored // 4))
 
 
 def _widths(near: Vector, room: int) -> tuple[float, float]:
-    """How far below and above 0 the residuals of rows may be that fit here.
+    """How far below and above 0 the residuals of the rows that fit locally may be.
 
-    Where the violators are few, all of them come: the data are as good as separable, and their sides are in doubt.
+    Where few rows violate, all of them are gathered: the data are practically separable, and their sides are uncertain.
     """
     widths = np.append(WIDTHS, np.inf)
     violators = float(near[1, -1])
@@ -509,13 +509,13 @@ def _widths(near: Vector, room: int) -> tuple[float, float]:
 
 
 def _last(is_true: Any) -> int:
-    """The last place that is true; the first one where none is."""
+    """Index of the last true entry; the first index if there is none."""
     places = np.flatnonzero(is_true)
     return int(places[-1]) if len(places) else 0
 
 
 def _between(low: float, high: float, at_low: float, here: float, t: float) -> float:
-    """Where a line through the slopes at both ends is 0, but not next to an end."""
+    """Zero of the line through the slopes at both ends, kept away from the ends."""
     if high == t and here > 0.0 > at_low:
         guess = low + (high - low) * at_low / (at_low - here)
         return float(np.clip(guess, low + 0.1 * (high - low), high - 0.1 * (high - low)))
@@ -523,7 +523,7 @@ def _between(low: float, high: float, at_low: float, here: float, t: float) -> f
 
 
 def _handed_over(problem: PartitionedProblem, weights: Vector, alpha: Any) -> tuple[Vector, Any, float]:
-    """Weights, dual point and intercept, as the model has them: a free intercept is beside the weights."""
+    """Weights, dual point and intercept of the model; a free intercept is separate from the weights."""
     if not problem.is_free:
         return weights, alpha, 0.0
     plain = weights.copy()

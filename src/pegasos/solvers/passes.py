@@ -1,11 +1,11 @@
-"""What a partition does in one pass over its rows: a question, its answer, and how answers are merged.
+"""What a partition computes in one pass over its rows: a question, its answer, and how answers are merged.
 
     P(w) = lam/2 |w|^2 + (1/total) sum_i cost_i phi(r_i),    r_i = 1 - sign_i (<w, x_i> + offset_i)
 
-A question is a value: weights and a few numbers. Its answer is a function of the question and of the partition's rows
-alone, so a partition that is lost can answer again, elsewhere, with the same bits. Answers are sums, or a few rows;
-they are merged in the order of the partitions, in groups of a fixed size, so that the bits of the result depend neither
-on the workers nor on the engine that moves the answers.
+A question is a value: weights and a few numbers. Its answer depends only on the question and the partition's rows, so a
+lost partition can be recomputed elsewhere with bit-identical results. Answers are sums, or a few rows; they are merged
+in the order of the partitions, in groups of a fixed size, so that the bits of the result depend neither on the workers
+nor on the engine that moves the answers.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ WIDTHS = 2.0 ** np.arange(-24.0, 24.0, 0.25)  # distances from the margin within
 
 
 class Question(Protocol):
-    """What every partition is asked, for one of its problems."""
+    """A question to every partition, about one of its problems."""
 
     def __call__(self, problem: Problem) -> Any:
-        """Return the answer of a partition, whose problem has its rows alone and the total of all."""
+        """Return the answer of a partition, whose problem has only its own rows but the total of all."""
 
     def merge(self, answers: Sequence[Any]) -> Any:
-        """Return the answer of several partitions, from theirs, in their order."""
+        """Return the merged answer of several partitions, given in their order."""
 
 
 def merged(question: Question, answers: Sequence[Any]) -> Any:
-    """The answer of all partitions."""
+    """Merge the answers of all partitions."""
     answers = list(answers)
     while len(answers) > 1:
         answers = [question.merge(answers[k : k + FAN_IN]) for k in range(0, len(answers), FAN_IN)]
@@ -47,16 +47,16 @@ def merged(question: Question, answers: Sequence[Any]) -> Any:
 
 
 def bytes_of(question: Question) -> int:
-    """How much of a question has to be sent, about."""
+    """Estimate the bytes of a question that have to be sent."""
     found = [getattr(question, each.name) for each in fields(question)]  # type: ignore[arg-type]
     found += [part for value in found if isinstance(value, tuple) for part in value]
     return sum(value.nbytes for value in found if isinstance(value, np.ndarray))
 
 
 class Level(NamedTuple):
-    """What a partition adds up at one softness."""
+    """The sums of a partition at one softness."""
 
-    sums: Vector  # the losses, the gap of the smoothing, the dual without |w|^2, and the rows that bend the objective
+    sums: Vector  # losses, gap of the smoothing, dual without |w|^2, number of rows that bend the objective
     spent: Vector  # the sum of alpha_i over the rows of sign -1, and of those of sign +1
     total: Vector  # sum_i alpha_i sign_i x_i
 
@@ -73,8 +73,8 @@ class Surveyed(NamedTuple):
 class Survey:
     """The smoothed objective of some weights and its derivatives, at several softnesses (`solvers.newton`).
 
-    Second derivatives are added up where ``bent`` is a softness, over every ``every``-th of the rows that have a part
-    in them.
+    Second derivatives are summed if ``bent`` is a softness, over every ``every``-th of the rows that contribute to
+    them.
     """
 
     weights: Vector
@@ -121,7 +121,7 @@ class Passed(NamedTuple):
     near: Vector  # see `_near`; one table for each of _NEAR_AT
 
     def near_at(self, length: float) -> Vector:
-        """About how many values are near the margin there."""
+        """Estimate how many values are near the margin at this length."""
         return np.asarray(self.near[int(np.argmin(np.abs(np.array(_NEAR_AT) - length)))])
 
 
@@ -169,10 +169,10 @@ class Bend:
 
 @dataclass(frozen=True, eq=False)
 class DualRule:
-    """A dual point that follows from weights, row by row: at a softness above 0 the one of the smoothed problem.
+    """A dual point computed from weights, row by row; at a softness above 0, that of the smoothed problem.
 
-    At a softness of 0, rows with ``-below <= r_i <= above`` are left to others, and have the dual variable 0; the rest
-    is at the bound on its side of the margin. ``scales`` multiply the dual variables of sign -1 and of sign +1.
+    At a softness of 0, rows with ``-below <= r_i <= above`` are left out and have the dual variable 0; the others are
+    at the bound on their side of the margin. ``scales`` multiply the dual variables of sign -1 and of sign +1.
     """
 
     weights: Vector
@@ -182,7 +182,7 @@ class DualRule:
     scales: tuple[float, float] = (1.0, 1.0)
 
     def left_out(self, problem: Problem) -> npt.NDArray[np.bool_]:
-        """The rows that the rule leaves to others."""
+        """The rows that the rule leaves out."""
         if self.softness > 0.0:
             return np.zeros(problem.rows.n_rows, np.bool_)
         residual = residuals(problem, self.weights)
@@ -202,17 +202,17 @@ class DualRule:
 
 
 class Terms(NamedTuple):
-    """What a dual point of some rows adds to the dual: terms of w(alpha), and the rest with its rounding."""
+    """What a dual point of some rows contributes to the dual: terms of w(alpha), and the rest with its rounding."""
 
     weights: Vector
     gain: Gain
     spent: float  # the sum of alpha_i
-    uneven: float  # the sum of alpha_i sign_i, each partition's without rounding
-    n_left_out: int  # rows that the rule leaves to others
+    uneven: float  # sum of alpha_i sign_i, exact within each partition
+    n_left_out: int  # rows that the rule leaves out
 
     @classmethod
     def of(cls, problem: Problem, alpha: Vector, n_left_out: int = 0) -> Terms:
-        """Those of rows that are here."""
+        """Compute the terms of local rows."""
         assert isinstance(problem.rows, Rows)
         weights, gain = problem.rows.terms(problem, alpha)
         uneven = float(np.sum(alpha.astype(np.longdouble) * problem.sign))
@@ -262,7 +262,7 @@ class Proof:
 
 
 class SomeRows(NamedTuple):
-    """Rows that leave their partition, and what goes with them."""
+    """Rows that leave their partition, with their signs, costs and offsets."""
 
     values: Any  # dense, or CSR
     sign: npt.NDArray[np.int8]
@@ -280,7 +280,7 @@ class SomeRows(NamedTuple):
 
     @staticmethod
     def merge(each: Sequence[SomeRows]) -> SomeRows:
-        """One below the other."""
+        """Stack the rows."""
         values = [part.values for part in each]
         stacked = sp.vstack(values, format="csr") if any(map(sp.issparse, values)) else np.vstack(values)
         sign, cost, offset = (np.concatenate([part[k] for part in each]) for k in (1, 2, 3))
@@ -289,7 +289,7 @@ class SomeRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Every ``stride``-th row that costs anything; at least one of each partition that has any."""
+    """Every ``stride``-th row with a positive cost; at least one per partition that has any."""
 
     stride: int
 
@@ -307,12 +307,12 @@ class Gathered(NamedTuple):
     """The answer to `Gather`."""
 
     rows: SomeRows
-    others: Terms  # of the dual point of the rows that stay where they are
+    others: Terms  # terms of the dual point of the rows that are not gathered
 
 
 @dataclass(frozen=True, eq=False)
 class Gather:
-    """The rows near the margin of some weights, and what the others add up to at the bounds on their side of it."""
+    """The rows near the margin of some weights, and the sums of the others at the bounds on their side of it."""
 
     rule: DualRule
 

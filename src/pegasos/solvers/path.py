@@ -1,13 +1,13 @@
-"""The regularization path: one problem for one lam after another, each begun where the last one ended.
+"""The regularization path: one problem per lam, each started where the previous one ended.
 
     max_alpha  (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cap cost_i
 
-The bounds do not depend on lam: a dual point of one lam is one of every lam, and its weights are scaled.
-From one lam to the next most rows keep their place: at 0, well outside the margin, or at their cost, well inside. So a
-pass of scores tells which rows may move, and the sweeps are over those alone, until a certificate, which looks at all
-rows, shows others. The path of alpha is piecewise linear in lam (Hastie, Rosset, Tibshirani, Zhu: The entire
-regularization path for the support vector machine. JMLR 5, 2004), but to draw the line on through two solutions gained
-nothing: of dual points that are certified only to a gap, the line is mostly noise.
+The bounds on the dual variables do not depend on lam: a dual point for one lam is feasible for every lam, and its
+weights are only rescaled. From one lam to the next most rows keep their place: at 0, well outside the margin, or at
+their cost, well inside. So one pass of scores shows which rows may move, and the sweeps cover only those, until a
+certificate, which examines all rows, shows others. The path of alpha is piecewise linear in lam (Hastie, Rosset,
+Tibshirani, Zhu: The entire regularization path for the support vector machine. JMLR 5, 2004), but extrapolating the
+line through two solutions gained nothing: for dual points certified only to a gap, the line is mostly noise.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pegasos.solvers.auto import Auto, AutoState
 from pegasos.solvers.driver import Review, Stop, Watcher, run
 from pegasos.solvers.dual_ascent import DualAscent, DualState
 
-_firm = 0.1  # the least distance from the margin at which a row at its bound is left alone
+_FIRM = 0.1  # least distance from the margin at which a row at its bound is skipped
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredProblem(Problem):
-    """A problem that keeps the scores of the weights whose losses it was last asked for: the next lam begins there."""
+    """A problem that keeps the scores of the weights it last evaluated: the next lam starts there."""
 
     kept: list[npt.NDArray[np.float64]] = field(default_factory=list)
 
@@ -52,23 +52,23 @@ class ScoredProblem(Problem):
 
 @dataclass(frozen=True)
 class NearbyAscent(DualAscent):
-    """Dual ascent from a point that is nearly right: it sweeps over the rows that may move, and not over all."""
+    """Dual ascent from a nearly correct point: it sweeps only over the rows that may move."""
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DualState:
-        """A dual point of these rows, and the rows that may move from there."""
+        """Start at a dual point of these rows, and select the rows that may move from there."""
         state: DualState = super().enter(problem, alpha, seed)
         self._recall(problem, state, problem.rows.scores_of(state.weights.astype(np.float64)))
         return state
 
     def carry_over(self, state: DualState, before: ScoredProblem, problem: ScoredProblem, seed: int) -> DualState:
-        """The dual point of another lam, with its weights: no row is looked at."""
+        """Take over the dual point of another lam with its rescaled weights, without a pass over the rows."""
         factor = before.lam / problem.lam
         alpha_sum = state.counters.alpha_sum
         carried = replace(
             state,
             counters=_core.DualCounters(),
             weights=state.weights * factor,
-            alpha=state.alpha.copy(),  # the solution of the other lam keeps its own
+            alpha=state.alpha.copy(),  # the solution of the other lam keeps its own array
             target=np.inf,
         )
         carried.counters.random, carried.counters.alpha_sum = seed, alpha_sum
@@ -76,7 +76,7 @@ class NearbyAscent(DualAscent):
         return carried
 
     def review(self, problem: Problem, state: Any, tol: float | None) -> Review:
-        """The certificate; where the gap is open, the rows that may move are chosen anew."""
+        """Certify the point; while the gap is open, select the rows that may move again."""
         review = super().review(problem, state, tol)
         if tol is not None and not review.certificate.relative_gap <= tol:
             assert isinstance(problem, ScoredProblem)
@@ -85,13 +85,13 @@ class NearbyAscent(DualAscent):
 
     def _recall(self, problem: Problem, state: DualState, scores: npt.NDArray[np.float64]) -> None:
         r = 1.0 - problem.sign * (scores + problem.offset) - problem.damping * state.alpha
-        stays = (state.alpha <= 0.0) & (r < -_firm)
-        stays |= (state.alpha >= problem.bound.astype(state.alpha.dtype)) & (r > _firm)
+        stays = (state.alpha <= 0.0) & (r < -_FIRM)
+        stays |= (state.alpha >= problem.bound.astype(state.alpha.dtype)) & (r > _FIRM)
         _core.recall_rows(state.counters, state.order, np.flatnonzero(~stays).astype(np.uint32))
 
 
 def largest_lam(problem: Problem) -> float:
-    """From this lam on upwards every row violates, alpha_i = cost_i, and only the length of the weights changes.
+    """The smallest lam from which on every row violates, alpha_i = cost_i, and only the length of the weights changes.
 
     With v = (1/total) sum_i cost_i sign_i x_i that solution has the weights v / lam, and is one as long as
     sign_i <v, x_i> / lam <= 1 for every row that costs anything. 0 where v is 0: then the weights are 0 for every lam.
@@ -108,12 +108,12 @@ def largest_lam(problem: Problem) -> float:
 def follow(
     problem: Problem, solver: Auto, lams: Sequence[float], stop: Stop, *, seed: int, watcher: Watcher | None = None
 ) -> Iterator[Solution]:
-    """The solution for each lam, in the order given; it should fall. Their states go on to the next lam.
+    """Solve for each lam in the order given, which should be decreasing; each state is passed on to the next lam.
 
-    An interrupt ends the path: a part of it would be no answer.
+    An interrupt ends the path with an exception, because part of a path is not a result.
     """
     here, last = ScoredProblem.of(problem, lams[0]), None
-    # Where lam is large, the solution is known: all rows at their costs.
+    # For large lam the solution is known: all rows are at their costs.
     is_known = problem.ridge == 0.0 and problem.largest_offset == 0.0 and lams[0] >= largest_lam(problem)
     state = solver.enter(here, problem.bound, seed) if is_known else None
     for lam in lams:
@@ -131,7 +131,7 @@ def follow(
 
 
 def _carried(solver: Auto, last: Solution, before: ScoredProblem, problem: ScoredProblem, seed: int) -> AutoState:
-    """The state in which the next lam begins; where dual ascent had no part in the last solution, its dual point."""
+    """Return the state in which the next lam starts: the last dual point if dual ascent was not used."""
     ended: AutoState | None = last.state
     if ended is None or ended.dual is None or ended.pegasos is not None:
         return solver.enter(problem, last.alpha, seed)

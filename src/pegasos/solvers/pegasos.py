@@ -1,4 +1,4 @@
-"""Pegasos, the paper's algorithm and nothing else (the loop: cpp/core/pegasos/linear_pegasos.h).
+"""Pegasos, exactly the published algorithm (for the loop, see cpp/core/pegasos/linear_pegasos.h).
 
 Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM. Mathematical
 Programming 127, 2011. Given a problem, the state after T steps holds the iterate w, its dual point alpha with
@@ -21,14 +21,14 @@ from pegasos.problem import Floats, Problem, inner
 from pegasos.solution import Solution
 from pegasos.solvers.driver import Review
 
-_LEAST_GAP = 1e-2  # relative
+_LEAST_GAP = 1e-2  # smallest relative gap that a stream takes into account
 _MOST_STEPS = 1 << 50  # exact as a double
 Sampling = Literal["shuffle", "uniform", "balanced", "sequential"]
 
 
 @dataclass
 class PegasosState:
-    """Everything a run needs to go on: plain arrays and counters, picklable."""
+    """Everything a run needs to continue: plain arrays and counters, picklable."""
 
     counters: _core.PegasosCounters
     weights: Floats
@@ -36,7 +36,7 @@ class PegasosState:
     weight_sums: Floats | None
     alpha_sums: Floats | None
     order: npt.NDArray[np.uint32]
-    sampling: Sampling  # that the order and the position are meant for
+    sampling: Sampling  # sampling that the order and the position refer to
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Pegasos:
 
     Attributes
     ----------
-    batch_size : number of rows of a step
+    batch_size : number of rows per step
     sampling : "shuffle" (epochs in random order), "uniform" (the paper), "balanced" (the two signs in turn, each in
-        random order; a row counts the more, the more seldom it is drawn), or "sequential"
+        random order; rows that are drawn less often count more), or "sequential"
     projection : keep |w| within the problem's radius
     average : None for the last iterate, "uniform" for the mean of all, "tail" for the mean since the last
         epoch that is a power of two
@@ -61,11 +61,11 @@ class Pegasos:
     dtype: npt.DTypeLike = np.float64
 
     def start(self, problem: Problem, seed: int) -> PegasosState:
-        """Zero weights, before the first step."""
+        """Start at zero weights."""
         return self.enter(problem, np.zeros(problem.weights_shape, self.dtype), step=0, seed=seed)
 
     def enter(self, problem: Problem, weights: Floats, *, step: int, seed: int) -> PegasosState:
-        """Given weights, which are copied, after ``step`` steps on other rows."""
+        """Start at a copy of given weights, after ``step`` steps on other rows."""
         counters = _core.PegasosCounters()
         counters.step = step
         counters.random = seed
@@ -75,13 +75,13 @@ class Pegasos:
         return self.move_to(problem, state)
 
     def goes_on(self, state: PegasosState | None) -> TypeGuard[PegasosState]:
-        """Whether there is a state, with the averages that these settings ask for."""
+        """Whether there is a state, with the averages that these settings require."""
         return state is not None and (state.weight_sums is None) == (self.average is None)
 
     def resume(
         self, problem: Problem, state: PegasosState | None, weights: Floats, *, step: int, seed: int
     ) -> PegasosState:
-        """A copy of the state when it belongs to this many rows; otherwise its weights, on rows never seen."""
+        """Copy the state if it belongs to this many rows; otherwise start from its weights on new rows."""
         if not self.goes_on(state):
             return self.enter(problem, weights.astype(self.dtype), step=step, seed=seed)
         if len(state.alphas) != problem.rows.n_rows:
@@ -93,7 +93,7 @@ class Pegasos:
         return resumed
 
     def move_to(self, problem: Problem, state: PegasosState, *, fade_average: bool = False) -> PegasosState:
-        """A copy of weights and counters, before a block of rows never seen: their dual variables are 0."""
+        """Copy weights and counters for a block of new rows, whose dual variables are 0."""
         dtype = state.weights.dtype
         averages = self.average is not None
         moved = PegasosState(
@@ -106,7 +106,7 @@ class Pegasos:
             sampling=self.sampling,
         )
         self._begin_round(problem, moved)
-        # Kept up to date only while projecting.
+        # The loop maintains this only while projecting.
         moved.counters.squared_norm = inner(state.weights, state.weights)
         if fade_average:
             self._fade_average(moved)
@@ -121,7 +121,7 @@ class Pegasos:
         return state.counters.step * self.batch_size
 
     def advance_to(self, problem: Problem, state: PegasosState, visits: int) -> None:
-        """Take the steps that are missing until that many rows have been visited."""
+        """Take steps until that many rows have been visited."""
         last = -(-visits // self.batch_size)
         while state.counters.step < last:
             step = state.counters.step
@@ -147,33 +147,33 @@ class Pegasos:
         )
 
     def next_look(self, problem: Problem, state: PegasosState) -> int:
-        """The end of the epoch: there the dual point is within its bounds."""
+        """Look at the end of the epoch, where the dual point is within its bounds."""
         n = problem.rows.n_rows
         return (self.visits(state) // n + 1) * n
 
     def review_due(self, problem: Problem, state: PegasosState, epoch: int | None, tol: float | None) -> bool:
-        """At whole epochs that grow by about a quarter: a certificate costs about as much as an epoch."""
+        """Review at whole epochs that grow by about a quarter: a certificate costs about as much as an epoch."""
         return epoch is not None and (epoch < 4 or epoch in growing_epochs)
 
     def review(self, problem: Problem, state: PegasosState, tol: float | None) -> Review:
-        """The iterate, or the average, with its certificate."""
+        """Certify the iterate or the average."""
         weights, alpha = self.point(problem, state)
         alpha = better_within_bounds(problem, alpha)
         return Review(certify(problem, weights, alpha), weights, alpha)
 
     def point(self, problem: Problem, state: PegasosState) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The weights and the dual point that the state stands for."""
+        """Return the weights and the dual point that the state represents."""
         now = state.counters
         weights = state.weights.astype(np.float64)
         if state.weight_sums is None or state.alpha_sums is None or now.averaged == 0:
             return now.scale * weights, state.alphas * state.alphas.dtype.type(now.scale)
         mean = now.scale_sum / now.averaged
-        with np.errstate(over="ignore", invalid="ignore"):  # the certificate says so
+        with np.errstate(over="ignore", invalid="ignore"):  # the certificate reports it
             alpha = mean * state.alphas.astype(np.float64) - state.alpha_sums / now.averaged
             return mean * weights - state.weight_sums / now.averaged, alpha.astype(state.alphas.dtype)
 
     def _begin_round(self, problem: Problem, state: PegasosState) -> None:
-        """All rows still to come; the loop tells the two signs apart by their places, negative rows first."""
+        """Start a round with all rows; the loop separates the signs by position, negative rows first."""
         n, balanced = problem.rows.n_rows, self.sampling == "balanced"
         order = (
             np.argsort(problem.sign, kind="stable") if balanced else np.arange(n if self.sampling == "shuffle" else 0)
@@ -182,13 +182,13 @@ class Pegasos:
         state.counters.position = 0 if balanced else n
 
     def _in_order(self, problem: Problem, state: PegasosState) -> bool:
-        """Whether the state's order serves this sampling of these signs."""
+        """Whether the state's order fits this sampling of these signs."""
         if self.sampling != state.sampling:
             return False
         return self.sampling != "balanced" or bool((np.diff(problem.sign[state.order]) >= 0).all())
 
     def _next_tail(self, problem: Problem, step: int) -> float:
-        """The first step, not before the given one, after which the average of the tail begins anew."""
+        """First step, not before the given one, after which the tail average restarts."""
         if self.average != "tail":
             return np.inf
         epoch = 1
@@ -197,7 +197,7 @@ class Pegasos:
         return start
 
     def _fade_average(self, state: PegasosState) -> None:
-        """Let the average so far count for an eighth of its steps: it is soon outweighed, and serves until then."""
+        """Let the average so far count for an eighth of its steps: it serves until new steps outweigh it."""
         assert state.weight_sums is not None
         now = state.counters
         kept = faded(now.averaged)
@@ -216,7 +216,7 @@ class Pegasos:
 
 
 def faded(n_steps: int) -> int:
-    """How many steps the average of so many counts for when the tail of a stream begins anew."""
+    """How many steps an average of this many counts for when the tail of a stream restarts."""
     return n_steps // 8
 
 
@@ -232,7 +232,7 @@ growing_epochs = _epochs_that_grow(1.25, 10**9)
 
 
 def steps_worth(lam: float, mean_squared_norm: float, solution: Solution) -> int:
-    """How many steps of Pegasos the solution of another solver is worth: where a stream goes on from it.
+    """How many steps of Pegasos the solution of another solver is worth: a stream continues from that step.
 
     A solution with a smaller gap counts as one with a relative gap of 1 %, so that later rows still move the weights.
     """
@@ -241,9 +241,10 @@ def steps_worth(lam: float, mean_squared_norm: float, solution: Solution) -> int
 
 
 def steps_of_start(problem: Problem, weights: npt.NDArray[np.float64], batch_size: int) -> int:
-    """How many steps the weights are worth that a stream begins with: their error is at most their objective.
+    """How many steps the initial weights of a stream are worth: their error is at most their objective.
 
-    With one row per step, a stream that begins there takes first steps of about 2 P(0) / R^2. Those of 1 / lam throw
+    With one row per step, a stream that starts there takes first steps of about 2 P(0) / R^2. Steps of 1 / lam would
+    throw
     the weights so far that one pass over the rows does not bring them back. A step over a batch counts as its rows.
     """
     primal = certify(problem, weights, np.zeros(problem.alpha_shape)).primal

@@ -1,15 +1,16 @@
-"""Dual ascent in threads: each climbs on rows of its own, and in rounds their moves are made at once.
+"""Dual ascent in threads: each thread climbs on its own rows, and their moves are combined in rounds.
 
     max_alpha  D(alpha) = (1/total) sum_i alpha_i (1 - sign_i offset_i) - lam/2 |w(alpha)|^2,   0 <= alpha_i <= cost_i
 
-The rounds are those of CoCoA+ (Ma et al., ICML 2015) without momentum, sigma = number of threads K: a thread
-begins a round at the weights of all and climbs as if each of its moves were made K times, so that the dual cannot fall.
-Rows k, k + K, k + 2K, ... are thread k's: a thread that sees one end of a sorted file alone leads the others astray.
-The same K gives the same bits.
+The rounds are those of CoCoA+ (Ma et al., ICML 2015) without momentum, sigma = number of threads K: a thread starts a
+round at the common weights and climbs as if each of its moves were made K times, so that the dual cannot fall. Thread k
+has the rows k, k + K, k + 2K, ...: a thread that saw only one end of a sorted file would mislead the others. The same K
+gives bit-identical results.
 
-Where |x|^2 / (lam total) is small, that takes hardly more epochs than one thread needs: to a gap of 1e-3, up to 1.3
-times as many at 0.03; to 1e-5 up to twice as many, which still pays. At 0.3 it may be nine times as many (measured on
-six data sets). So it is for the former, and for rows enough; elsewhere one thread climbs.
+Where |x|^2 / (lam total) is small, this takes hardly more epochs than one thread needs: to a gap of 1e-3, up to 1.3
+times as many at 0.03; to 1e-5 up to twice as many, which is still not slower. At 0.3 it may be nine times as many
+(measured on six data sets). Threads are therefore used only where that number is small and there are enough rows;
+elsewhere one thread climbs.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from pegasos.certificate import dual_point
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.dual_ascent import DualAscent, DualState, first_gap
 
-_largest_first_gap = 0.06  # |x|^2 / (lam total) up to which the threads do not disturb each other, times K - 1
-_fewest_values = 2_000_000  # stored: below, a round is too short for its threads
-_rounds = 4  # in an epoch, at least
-_longest_round = 1 << 16  # visits of a thread, where there are more rows than weights
+_largest_first_gap = 0.06  # largest |x|^2 / (lam total), times K - 1, at which the threads do not disturb each other
+_fewest_values = 2_000_000  # stored values below which a round is too short for threads
+_ROUNDS = 4  # least number of rounds per epoch
+_LONGEST_ROUND = 1 << 16  # most visits of a thread per round, where there are more rows than weights
 
 
 @dataclass
 class SplitState:
-    """The states of the threads, the weights of all, and what each thread climbs on."""
+    """The states of the threads, the common weights, and the problem of each thread."""
 
     parts: list[DualState]
     weights: Floats
@@ -41,7 +42,7 @@ class SplitState:
     target: float = np.inf
 
     def __getstate__(self) -> dict[str, Any]:
-        """Stored without the problems, which follow from the whole one."""
+        """Pickle without the problems, which follow from the whole one."""
         return {**vars(self), "problems": []}
 
     @property
@@ -59,7 +60,7 @@ class SplitState:
 
     @property
     def sweep_gap(self) -> float:
-        """The duality gap, times total, as the last sweeps saw it."""
+        """Duality gap, times total, estimated by the last sweeps."""
         return sum(part.sweep_gap for part in self.parts)
 
     @property
@@ -73,17 +74,17 @@ class SplitState:
 
     @property
     def random(self) -> int:
-        """Where the generator of the first thread stands."""
+        """State of the first thread's generator."""
         return self.parts[0].random
 
     @property
     def n_left(self) -> int:
-        """How many rows shrinking has left in the sweeps; 0: all come back."""
+        """Number of active rows; 0 means that all become active again."""
         return sum(part.n_left for part in self.parts)
 
     @property
     def left(self) -> npt.NDArray[np.uint32]:
-        """These rows, in no order."""
+        """The active rows, in no particular order."""
         n = len(self.parts)
         return np.concatenate([part.left * np.uint32(n) + np.uint32(k) for k, part in enumerate(self.parts)])
 
@@ -95,10 +96,10 @@ class SplitState:
 
 @dataclass(frozen=True)
 class SplitAscent(DualAscent):
-    """The settings: only the type of the weights. The rows say how many threads there are."""
+    """Settings: only the type of the weights. The rows determine the number of threads."""
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> DualState | SplitState:
-        """A dual point of these rows, for as many threads as pay."""
+        """Start at a dual point of these rows, with as many threads as are worthwhile."""
         n = _threads(problem)
         if n == 1:
             state: DualState = super().enter(problem, alpha, seed)
@@ -114,7 +115,7 @@ class SplitAscent(DualAscent):
         return whole
 
     def advance_to(self, problem: Problem, state: Any, visits: int) -> None:
-        """Visit the rows that are missing; in threads, whole rounds."""
+        """Visit rows until the given number is reached; with threads, in whole rounds."""
         if isinstance(state, DualState):
             super().advance_to(problem, state, visits)
         elif state.visits < visits:
@@ -128,7 +129,7 @@ class SplitAscent(DualAscent):
         return DualAscent(self.dtype)
 
     def _round(self, state: SplitState, pool: ThreadPoolExecutor) -> None:
-        n_visits = min(len(state.parts[0].alpha) // _rounds + 1, max(_longest_round, len(state.weights) // 8))
+        n_visits = min(len(state.parts[0].alpha) // _ROUNDS + 1, max(_LONGEST_ROUND, len(state.weights) // 8))
 
         def climb(k: int) -> None:
             part = state.parts[k]
@@ -144,7 +145,7 @@ class SplitAscent(DualAscent):
 
 
 def _threads(problem: Problem) -> int:
-    """How many are worth it, each with a row at least; a kernel's rows are not for threads."""
+    """Number of worthwhile threads, each with at least one row; kernel rows are not split."""
     rows = problem.rows
     if not isinstance(rows, Rows) or rows.threads == 1 or rows.n_stored < _fewest_values:
         return 1

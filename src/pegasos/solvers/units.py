@@ -1,8 +1,8 @@
-"""Problems in units in which a usual residual is about 1, as it is for classification: solvers count on that.
+"""Problems in units in which a usual residual is about 1, as in classification: solvers rely on that.
 
 With w = unit v, r = unit q and lam = lam' / unit, phi(r) = unit phi'(q) where ridge' = ridge / unit, so that
-P(w) = unit P'(v) for the same dual point. The unit is a power of two: nothing is rounded on the way there and back,
-except for the offsets, whose rounding the problem carries.
+P(w) = unit P'(v) for the same dual point. The unit is a power of two, so no conversion rounds anything except the
+offsets, whose rounding the problem accounts for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def in_units(problem: Problem, unit: float) -> Problem:
 
 
 def from_units(solution: Solution, unit: float) -> Solution:
-    """The solution of such a problem in the units of the data."""
+    """Convert the solution of such a problem back to the units of the data."""
     if unit == 1.0:
         return solution
     found = solution.certificate
@@ -44,7 +44,7 @@ def from_units(solution: Solution, unit: float) -> Solution:
 
 
 def heard_in_units(watcher: Watcher, unit: float) -> Watcher:
-    """A watcher of such a problem, who passes on what it hears in the units of the data."""
+    """Wrap a watcher so that it receives everything in the units of the data."""
     if unit == 1.0:
         return watcher
 

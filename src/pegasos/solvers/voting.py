@@ -1,8 +1,8 @@
-"""The vote of all the vectors a perceptron went through, each as often as the rows it survived.
+"""The vote of all the vectors of a perceptron, each weighted by the number of rows it survived.
 
 Freund, Schapire: Large margin classification using the perceptron algorithm. Machine Learning 37, 1999, Fig. 1. The
-vectors are prefixes of one sum, v_j = v_0 + sum_(i <= j) factor_i x_i, so the rows of the mistakes are kept in their
-place: sparse rows stay sparse, and all votes cost one product of matrices.
+vectors are prefixes of one sum, v_j = v_0 + sum_(i <= j) factor_i x_i, so the rows of the mistakes are kept
+instead: sparse rows stay sparse, and all votes cost one product of matrices.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from pegasos.problem import Matrix, Rows
 
-_scores_at_once = 1 << 21
+_SCORES_AT_ONCE = 1 << 21
 
 
 @dataclass
@@ -30,15 +30,15 @@ class Votes:
 
     @classmethod
     def begin(cls, n_features: int) -> Votes:
-        """The zero vector, which has survived nothing."""
+        """Start with the zero vector, which has survived no rows."""
         return cls(np.zeros(n_features + 1), [], np.empty(0), np.zeros(1, np.int64))
 
     def follow(
         self, rows: Rows, visited: npt.NDArray[np.uint32], factors: npt.NDArray[np.float64], max_votes: int
     ) -> None:
-        """Go through visited rows, each of which added itself with its factor, or did not (0)."""
+        """Process visited rows, each of which added itself with its factor, or did not (0)."""
         places = np.flatnonzero(factors)
-        # The row of a mistake counts for the vector that comes out of it.
+        # The row of a mistake counts for the vector that results from it.
         lives = np.diff(np.concatenate([[0], places, [len(factors)]]))
         self.lives = np.concatenate([self.lives[:-1], [self.lives[-1] + lives[0]], lives[1:]])
         self.factors = np.concatenate([self.factors, factors[places]])
@@ -48,7 +48,7 @@ class Votes:
             self._forget(len(self.lives) - max_votes, rows.bias)
 
     def _rows(self) -> Matrix:
-        """All rows in one matrix, put together once they are asked for."""
+        """All rows in one matrix, concatenated on first use."""
         if len(self.pieces) > 1:
             if sp.issparse(self.pieces[0]):
                 together = sp.vstack([sp.csr_array(piece) for piece in self.pieces], format="csr")
@@ -58,16 +58,16 @@ class Votes:
         return self.pieces[0]
 
     def _forget(self, n: int, bias: float) -> None:
-        """The oldest n vectors vote no more; the base takes up the rows that led from them on."""
+        """Drop the votes of the oldest n vectors; the base absorbs the rows that led away from them."""
         rows = self._rows()
         self.base[:-1] += self.factors[:n] @ rows[:n]
         self.base[-1] += bias * self.factors[:n].sum()
         self.pieces, self.factors, self.lives = [rows[n:]], self.factors[n:], self.lives[n:]
 
     def scores(self, X: Matrix, bias: float) -> npt.NDArray[np.float64]:
-        """The share of the votes for +1 less that for -1, for each row of X."""
+        """The fraction of the votes for +1 minus that for -1, for each row of X."""
         total = max(1, int(self.lives.sum()))
-        n_at_once = max(1, _scores_at_once // len(self.lives))
+        n_at_once = max(1, _SCORES_AT_ONCE // len(self.lives))
         scores = np.empty(X.shape[0])
         for begin in range(0, X.shape[0], n_at_once):
             part = X[begin : begin + n_at_once]

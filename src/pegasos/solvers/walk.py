@@ -3,9 +3,9 @@
     P_k(w) = lam/2 |w|^2 + (1/total) sum_i cost_i max(0, 1 - sign_ik <w, x_i>),    all k while a block is in memory
 
 Matsushima, Vishwanathan, Smola: Linear support vector machines via dual cached loops. KDD 2012 (StreamSVM): one thread
-reads while another trains, and rows that cannot matter leave the memory. Unlike there, what is trained next depends on
-the seed and on numbers alone: the blocks of a walk come in random order, the rows of a block in random order, and
-neither the speed of the reader nor the memory has a part in any result.
+reads while another trains, and rows that cannot matter leave memory. Unlike there, the order of training depends only
+on the seed and on the data: the blocks of a walk come in random order, the rows of a block in random order, and no
+result depends on the speed of the reader or on the available memory.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from pegasos.window import Numbers
 
 @dataclass
 class Walk:
-    """Where a run is among the blocks."""
+    """The position of a run among the blocks."""
 
     seed: int
-    number: int = -1  # of the walk
-    place: int = -1  # in the order of the walk; -1: between two walks
-    turn: int = 0  # on the block at work: that of problem turn % n_problems
-    left: int = 0  # visits that its turn still has to make
-    visits: int = 0  # of all walks and problems
+    number: int = -1  # number of the walk
+    place: int = -1  # position in the order of the walk; -1 between two walks
+    turn: int = 0  # turn on the current block: that of problem turn % n_problems
+    left: int = 0  # visits left in this turn
+    visits: int = 0  # visits of all walks and problems
 
 
 @dataclass
 class BlockState:
-    """What every walker carries from block to block; one row per problem."""
+    """The state that every walker carries from block to block; one row per problem."""
 
     walk: Walk
     weights: Floats  # (n_problems, n_features + 1)
@@ -49,7 +49,7 @@ State = TypeVar("State", bound=BlockState)
 
 
 class Walker(ABC, Generic[State]):
-    """From block to block, on each block from problem to problem: each in its turn makes some visits."""
+    """Go from block to block, and on each block from problem to problem: each makes some visits per turn."""
 
     def steps(self, state: State) -> int:
         """Rows visited so far, for all problems."""
@@ -60,7 +60,7 @@ class Walker(ABC, Generic[State]):
         return state.walk.visits
 
     def advance_to(self, problem: SourceProblem, state: State, visits: int) -> None:
-        """Go on with the block at hand, and from it to the next."""
+        """Continue with the current block, and then with the next ones."""
         walk, order = state.walk, self._order(problem, state)
         while walk.visits < visits:
             if walk.place < 0:
@@ -80,11 +80,11 @@ class Walker(ABC, Generic[State]):
                     self._leave(problem, state, block)
 
     def next_look(self, problem: SourceProblem, state: State) -> int:
-        """As far as the visits of this walk can be foreseen; never beyond its end."""
+        """Return the visits of this walk as far as they can be foreseen, never beyond its end."""
         walk, problems = state.walk, range(problem.n_problems)
         here, *others = self._order(problem, state)[max(walk.place, 0) :]
         first = 0 if walk.place < 0 else walk.turn + 1
-        # What a problem will do on a block a second time depends on the first.
+        # The second turn of a problem on a block depends on the first.
         coming = {turn % problem.n_problems for turn in range(first, self._n_turns(problem))}
         if walk.place >= 0:
             coming.discard(walk.turn % problem.n_problems)
@@ -93,7 +93,7 @@ class Walker(ABC, Generic[State]):
         return walk.visits + walk.left + to_come
 
     def point(self, problem: SourceProblem, state: State) -> tuple[npt.NDArray[np.float64], Floats]:
-        """The weights and the dual points of all problems, as the loops have them."""
+        """Return the weights and the dual points of all problems that the loops have computed."""
         return state.weights.astype(np.float64), state.alpha
 
     def _begin_walk(self, problem: SourceProblem, state: State) -> None:
@@ -102,7 +102,7 @@ class Walker(ABC, Generic[State]):
         self._move_on(problem, state, self._order(problem, state))
 
     def _move_on(self, problem: SourceProblem, state: State, order: list[int]) -> None:
-        """To the next turn of this walk that has visits to make, or to its end."""
+        """Go to the next turn of this walk that has visits to make, or to its end."""
         walk = state.walk
         for place in range(walk.place, len(order)):
             for turn in range(walk.turn + 1 if place == walk.place else 0, self._n_turns(problem)):
@@ -125,14 +125,14 @@ class Walker(ABC, Generic[State]):
         return order
 
     def _announce(self, problem: SourceProblem, state: State, order: list[int]) -> None:
-        """Tell the reader what the rest of this walk will ask for."""
+        """Announce to the reader the blocks that the rest of this walk needs."""
         at_hand, *others = order[state.walk.place :]
         busy = [b for b in others if any(self._size(problem, state, k, b) for k in range(problem.n_problems))]
         blocks = [at_hand, *busy]
         problem.window.plan(state.walk.number, blocks, whole=[b for b in blocks if self._needs_all(state, b)])
 
     def _leave(self, problem: SourceProblem, state: State, block: int) -> None:
-        """The block has had all its turns of this walk."""
+        """Called when the block has had all its turns of this walk."""
         problem.window.leave(block, self._rows_left(problem, state, block))
 
     @abstractmethod
@@ -141,7 +141,7 @@ class Walker(ABC, Generic[State]):
 
     @abstractmethod
     def _needs_all(self, state: State, block: int) -> bool:
-        """Whether all rows of the block are needed, not only those left."""
+        """Whether all rows of the block are needed, not only the active ones."""
 
     @abstractmethod
     def _rows_left(self, problem: SourceProblem, state: State, block: int) -> Numbers:
@@ -152,20 +152,20 @@ class Walker(ABC, Generic[State]):
         """Make visits of the problem whose turn it is."""
 
     def _begin_turn(self, problem: SourceProblem, state: State, block: int) -> None:
-        """What there is to do before the first visit."""
+        """Called before the first visit."""
 
     def _end_turn(self, problem: SourceProblem, state: State, block: int) -> None:
-        """What there is to do after the last visit."""
+        """Called after the last visit."""
 
 
 def rows_of(problem: SourceProblem, block: int) -> int:
-    """How many of a problem's rows are those of a block."""
+    """Number of a problem's rows in a block."""
     mine = problem.span(block)
     return int(mine.stop - mine.start)
 
 
 def review_of(problem: SourceProblem, weights: npt.NDArray[np.float64], alpha: Floats) -> tuple[Review, list[Sums]]:
-    """The certificates of all problems, by one pass over all rows; and the sums that they are made of."""
+    """Certify all problems in one pass over all rows; also return the underlying sums."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = problem.sums(weights, alpha)
         parts = []

@@ -1,9 +1,9 @@
-"""Working sets of a large kernel problem: some thousand rows with a kernel matrix of their own.
+"""Working sets of a large kernel problem: a few thousand rows with their own kernel matrix.
 
 Where the table holds few of the columns, a round of decomposition takes the rows with the largest violations, climbs on
 the matrix of these alone, and adds the columns of what changed to the slopes of all rows, block by block; none of
 these columns is kept. Wen, Shi, Li, He, Chen: ThunderSVM: a fast SVM library on GPUs and CPUs. JMLR 19, 2018. Until the
-last block is added, the point of the round before remains that of the run: halfway, the dual may be lower.
+last block is added, the run keeps the point of the previous round, because the dual may be lower in between.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pegasos import _core
 from pegasos.gram import KernelRows, Numbers
 from pegasos.problem import Floats
 
-_ROWS = 1024, 20_000  # of a set, whatever the room for its matrix
+_ROWS = 1024, 20_000  # least and most rows of a set, whatever the room for its matrix
 _VALUES = 1 << 24  # kernel values per piece
-_LEAVES = 0.02  # of the gap that a set begins with: where it has less left, its climb ends
-_CLIMB_WORK, _CLIMBS = 2e8, 128  # slopes updated per piece, and pieces at most
-_STEPS = 1 << 20  # of one piece
+_LEAVES = 0.02  # fraction of the initial gap of a set at which its climb ends
+_CLIMB_WORK, _CLIMBS = 2e8, 128  # slopes updated per piece, and most pieces
+_STEPS = 1 << 20  # most steps per piece
 
 Column = npt.NDArray[np.float64]
 
 
 class Bounds(NamedTuple):
-    """What a climb needs of the rows of a set: slopes, how far each may fall and rise, curvatures, dampings."""
+    """Per-row input of a climb: slopes, how far each row can fall and rise, curvatures, dampings."""
 
     slope: Column
     down: Column
@@ -40,23 +40,23 @@ class Bounds(NamedTuple):
 
 @dataclass
 class WorkingSet:
-    """The rows of a round, their kernel matrix as far as it is computed, and what is still to do."""
+    """The rows of a round, the computed part of their kernel matrix, and the remaining work."""
 
     members: Numbers
     bounds: Bounds
-    gap: float  # of these rows, at the beginning
-    matrix: Floats  # in single precision or double; the slopes of all rows are brought up to date in that of the rows
+    gap: float  # initial gap of these rows
+    matrix: Floats  # in single or double precision; the slopes of all rows are updated in the precision of the rows
     n_loaded: int = 0
     n_climbs: int = 0
     is_climbed: bool = False
-    moved: Column = field(default_factory=lambda: np.empty(0))  # what each b changes by
+    moved: Column = field(default_factory=lambda: np.empty(0))  # change of each b
     n_spread: int = 0  # members whose change is part of `ahead`
-    ahead: tuple[Column, Column] | None = None  # the dual point and the slopes of all rows, on the way to the end
+    ahead: tuple[Column, Column] | None = None  # dual point and slopes of all rows, while they are being updated
     steps: int = 0
 
     @classmethod
     def of(cls, members: Numbers, bounds: Bounds, gap: float, *, is_double: bool) -> WorkingSet:
-        """Nothing is computed yet."""
+        """Create a set with nothing computed yet."""
         dtype = np.float64 if is_double else np.float32
         return cls(members, bounds, gap, np.empty((len(members), len(members)), dtype))
 
@@ -66,7 +66,7 @@ class WorkingSet:
         return self.matrix.dtype == np.float64
 
     def load(self, rows: KernelRows) -> bool:
-        """Some rows more of the kernel matrix; False where it is complete."""
+        """Compute some more rows of the kernel matrix; return False where it is complete."""
         if self.n_loaded == len(self.members):
             return False
         end = min(len(self.members), self.n_loaded + max(1, _VALUES // len(self.members)))
@@ -76,13 +76,13 @@ class WorkingSet:
         return True
 
     def climb(self, unit: float, *, keeps_sum: bool) -> None:
-        """Ascent on the set, until little of its gap is left; one piece of work."""
+        """Ascend on the set until little of its gap is left, as one piece of work."""
         q, room, enough = len(self.members), self.bounds, _LEAVES * self.gap
         down, up = room.down.copy(), room.up.copy()
         point = room.slope, room.down, room.up, room.curvature, room.damping, unit, keeps_sum, 0.0
         found = _core.climb(self.matrix, np.arange(q), None, q, None, *point, enough, 0.0, _STEPS, _CLIMB_WORK)
         steps, left, is_stuck, *_ = found
-        is_bounded = np.isfinite(down)  # a loss without a largest slope leaves one of the two without end
+        is_bounded = np.isfinite(down)  # a loss without a largest slope leaves one direction unbounded
         moved = np.subtract(np.where(is_bounded, down, up), np.where(is_bounded, room.down, room.up))
         self.moved = moved + (self.moved if len(self.moved) else 0.0)
         self.steps += steps
@@ -90,26 +90,27 @@ class WorkingSet:
         self.is_climbed = is_stuck or left <= enough or self.n_climbs >= _CLIMBS
 
     def next_part(self, n_rows: int) -> slice:
-        """The members whose columns are added next, as many as are a piece of work."""
+        """Members whose columns are added next, one piece of work."""
         part = slice(self.n_spread, min(len(self.members), self.n_spread + max(1, _VALUES // max(n_rows, 1))))
         self.n_spread = part.stop
         return part
 
     @property
     def is_over(self) -> bool:
-        """Whether the slopes of all rows know of all that changed."""
+        """Whether the slopes of all rows include all changes."""
         return self.is_climbed and self.n_spread == len(self.members)
 
 
 def rows_within(cache_bytes: float, *, is_double: bool) -> int:
-    """How many rows a set may have for its matrix to fit."""
+    """How many rows a set may have so that its matrix fits."""
     return int(np.clip(math.sqrt(cache_bytes / (8.0 if is_double else 4.0)), *_ROWS))
 
 
 def chosen_rows(rising: Column, falling: Column, n: int) -> Numbers:
-    """The rows of a set: half those that ask most to rise, half those that ask most to fall.
+    """Choose the rows of a set: half with the largest violations upward, half downward.
 
-    A row that cannot has -inf. What one gains, another must lose: rows that only offer to are chosen as well.
+    A row that cannot move has -inf. What one row gains another must lose, so rows that can only compensate are chosen
+    as well.
     """
     taken = np.zeros(len(rising), bool)
     for each in (rising, falling):

@@ -1,4 +1,4 @@
-"""What a task is: how targets become problems, and how the scores of those become answers."""
+"""The interface of a task: how targets become problems, and how their scores become answers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pegasos.tasks.terms import Terms
 
 Scores = npt.NDArray[np.float64]  # (n_rows, n_problems * n_vectors)
 Weights = npt.NDArray[np.float64]
-Target = npt.NDArray[Any]  # one number per row: y as a problem can use it
-Members = npt.NDArray[np.intp] | slice  # the rows of a problem, by number; slice(None): all of them
+Target = npt.NDArray[Any]  # one number per row: y in the form that a problem uses
+Members = npt.NDArray[np.intp] | slice  # row numbers of a problem; slice(None) for all rows
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ NOTHING_KNOWN = Known()
 class Task(Protocol):
     """What y means.
 
-    A task is immutable. As an estimator makes it, it holds parameters only; `learn` returns the task of given targets,
-    which knows how many problems there are. Rows, models and solvers are none of its business.
+    A task is immutable. An estimator creates it with parameters only; `learn` returns the task of given targets, which
+    has the number of problems. A task is independent of rows, models and solvers.
     """
 
-    name: ClassVar[str]  # as the parameter of the estimators spells it
-    noun: ClassVar[str]  # what one of its problems is called
+    name: ClassVar[str]  # value of the estimators' parameter
+    noun: ClassVar[str]  # word for one of its problems
     words: ClassVar[str]  # what its problems are about
 
     @property
     def n_problems(self) -> int:
-        """Problems to solve."""
+        """Number of problems to solve."""
 
     @property
     def n_vectors(self) -> int:
@@ -50,52 +50,52 @@ class Task(Protocol):
 
     @property
     def learnt(self) -> dict[str, Any]:
-        """What it learned of the targets; the names, with an underscore, are attributes of the estimators."""
+        """What was learned from the targets; the names, with an underscore, are attributes of the estimators."""
 
     @property
     def total(self) -> float:
-        """The sample weight of all rows so far."""
+        """Total sample weight of all rows so far."""
 
     @property
     def n_rows(self) -> int:
-        """How many rows there were so far."""
+        """Number of rows so far."""
 
     @property
     def factors_range(self) -> tuple[float, float]:
-        """The smallest above 0 and the largest number that multiplies a sample weight."""
+        """The smallest positive and the largest factor on a sample weight."""
 
     def learn(self, y: Any, weights: Weights | None) -> Self:
         """Return the task of these targets."""
 
     def with_parameters_of(self, other: Any) -> Self:
-        """Return the task of a stream so far with the parameters of another one."""
+        """Return the task of the stream so far with the parameters of another one."""
 
     def begin(self, classes: Any) -> Self:
         """Return the task of a stream before its first row."""
 
     def goes_on(self, classes: Any) -> None:
-        """Check what a later call of a stream says of its targets."""
+        """Check what a later call of a stream states about its targets."""
 
     def follow(self, y: Any, weights: Weights | None) -> Self:
         """Return the task of a stream after another block."""
 
     def target(self, y: Any, weights: Weights | None) -> Target:
-        """Return y as numbers; what the task does not know raises an error."""
+        """Return y as numbers; raise an error for targets that the task does not include."""
 
     def check_seen(self, target: Target, weights: Weights | None) -> None:
-        """Raise an error where these rows cannot be those of the fit."""
+        """Raise an error if these rows cannot be those of the fit."""
 
     def check_complete(self, target: Target, weights: Weights | None) -> None:
-        """Raise an error where these rows cannot be those that a model trained elsewhere was trained on."""
+        """Raise an error if these rows cannot be those that a model trained elsewhere was trained on."""
 
     def rows_per_problem(self, n_rows: int) -> int:
-        """Return about how many of so many rows one problem is about."""
+        """Estimate how many of this many rows one problem contains."""
 
     def members(self, target: Target) -> list[Members]:
-        """Return which rows each problem is about."""
+        """Return the rows of each problem."""
 
     def is_present(self, target: Target, weights: Weights | None) -> list[bool]:
-        """Whether these rows tell each problem anything."""
+        """Whether each problem has relevant rows among these."""
 
     def problems(
         self, rows: Any, target: Target, weights: Weights | None, terms: Terms, known: Known = NOTHING_KNOWN
@@ -112,14 +112,14 @@ class Task(Protocol):
         """Return what `predict` returns."""
 
     def settled(self, scores: Scores, reach: Scores) -> npt.NDArray[np.bool_]:
-        """Whether no scores within reach of these, problem by problem, have another answer."""
+        """Whether all scores within reach of these, problem by problem, give the same answer."""
 
     def margins(self, scores: Scores, target: Target, products: Scores | None) -> Scores:
-        """Return by how much each row is right; divided by the length of the weights whose products are given."""
+        """Return the margin of each row, divided by the length of the weights whose products are given."""
 
 
 def sizes(members: Sequence[Members], n_rows: int) -> list[int]:
-    """How many of the rows each problem is about."""
+    """Number of rows in each problem."""
     return [n_rows if isinstance(mine, slice) else len(mine) for mine in members]
 
 

@@ -20,8 +20,8 @@ from pegasos.tasks.terms import Terms
 class CrammerSinger(OneVsRest):
     """One problem of all classes at once.
 
-    For two classes it is the problem of w_1 - w_0, an ordinary one with half the lam: of all pairs with the same
-    difference the shortest is w_1 = -w_0.
+    For two classes it is the problem of w_1 - w_0, an ordinary one with half the lam: among all pairs with the same
+    difference, the shortest is w_1 = -w_0.
     """
 
     name = "crammer_singer"
@@ -35,7 +35,7 @@ class CrammerSinger(OneVsRest):
 
     @property
     def n_vectors(self) -> int:
-        """One per class; for two classes their difference."""
+        """One vector per class; for two classes their difference."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     def problem_names(self, names: Sequence[str]) -> list[str]:
@@ -48,7 +48,7 @@ class CrammerSinger(OneVsRest):
         """A `JointProblem`, with an offset for each class."""
         if self.n_classes == 2:
             return super().problems(rows, target, weights, replace(terms, lam=0.5 * terms.lam), known)
-        # A row of weight 0 may have a label outside the classes, numbered -1.
+        # A row of weight 0 may have a label outside the classes, encoded as -1.
         codes = np.maximum(target, 0).astype(np.int32)
         offset = no_offset(rows.n_rows, self.n_classes) if known.offsets is None else np.column_stack(known.offsets)
         cost = costs_of(target, weights, self.factors)
@@ -56,7 +56,7 @@ class CrammerSinger(OneVsRest):
         return [JointProblem(rows, codes, cost, offset, terms.lam, terms.total, together)]
 
     def against_others(self, scores: Scores) -> Scores:
-        """By how much each class is ahead of the best other one."""
+        """Margin of each class over the best other one."""
         if self.n_classes == 2:
             return scores
         first_two = np.partition(scores, self.n_classes - 2, axis=1)[:, -2:]
@@ -64,7 +64,7 @@ class CrammerSinger(OneVsRest):
         return np.asarray(scores - np.where(is_best, first_two[:, :1], first_two[:, 1:]))
 
     def settled(self, scores: Scores, reach: Scores) -> npt.NDArray[np.bool_]:
-        """Whether the winner is ahead by more than the difference of two scores can move.
+        """Whether the winner leads by more than the difference of two scores can move.
 
         Within a distance r of all weights together, w_r - w_s moves by at most sqrt(2) r.
         """

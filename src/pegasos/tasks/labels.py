@@ -1,4 +1,4 @@
-"""Labels as numbers of classes, sample weights as costs."""
+"""Labels as class numbers, sample weights as costs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _LABELS_AT_ONCE = 1 << 16  # labels counted per call
 
 
 def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
-    """The classes of the rows that count, sorted."""
+    """The classes of the rows with a positive weight, sorted."""
     counted = y if weights is None else y[weights > 0.0]
     if len(counted) == 0:
         raise PegasosError("sample_weight is zero for every row: give at least one row of each class a weight.")
     classes = distinct(counted)
-    if classes.dtype.kind not in "iubUS":  # whatever these are, they name classes
-        check_classification_targets(np.repeat(classes, 2))  # once each, many classes would look like a regression
+    if classes.dtype.kind not in "iubUS":  # floating-point or object labels must still name classes
+        # each repeated, because many classes occurring once would look like a regression
+        check_classification_targets(np.repeat(classes, 2))
     if len(classes) < 2:
         which = f"{classes.tolist()[0]!r}" + ("" if weights is None else " among the rows with a weight above 0")
         raise PegasosError(f"y has only one class, {which}; a classifier needs at least 2 classes.")
@@ -32,7 +33,7 @@ def find_classes(y: Any, weights: Weights | None) -> npt.NDArray[Any]:
 
 
 def distinct(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The distinct labels, sorted. Integers of a narrow range are counted, which is far faster than `np.unique`."""
+    """The distinct labels, sorted. Integers in a narrow range are counted, which is far faster than `np.unique`."""
     if labels.dtype == object:
         _check_objects(labels)
     if labels.dtype.kind not in "iu" or len(labels) == 0:
@@ -48,7 +49,7 @@ def distinct(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _check_objects(labels: npt.NDArray[Any]) -> None:
-    """Refuse labels that cannot be put in order."""
+    """Reject labels that cannot be sorted."""
     if any(label is None for label in labels):
         raise PegasosError("y contains None; drop the rows without a label first.")
     kinds = {"number" if isinstance(label, numbers.Number) else type(label).__name__ for label in labels}
@@ -59,9 +60,9 @@ def _check_objects(labels: npt.NDArray[Any]) -> None:
 def number_classes(
     blocks: Iterable[npt.NDArray[Any]], n_rows: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.integer[Any]]]:
-    """The classes of labels that come in blocks, and the number of each row's class, as narrow as they allow."""
+    """The classes of labels that come in blocks, and each row's class number in the smallest sufficient type."""
     codes, begin = np.empty(n_rows, np.int32), 0
-    number_of: dict[Any, int] = {}  # classes are numbered as they come, and then in order
+    number_of: dict[Any, int] = {}  # classes are numbered as they occur, and sorted afterwards
     for k, y in enumerate(blocks):
         codes[begin : begin + len(y)] = _numbered(y, number_of, k)
         begin += len(y)
@@ -83,7 +84,7 @@ def _numbered(y: npt.NDArray[Any], number_of: dict[Any, int], k: int) -> npt.NDA
 
 
 def encode(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """The number of each label's class; -1 for a label that is not among them."""
+    """The class number of each label; -1 for a label that is not among the classes."""
     if len(classes) == 2:  # much faster than a search
         y = np.asarray(y)
         is_second = y == classes[1]
@@ -99,7 +100,7 @@ def encode(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
 
 
 def encode_known(y: Any, classes: npt.NDArray[Any], weights: Weights | None) -> npt.NDArray[np.intp]:
-    """The same, for a model's classes: every row with a positive weight must have one of them."""
+    """The same for a model's classes: every row with a positive weight must have one of them."""
     codes = encode(y, classes)
     strange = codes < 0 if weights is None else (codes < 0) & (weights > 0.0)
     if strange.any():
@@ -125,15 +126,15 @@ def check_classes(given: npt.ArrayLike | None, known: npt.NDArray[Any] | None) -
 
 
 def class_totals(codes: npt.NDArray[np.intp], n_classes: int, weights: Weights | None) -> Weights:
-    """The sample weight of each class."""
-    if weights is None and n_classes == 2:  # the usual case, and the fastest way
+    """Total sample weight of each class."""
+    if weights is None and n_classes == 2:  # the most common case, computed the fastest way
         return np.array([np.count_nonzero(codes == k) for k in range(2)], np.float64)
-    # Labels outside the classes, numbered -1, are counted in front and left out.
+    # Labels outside the classes, encoded as -1, are counted first and dropped.
     return np.bincount(codes + 1, weights=weights, minlength=n_classes + 1)[1:].astype(np.float64)
 
 
 def class_factors(class_weight: Any, classes: npt.NDArray[Any], totals: Weights) -> Weights | None:
-    """What multiplies the cost of each class; "balanced" is N / (n_classes N_class)."""
+    """Factor on the cost of each class; "balanced" is N / (n_classes N_class)."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
@@ -148,14 +149,14 @@ def class_factors(class_weight: Any, classes: npt.NDArray[Any], totals: Weights)
         return factors
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
-    # A class may be absent, from a fold for example; an unknown name while another class has no weight is a mistake.
+    # A class may be absent, for example in a fold; an unknown name while another class has no weight is a mistake.
     if unknown and any(label not in class_weight for label in labels):
         raise PegasosError(f"class_weight names class {unknown[0]!r}, which is not in y; the classes are {labels}.")
     return np.array([float(class_weight.get(label, 1.0)) for label in labels])
 
 
 def costs_of(codes: npt.NDArray[np.intp], weights: Weights | None, factors: Weights | None) -> Weights:
-    """What a mistake on each row costs: its sample weight times the factor of its class."""
+    """Cost of a mistake on each row: its sample weight times the factor of its class."""
     if factors is None:
         return constant(1.0, len(codes)) if weights is None else weights
     if not factors.any():

@@ -1,4 +1,4 @@
-"""Many labels: y is an indicator matrix, and each of its columns a problem of its own over the same rows."""
+"""Multilabel classification: y is an indicator matrix, and each column is its own problem over the same rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from pegasos.tasks.terms import Terms
 class ManyLabels(OneVsRest):
     """One problem per label: whether a row has it.
 
-    The classes are the numbers of the columns. ``totals`` are the sample weights of the rows that have each label,
-    ``counts`` those of all rows, once per label.
+    The classes are the column numbers. ``totals`` are the sample weights of the rows that have each label, ``counts``
+    those of all rows, once per label.
     """
 
     name = "many_labels"
@@ -40,24 +40,24 @@ class ManyLabels(OneVsRest):
 
     @property
     def n_rows(self) -> int:
-        """About how many rows there were: their weight."""
+        """Approximate number of rows so far: their weight."""
         return round(self.total)
 
     @property
     def factors_range(self) -> tuple[float, float]:
-        """What "balanced" multiplies a sample weight by at least and at most."""
+        """The smallest and the largest factor of "balanced" on a sample weight."""
         factors = [factor for k in range(self.n_classes) for factor in self.sides(k) if factor > 0.0]
         return min(factors), max(factors)
 
     def sides(self, k: int) -> tuple[float, float]:
-        """What multiplies the costs of the rows with and without label k."""
+        """Factors on the costs of the rows with and without label k."""
         if self.class_weight is None:
             return 1.0, 1.0
         total, own = self.total, float(self.totals[k])
         return tuple(0.5 * total / side if side > 0.0 else 0.0 for side in (own, total - own))  # type: ignore[return-value]
 
     def learn(self, y: Any, weights: Weights | None) -> Self:
-        """The task of so many columns."""
+        """The task for this many columns."""
         if not (self.class_weight is None or isinstance(self.class_weight, str)):
             raise PegasosError(
                 "class_weight must be None or 'balanced' where y is an indicator matrix: a dict names classes, and "
@@ -74,17 +74,17 @@ class ManyLabels(OneVsRest):
         return type(self)(self.class_weight, classes, totals, counts)
 
     def target(self, y: Any, weights: Weights | None) -> Target:
-        """The matrix: which row has which label."""
+        """The indicator matrix: which row has which label."""
         if getattr(y, "ndim", 0) != 2 or y.shape[1] != self.n_classes:
             raise PegasosError(f"y must be an indicator matrix with {self.n_classes} columns, as in the fit.")
         found: Target = _is_set(y)
         return found
 
     def check_seen(self, target: Target, weights: Weights | None) -> None:
-        """Any row may have any label."""
+        """Accept everything: any row may have any label."""
 
     def check_complete(self, target: Target, weights: Weights | None) -> None:
-        """Any row may have any label."""
+        """Accept everything: any row may have any label."""
 
     def problem_names(self, names: Sequence[str]) -> list[str]:
         """Each label."""
@@ -146,5 +146,5 @@ class ManyLabels(OneVsRest):
 
 
 def _is_set(y: Any) -> Any:
-    """Where the indicator matrix is not 0."""
+    """The nonzero entries of the indicator matrix."""
     return sp.csr_matrix(y != 0) if sp.issparse(y) else np.asarray(y) != 0

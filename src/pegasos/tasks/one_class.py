@@ -1,4 +1,4 @@
-"""One class: rows that belong together, told from the origin; what lies nearer to it than nu of them is novel.
+"""One class: separate rows from the origin; what lies closer to it than all but nu of them is novel.
 
     min 1/2 |w|^2 - rho + 1/(nu N) sum_i weight_i max(0, rho - <w, x_i>)      (Schoelkopf et al.: Estimating the support
                                                                               of a high-dimensional distribution. 2001)
@@ -21,12 +21,12 @@ from pegasos.problem import Problem, RowsLike, constant
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
 from pegasos.tasks.terms import Terms
 
-_ROUNDING = 1e-12  # of the largest score: what another order of summation may change
+_ROUNDING = 1e-12  # fraction of the largest score that another order of summation may change
 
 
 @dataclass(frozen=True, eq=False)
 class OneClass:
-    """No targets at all."""
+    """A task without targets."""
 
     total: float = 0.0
     n_rows: int = 0
@@ -43,22 +43,22 @@ class OneClass:
 
     @property
     def learnt(self) -> dict[str, Any]:
-        """Nothing beside the weights."""
+        """Nothing in addition to the weights."""
         return {}
 
     def learn(self, y: Any, weights: Weights | None) -> Self:
-        """The task of rows with these weights; they have no targets."""
+        """The task of rows with these weights, without targets."""
         return self
 
     def of_rows(self, n_rows: int, weights: Weights | None) -> Self:
-        """The task of so many rows."""
+        """The task for this many rows."""
         total = float(n_rows if weights is None else weights.sum())
         if not total > 0.0:
             raise PegasosError("sample_weight is zero for every row: give at least one row a weight.")
         return replace(self, total=total, n_rows=n_rows)
 
     def why_nu_is_small(self, least: float) -> str:
-        """Why no solution spends less than this share."""
+        """Explain why no solution spends less than this share."""
         return f"no plane separates more than {1.0 - least:.4g} of the rows from the origin"
 
     def with_found(self, lams: tuple[float, ...]) -> Self:
@@ -70,7 +70,7 @@ class OneClass:
         return np.empty(0)
 
     def check_seen(self, target: Target, weights: Weights | None) -> None:
-        """There is nothing that could be strange."""
+        """Accept everything: there are no labels to check."""
 
     def rows_per_problem(self, n_rows: int) -> int:
         """All of them."""
@@ -81,7 +81,7 @@ class OneClass:
         return [slice(None)]
 
     def is_present(self, target: Target, weights: Weights | None) -> list[bool]:
-        """Every row tells something."""
+        """Every row is relevant."""
         return [True]
 
     def problems(
@@ -98,11 +98,11 @@ class OneClass:
         return [1.0] * self.n_problems
 
     def completed(self, problem: Problem, solution: Any, nu: float) -> Any:
-        """The solution with the best rho for its weights as its intercept: at most nu of the rows score less."""
+        """Set the intercept to the best rho for the weights: at most nu of the rows score less."""
         scores = problem.rows.scores_of(solution.weights)
         order = np.argsort(scores, kind="stable")
-        below = np.cumsum(problem.cost[order])  # with the row itself
-        # The first row whose predecessors weigh at most nu, while it and they weigh more.
+        below = np.cumsum(problem.cost[order])  # including the row itself
+        # The first row such that the rows before it weigh at most nu, and together with it more.
         first = min(int(np.searchsorted(below, nu * problem.total, side="right")), len(order) - 1)
         rho = float(scores[order[first]])
         return replace(solution, intercept=-(rho - _ROUNDING * float(np.abs(scores).max())))

@@ -30,7 +30,7 @@ def pairs_of(n_classes: int) -> tuple[tuple[int, int], ...]:
 
 @dataclass(frozen=True)
 class Pairs(Sequence[Problem]):
-    """The problems of the pairs. Each is made on access, since rows known by a kernel bring a table of their own."""
+    """The problems of the pairs. Each is created on access, because kernel rows have their own table."""
 
     rows: RowsLike
     codes: Codes
@@ -48,7 +48,7 @@ class Pairs(Sequence[Problem]):
         return Problem(self.rows.view(self.members[k]), *self._columns(k), prior, self.terms.cap, self.terms.ridge)
 
     def over_all_rows(self, k: int) -> Problem:
-        """The problem of pair k with the rows of the other classes, which cost nothing.
+        """The problem of pair k, including the rows of the other classes at no cost.
 
         A pair without any weight has a total of 1, so that its coefficients have a unit.
         """
@@ -61,18 +61,18 @@ class Pairs(Sequence[Problem]):
 
     @property
     def offsets(self) -> Sequence[Scores] | None:
-        """The scores that are already there, for each pair."""
+        """The scores known in advance, for each pair."""
         return self.known.offsets
 
     @cached_property
     def lams_and_totals(self) -> list[tuple[float, float]]:
-        """What these are for each pair: as if its two classes were the only ones."""
+        """The class weights of each pair, as if its two classes were the only ones."""
         each = zip(pairs_of(self.task.n_classes), self.members, strict=True)
         return [self.task.lam_and_total(pair, len(mine), self.terms) for pair, mine in each]
 
     def mean_squared_norms(self) -> list[float]:
-        """The mean of |x|^2 over the rows of each pair, without making its problem."""
-        # Labels outside the classes, numbered -1, are counted in front and left out.
+        """Mean of |x|^2 over the rows of each pair, without creating its problem."""
+        # Labels outside the classes, encoded as -1, are counted first and dropped.
         sums = np.bincount(self.codes + 1, self.rows.squared_norms, self.task.n_classes + 1)[1:]
         first, second = np.array(pairs_of(self.task.n_classes)).T
         lengths = np.array([max(len(mine), 1) for mine in self.members])
@@ -87,7 +87,7 @@ class Pairs(Sequence[Problem]):
         return float(np.sum(cost * self.terms.loss.value(1.0 - sign * offset))) / total
 
     def _columns(self, k: int) -> tuple[npt.NDArray[np.int8], Weights, Scores, float, float]:
-        """Signs, costs, offsets, lam and total: those of the two classes alone, except for the class weights."""
+        """Signs, costs, offsets, lam and total of the two classes only, except for the class weights."""
         mine, pair = self.members[k], pairs_of(self.task.n_classes)[k]
         codes = self.codes[mine]
         cost = costs_of(codes, None if self.weights is None else self.weights[mine], self.task.factors)
@@ -114,7 +114,7 @@ def lams_and_norms(problems: Sequence[Problem]) -> list[tuple[float, float]]:
 class OneVsOne(OneVsRest):
     """One problem per pair of classes, over the rows of those two; a score is positive for the second of them.
 
-    Every problem has a vote. Two classes are one problem, as against the rest.
+    Every problem has one vote. Two classes form one problem, as in one-vs-rest.
     """
 
     name = "ovo"
@@ -131,7 +131,7 @@ class OneVsOne(OneVsRest):
         return [f"{names[j]} against {names[i]}" for i, j in pairs_of(self.n_classes)]
 
     def lam_and_total(self, pair: Sequence[int], n_rows: int, terms: Terms) -> tuple[float, float]:
-        """The lam and the total of so many rows of a pair of classes, as if these were the only ones."""
+        """Return lam and total for this many rows of a pair of classes, as if these were the only ones."""
         i, j = pair
         total = float(n_rows * (self.totals[i] + self.totals[j]) / max(self.counts[i] + self.counts[j], 1.0))
         if self.lams_found is not None:
@@ -144,7 +144,7 @@ class OneVsOne(OneVsRest):
         return np.array([self.lam_and_total(pair, int(self.counts[list(pair)].sum()), terms)[0] for pair in pairs])
 
     def rows_per_problem(self, n_rows: int) -> int:
-        """Those of two classes of the same size."""
+        """The same for two classes of equal size."""
         return 2 * n_rows // max(2, self.n_classes)
 
     def members(self, target: Target) -> list[Members]:
@@ -161,7 +161,7 @@ class OneVsOne(OneVsRest):
     def problems(
         self, rows: RowsLike, target: Target, weights: Weights | None, terms: Terms, known: Known = NOTHING_KNOWN
     ) -> Sequence[Any]:
-        """Each over a view of its rows."""
+        """Solve each pair over a view of its rows."""
         if self.n_classes == 2:
             return super().problems(rows, target, weights, terms, known)
         return Pairs(rows, target, weights, self, terms, known, self._members(target))
@@ -173,7 +173,7 @@ class OneVsOne(OneVsRest):
         return [(target == j).astype(np.int8) - (target == i).astype(np.int8) for i, j in pairs_of(self.n_classes)]
 
     def probabilities(self, of_problems: Scores) -> Scores:
-        """Those that agree best with the pairs, by the second method of Wu, Lin and Weng.
+        """Class probabilities that agree best with the pairs, by the second method of Wu, Lin and Weng.
 
         Probability estimates for multi-class classification by pairwise coupling. JMLR 5, 2004: the p of sum 1 with
         the least sum over pairs of (r_ji p_i - r_ij p_j)^2, r_ij the probability of i against j.
@@ -193,7 +193,7 @@ class OneVsOne(OneVsRest):
         return np.column_stack([0.5 * (scores[:, j] - scores[:, i]) for i, j in pairs_of(scores.shape[1])])
 
     def margins(self, scores: Scores, target: Target, products: Scores | None) -> Scores:
-        """The least of the pairs that the class is part of."""
+        """The smallest margin over the pairs that contain the class."""
         if self.n_classes == 2:
             return super().margins(scores, target, products)
         lengths = np.ones(scores.shape[1]) if products is None else np.sqrt(np.diag(products))
@@ -202,7 +202,7 @@ class OneVsOne(OneVsRest):
             return np.asarray(np.where(signs != 0, signs * scores / lengths, np.inf).min(axis=1))
 
     def decisions(self, scores: Scores) -> Scores:
-        """The votes; ties are decided by the sums of the scores, squeezed to less than a third of a vote."""
+        """The votes; ties are broken by the sums of the scores, scaled to less than a third of a vote."""
         if self.n_classes == 2:
             return super().decisions(scores)
         votes = _sums(scores <= 0.0, scores > 0.0, self.n_classes)
@@ -224,7 +224,7 @@ class OneVsOne(OneVsRest):
         sums, reaches = _sums(-scores, scores, n), _sums(reach, reach, n)
         lead = np.take_along_axis(sure, winner, axis=1) - possible
         lead_of_sums = np.take_along_axis(sums - reaches, winner, axis=1) - (sums + reaches)
-        # Squeezed and added to the votes, sums that differ by less than this might not differ.
+        # After scaling and adding to the votes, sums that differ by less than this might become equal.
         largest = 1.0 + (np.abs(sums) + reaches).max(axis=1, keepdims=True)
         rounding = 16.0 * np.finfo(np.float64).eps * n * largest**2
         ahead = (lead > 0.0) | ((lead == 0.0) & (lead_of_sums > rounding))
@@ -253,9 +253,9 @@ def _coupled(of_second: Scores, n_classes: int) -> Scores:
 
 
 def _sums(of_first: npt.NDArray[Any], of_second: npt.NDArray[Any], n_classes: int) -> Scores:
-    """For each class the sum over its pairs: of one column where it is the first, of the other where the second."""
+    """Sum over the pairs of each class: of one column where it is the first, of the other where it is the second."""
     first, second = _places(n_classes)
-    # Sums in the same order for any number of rows, which BLAS does not promise.
+    # The order of summation is the same for any number of rows, which BLAS does not guarantee.
     found: Scores = np.einsum("np,pk->nk", of_first.astype(np.float64), first)
     found += np.einsum("np,pk->nk", of_second.astype(np.float64), second)
     return found

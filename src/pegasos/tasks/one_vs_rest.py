@@ -35,7 +35,7 @@ def _none() -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Classification:
-    """What every way of telling classes apart shares: the classes, how often each came, and what each costs.
+    """Shared by all classification tasks: the classes, how often each occurred, and the cost of each.
 
     A row of a problem has the sign +1 or -1; a target is the number of a class, or -1 for a label of weight 0 that is
     not among the classes.
@@ -44,20 +44,20 @@ class Classification:
     class_weight: Any = None
     classes: npt.NDArray[Any] = field(default_factory=_none)
     totals: Weights = field(default_factory=_none)  # sample weight of each class, in all rows so far
-    counts: Weights = field(default_factory=_none)  # rows of each class, so far
-    factors: Weights | None = None  # what multiplies the costs of each class
-    lams_found: tuple[float, ...] | None = None  # of each problem, where nu has set them
+    counts: Weights = field(default_factory=_none)  # number of rows of each class so far
+    factors: Weights | None = None  # factors on the costs of each class
+    lams_found: tuple[float, ...] | None = None  # one per problem, where nu determines them
 
-    nu_is_along: ClassVar[str] = "lam"  # which parameter nu sets
-    nu_may_be_small: ClassVar[bool] = False  # whether a nu that is too small has an answer
+    nu_is_along: ClassVar[str] = "lam"  # parameter that nu determines
+    nu_may_be_small: ClassVar[bool] = False  # whether a nu that is too small has a solution
     name: ClassVar[str]
     noun: ClassVar[str]
     words: ClassVar[str]
-    metric: ClassVar[str] = "accuracy"  # by which models are compared, unless the user says so
+    metric: ClassVar[str] = "accuracy"  # default metric for comparing models
 
     @classmethod
     def of(cls, classes: Any) -> Self:
-        """The task of these classes, every row of which costs the same."""
+        """The task of these classes, where every row has the same cost."""
         return cls(classes=np.asarray(classes))
 
     @property
@@ -93,16 +93,16 @@ class Classification:
         return self.counted(classes, *_weighed(encode(y, classes), len(classes), weights))
 
     def recounted(self, target: Target, weights: Weights | None) -> Self:
-        """The task of the same classes and of these rows alone, some of which may lack a class."""
+        """The task of the same classes for these rows only, which may lack a class."""
         return self.counted(self.classes, *_weighed(target, self.n_classes, weights))
 
     def counted(self, classes: npt.NDArray[Any], totals: Weights, counts: Weights) -> Self:
-        """The task of these classes, which have these weights and so many rows."""
+        """The task of these classes with these weights and row counts."""
         factors = class_factors(self.class_weight, classes, totals)
         return replace(self, classes=classes, totals=totals, counts=counts, factors=factors, lams_found=None)
 
     def check_fold(self, number: int) -> None:
-        """Raise an error where the rows that a fold trains on lack a class."""
+        """Raise an error if the training rows of a fold lack a class."""
         missing = np.flatnonzero(self.totals == 0.0)
         if len(missing):
             raise PegasosError(
@@ -123,7 +123,7 @@ class Classification:
         return replace(self, class_weight=other.class_weight)
 
     def begin(self, classes: Any) -> Self:
-        """The task of a stream, which must be given all its classes at the first call."""
+        """The task of a stream, whose first call must list all its classes."""
         known = check_classes(classes, None)
         nothing = np.zeros(len(known))
         return replace(self, classes=known, totals=nothing, counts=nothing)
@@ -146,14 +146,14 @@ class Classification:
         return [1.0] * self.n_problems  # type: ignore[attr-defined]
 
     def check_seen(self, target: Target, weights: Weights | None) -> None:
-        """A class that the fit has not seen cannot come with a weight."""
+        """Raise an error if a class that the fit has not seen has a positive weight."""
         strange = (class_totals(target, self.n_classes, weights) > 0.0) & (self.totals <= 0.0)
         if strange.any():
             label = self.classes.tolist()[strange.argmax()]
             raise PegasosError(f"the model has seen no row of class {label!r}; certify needs the rows of its fit.")
 
     def check_complete(self, target: Target, weights: Weights | None) -> None:
-        """Every class must come with a weight."""
+        """Raise an error unless every class has a positive weight."""
         present = class_totals(target, self.n_classes, weights) > 0.0
         if not present.all():
             raise PegasosError(
@@ -162,8 +162,8 @@ class Classification:
             )
 
     def answer(self, decisions: Scores) -> npt.NDArray[Any]:
-        """The class that the scores of the classes decide for."""
-        if decisions.ndim == 1 and self.classes.dtype.kind in "biuf":  # without an array of class numbers beside
+        """The class that the class scores select."""
+        if decisions.ndim == 1 and self.classes.dtype.kind in "biuf":  # avoids an additional array of class numbers
             return np.where(decisions > 0.0, self.classes[1:], self.classes[:1])
         return np.asarray(self.classes[winners(decisions)])
 
@@ -175,14 +175,14 @@ def _weighed(codes: Codes, n_classes: int, weights: Weights | None) -> tuple[Wei
 
 
 def winners(decisions: Scores) -> npt.NDArray[np.intp]:
-    """The number of the class that the scores of the classes decide for."""
+    """The number of the class that the class scores select."""
     if decisions.ndim == 1:
         return (decisions > 0.0).astype(np.intp)
     return np.asarray(decisions.argmax(axis=1))
 
 
 class OneVsRest(Classification):
-    """One problem per class, against the rest; two classes make one problem. They share rows and costs."""
+    """One problem per class, against the rest; two classes form one problem. They share rows and costs."""
 
     name = "ovr"
     noun = "class"
@@ -201,7 +201,7 @@ class OneVsRest(Classification):
     def of_blocks(
         self, blocks: Iterable[npt.NDArray[Any]], n_rows: int, *, has_units: bool
     ) -> tuple[Self, ClassColumns, float]:
-        """The task of labels that come in blocks, what its problems need of them, and the unit, which is 1."""
+        """The task of labels that come in blocks, the columns of its problems, and the unit, which is 1."""
         classes, codes = number_classes(blocks, n_rows)
         counts = np.bincount(codes, minlength=len(classes)).astype(np.float64)
         learnt = self.counted(classes, counts, counts)
@@ -214,7 +214,7 @@ class OneVsRest(Classification):
         return n_rows
 
     def problem_names(self, names: Sequence[str]) -> list[str]:
-        """What each problem tells apart, where the classes have these names."""
+        """What each problem separates, for classes with these names."""
         if self.n_classes == 2:
             return [f"{names[1]} against {names[0]}"]
         return [f"{name} against the rest" for name in names]
@@ -224,7 +224,7 @@ class OneVsRest(Classification):
         return [slice(None)] * self.n_problems
 
     def is_present(self, target: Target, weights: Weights | None) -> list[bool]:
-        """Every row tells every problem something."""
+        """Every row is relevant for every problem."""
         return [True] * self.n_problems
 
     def problems(
@@ -247,7 +247,7 @@ class OneVsRest(Classification):
         return [2 * (target == k).view(np.int8) - np.int8(1) for k in positive]
 
     def against_others(self, scores: Scores) -> Scores:
-        """Scores of which each one alone says how likely its positive side is: the scores themselves."""
+        """Scores that each alone measure how likely its positive side is: the scores themselves."""
         return scores
 
     def probabilities(self, of_problems: Scores) -> Scores:
@@ -255,11 +255,11 @@ class OneVsRest(Classification):
         if self.n_classes == 2:
             return np.column_stack([1.0 - of_problems[:, 0], of_problems[:, 0]])
         sums = of_problems.sum(axis=1, keepdims=True)
-        # An isotonic curve may give 0 to every class.
+        # Isotonic curves may give 0 to every class.
         return np.where(sums > 0.0, of_problems / np.where(sums > 0.0, sums, 1.0), 1.0 / self.n_classes)
 
     def mixing(self, labels: list[Any] | None, n_scores: int | None) -> Scores:
-        """What each score of a prior contributes to that of each problem; classes are matched by their labels.
+        """The contribution of each score of a prior to that of each problem; classes are matched by label.
 
         ``labels`` are those of the prior in the order of its scores, None where they are ours; ``n_scores`` is how
         many scores it has, None where that follows from the labels.
@@ -278,7 +278,7 @@ class OneVsRest(Classification):
         if len(theirs) == 2:
             return self.of_classes(np.array([[1.0 if theirs == ours else -1.0]]))
         chosen = np.eye(len(theirs))[:, [theirs.index(label) for label in ours]]
-        # Two classes of many: half the difference, which is the score itself where the other one's is its negative.
+        # Two classes among many: half the difference, which is the score itself if the other one is its negative.
         return self.of_classes(chosen if len(ours) > 2 else 0.5 * (chosen[:, [1]] - chosen[:, [0]]))
 
     def of_classes(self, scores: Scores) -> Scores:
@@ -303,7 +303,7 @@ class OneVsRest(Classification):
         return np.asarray(least > rivals.max(axis=1))
 
     def margins(self, scores: Scores, target: Target, products: Scores | None) -> Scores:
-        """The score of the right class above that of the other class, or above the best of the others."""
+        """The score of the correct class minus that of the other class, or the best of the others."""
         if self.n_classes == 2:
             length = 1.0 if products is None else np.sqrt(products[0, 0])
             return np.where(target == 1, scores[:, 0], -scores[:, 0]) / length

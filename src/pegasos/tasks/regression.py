@@ -26,7 +26,7 @@ from pegasos.tasks.terms import Terms
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Numbers as targets.
+    """Numeric targets.
 
     ``loss`` is a word of `losses.REGRESSION_LOSSES`, whose two numbers come with the terms; ``epsilon`` is the half
     width of the tube of losses that have one; ``quantile`` the share of targets that should lie below the prediction.
@@ -36,16 +36,16 @@ class Regression:
     epsilon: float = 0.0
     quantile: float = 0.5
     n_targets: int = 1
-    is_matrix: bool = False  # whether y has two dimensions, as the answers then have
+    is_matrix: bool = False  # whether y has two dimensions, and therefore the answers
     total: float = 0.0
     n_rows: int = 0
-    epsilons: tuple[float, ...] | None = None  # of each target, where nu has set them
+    epsilons: tuple[float, ...] | None = None  # one per target, where nu determines them
 
-    nu_is_along = "epsilon"  # which parameter nu sets
+    nu_is_along = "epsilon"  # parameter that nu determines
     name = "regression"
     noun = "target"
     words = "numbers"
-    metric = "r2"  # by which models are compared, unless the user says so
+    metric = "r2"  # default metric for comparing models
     n_vectors = 1
 
     @property
@@ -61,7 +61,7 @@ class Regression:
 
     @property
     def sides(self) -> tuple[float, float]:
-        """What a unit of error costs where the target is above the prediction, and where it is below."""
+        """Cost per unit of error where the target is above the prediction, and where it is below."""
         return (self.quantile, 1.0 - self.quantile) if self.loss == "quantile" else (1.0, 1.0)
 
     def width(self, k: int) -> float:
@@ -80,11 +80,11 @@ class Regression:
 
     @property
     def factors_range(self) -> tuple[float, float]:
-        """What multiplies a sample weight."""
+        """Factors on a sample weight."""
         return min(self.sides), max(self.sides)
 
     def learn(self, y: Any, weights: Weights | None) -> Self:
-        """The task of so many columns."""
+        """The task for this many columns."""
         y = np.asarray(y)
         total = float(len(y) if weights is None else weights.sum())
         if not total > 0.0:
@@ -93,14 +93,14 @@ class Regression:
         return replace(self, **shape, total=total, n_rows=len(y))
 
     def recounted(self, target: Target, weights: Weights | None) -> Self:
-        """The task of the same targets and of these rows alone."""
+        """The task of the same targets for these rows only."""
         return replace(self, total=float(len(target) if weights is None else weights.sum()), n_rows=len(target))
 
     def check_fold(self, number: int) -> None:
-        """Any number will do."""
+        """Accept any number."""
 
     def with_parameters_of(self, other: Self) -> Self:
-        """The targets of a stream so far with the parameters of now."""
+        """The targets of a stream so far with the current parameters."""
         return replace(self, loss=other.loss, epsilon=other.epsilon, quantile=other.quantile)
 
     def begin(self, y: Any) -> Self:
@@ -109,7 +109,7 @@ class Regression:
         return replace(self, n_targets=1 if y.ndim == 1 else y.shape[1], is_matrix=y.ndim == 2)
 
     def goes_on(self, y: Any) -> None:
-        """A later block has as many columns as the first one."""
+        """Check that a later block has as many columns as the first one."""
         self.target(y, None)
 
     def follow(self, y: Any, weights: Weights | None) -> Self:
@@ -120,7 +120,7 @@ class Regression:
     def of_blocks(
         self, blocks: Iterable[npt.NDArray[Any]], n_rows: int, *, has_units: bool
     ) -> tuple[Self, TargetColumns, float]:
-        """The task of targets that come in blocks, one number per row, what its problem needs of them, and the unit."""
+        """The task of targets that come in blocks, the columns of its problem, and the unit."""
         target, begin = np.empty(n_rows), 0
         for k, y in enumerate(blocks):
             target[begin : begin + len(y)] = _numbers(y, k, begin)
@@ -139,21 +139,21 @@ class Regression:
         return columns
 
     def check_seen(self, target: Target, weights: Weights | None) -> None:
-        """Any number may come."""
+        """Accept any number."""
 
     def check_complete(self, target: Target, weights: Weights | None) -> None:
-        """Any number may come."""
+        """Accept any number."""
 
     def rows_per_problem(self, n_rows: int) -> int:
         """Each row has two sides."""
         return 2 * n_rows
 
     def members(self, target: Target) -> list[Members]:
-        """All rows, and all rows again."""
+        """All rows, twice."""
         return [twice(len(target))] * self.n_targets
 
     def is_present(self, target: Target, weights: Weights | None) -> list[bool]:
-        """Every row tells every problem something."""
+        """Every row is relevant for every problem."""
         return [True] * self.n_targets
 
     def problems(
@@ -170,7 +170,7 @@ class Regression:
         ]
 
     def units(self, target: Target, weights: Weights | None) -> list[float]:
-        """How far the targets of each problem usually are from their middle."""
+        """Typical distance of the targets of each problem from their median."""
         counted = target if weights is None else target[weights > 0.0]
         spreads = np.mean(np.abs(counted - np.median(counted, axis=0)), axis=0)
         spreads = np.where(spreads > 0.0, spreads, np.abs(counted).max(axis=0))
@@ -179,7 +179,7 @@ class Regression:
         ]
 
     def costs(self, n: int, weights: Weights | None) -> Weights:
-        """What an error on each side costs."""
+        """Cost of an error on each side."""
         above, below = self.sides
         if weights is None and above == below:
             return constant(above, 2 * n)
@@ -189,7 +189,7 @@ class Regression:
     def offset(
         self, k: int, target: Target, sign: npt.NDArray[np.int8], scores: Scores | None, prior: Carried
     ) -> tuple[npt.NDArray[np.float64], Carried]:
-        """The targets as a part of the offsets, and what rounding them must account for."""
+        """The targets as part of the offsets, and what their rounding must account for."""
         y, width = target[:, k], self.width(k)
         shift = -y if scores is None else scores - y
         offset = np.concatenate([shift, shift]) + sign * (1.0 + width)
@@ -213,7 +213,7 @@ class Regression:
         return decisions
 
     def settled(self, scores: Scores, reach: Scores) -> npt.NDArray[np.bool_]:
-        """No number is known to its last digit."""
+        """False: no number is determined to its last digit."""
         return np.zeros(len(scores), bool)
 
     def problem_names(self, names: Sequence[str] = ()) -> list[str]:
@@ -222,7 +222,7 @@ class Regression:
 
 
 def twice(n: int) -> npt.NDArray[np.intp]:
-    """The numbers of n rows, two times."""
+    """The numbers of n rows, twice."""
     return np.concatenate([np.arange(n), np.arange(n)])
 
 

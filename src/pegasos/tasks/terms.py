@@ -9,12 +9,12 @@ from pegasos import theory
 from pegasos.errors import PegasosError
 from pegasos.losses import HINGE, Loss
 
-_SINGLE_RANGE = 1e-20, 1e20  # costs outside may leave the range of single precision on the way
+_SINGLE_RANGE = 1e-20, 1e20  # costs outside this range may overflow or underflow single precision
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How strongly the weights are regularized, against what total, and what the intercept is."""
+    """How strongly the weights are regularized, relative to which total, and what the intercept is."""
 
     lam: float
     bias: float  # value of the constant column that carries a regularized intercept; 0 for none
@@ -22,7 +22,7 @@ class Terms:
     total: float  # the sum of the sample weights
     C: float | None = None  # where C sets lam
     largest_norm: float = 0.0
-    least_cost: float = 1.0  # above 0
+    least_cost: float = 1.0  # smallest positive cost
     cap: float = 1.0  # the two numbers of the loss
     ridge: float = 0.0
 
@@ -39,7 +39,7 @@ class Terms:
         least_cost: float = 1.0,
         loss: Loss = HINGE,
     ) -> Terms:
-        """The terms of rows of this total weight; C is converted to lam here and nowhere else."""
+        """The terms of rows with this total weight; this is the only place where C is converted to lam."""
         if C is None:
             assert lam is not None, "the estimator has checked that there is a lam or a C"
             found = float(lam)
@@ -57,11 +57,11 @@ class Terms:
 
     @property
     def is_hard(self) -> bool:
-        """Whether no row may violate its margin."""
+        """Whether the margin is hard."""
         return math.inf == self.C
 
     def suits_single(self, largest_factor: float) -> bool:
-        """Whether costs, and what they move the weights by, stay well within the range of single precision."""
+        """Whether costs, and their effect on the weights, stay well within the range of single precision."""
         least, most = _SINGLE_RANGE
         return all(least < number < most for number in self._extremes(largest_factor))
 
@@ -69,5 +69,5 @@ class Terms:
         return self.least_cost, self.total * largest_factor, self.lam * self.total
 
     def lam_for(self, total: float) -> float:
-        """The lam of a part of the rows with this total weight."""
+        """The lam of a subset of the rows with this total weight."""
         return self.lam if self.C is None else theory.lam_of_c(self.C, total, self.largest_norm, self.least_cost)

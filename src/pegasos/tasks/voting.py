@@ -1,4 +1,4 @@
-"""Classification by the votes of the pairs of classes alone, as LIBSVM decides."""
+"""Classification by the votes of the pairs of classes only, as in LIBSVM."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 
 
 class Voting(OneVsOne):
-    """Pairs of classes whose votes alone decide: of classes with as many votes the first one wins."""
+    """Pairs of classes decided by votes only: among classes with equally many votes the first one wins."""
 
     nu_may_be_small = True
 
     def why_nu_is_small(self, least: float) -> str:
-        """Why no solution spends less than this share."""
+        """Explain why no solution spends less than this share."""
         return "no plane has a margin above 0 on both sides with as few"
 
     def winners(self, scores: Scores) -> npt.NDArray[np.intp]:
@@ -25,7 +25,7 @@ class Voting(OneVsOne):
         return np.asarray(self._votes(scores >= 0.0, scores < 0.0).argmax(axis=1))
 
     def settled(self, scores: Scores, reach: Scores) -> npt.NDArray[np.bool_]:
-        """Whether the winner's sure votes exceed the most that every other class can have."""
+        """Whether the winner's certain votes exceed the most that any other class can have."""
         if self.n_classes == 2:
             return super().settled(scores, reach)
         sure = self._votes(scores > reach, scores < -reach)
