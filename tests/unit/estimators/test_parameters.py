@@ -31,7 +31,7 @@ def test_only_the_first_parameter_is_positional(estimator):
 def test_help_of_the_kernel_machine_has_the_text_of_the_linear_one():
     text = inspect.getdoc(KernelPegasosClassifier)
     assert "As in `PegasosClassifier`" not in text
-    assert "What multiplies the cost of a mistake on each class" in text
+    assert "Factor on the loss of each class" in text
     assert 'class_weight : dict, "balanced" or None, default=None' in text
 
 
