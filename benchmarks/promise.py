@@ -192,7 +192,7 @@ def _summary(results: list[dict]) -> dict:
     groups = {way: [row for row in results if row["way"] == way] for way in ways}
     return {
         "shares": {way: [sum(row["kept"] for row in rows), len(rows)] for way, rows in groups.items()},
-        "seconds": {way: sum(row["seconds"] for row in rows) for way, rows in groups.items()},
+        "spent": {way: sum(row["seconds"] for row in rows) for way, rows in groups.items()},
         "open": [row for row in results if not row["kept"] and row["way"] != "LinearSVC"],
     }
 
