@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 place = re.compile(r"^<!-- pages: (.*) -->$", re.MULTILINE)
 
