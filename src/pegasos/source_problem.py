@@ -176,10 +176,10 @@ class SourceProblem:
     def within_bounds(self, alpha: Floats) -> Floats:
         """Clip the dual point in place, block by block, because there may be no memory for a copy.
 
-        Costs that alpha's type cannot represent need a copy in double: rounded to single, a bound may be exceeded.
+        Costs that alpha's type cannot represent need a copy in double: rounded to single, a bound is another number.
         """
         bounds = self.loss.bound_of(self.columns.cost_levels)
-        kept = alpha if bool((bounds.astype(alpha.dtype) <= bounds).all()) else np.empty(alpha.shape)
+        kept = alpha if bool((bounds.astype(alpha.dtype) == bounds).all()) else np.empty(alpha.shape)
         for block in range(self.n_blocks):
             mine = self.span(block)
             bound = self.loss.bound_of(self._cost(mine))

@@ -282,6 +282,18 @@ def test_blocks_of_single_precision_hand_over_dual_variables_within_bounds_that_
     assert (model.alpha_ <= np.where(y > 0, 6.0, 12 / (2 * 11))).all()
 
 
+def test_blocks_of_single_precision_hand_over_the_dual_point_that_was_certified():
+    random = np.random.default_rng(9117391)
+    X = (1e-7 * random.normal(size=(9, 4))).astype(np.float32)
+    y = np.array([-1, 1, -1, -1, -1, -1, 1, 1, 1])  # costs of 0.9, which single precision rounds down, and 1.125
+    model = PegasosClassifier(3e-10, class_weight="balanced", fit_intercept=False, max_iter=23, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        model.fit_source(ArraySource(X, y, block_rows=2), memory="1M")
+    _, dual = exact_objectives(model, X, y, np.where(y > 0, 9 / 8, 9 / 10))
+    assert float(dual) == pytest.approx(model.certificate_.dual, rel=1e-10)
+
+
 def test_balanced_classes_whose_weights_no_factor_can_balance_are_refused():
     X, y = small_data()
     weights = np.where(y == 1, 1e200, 1e-150)
