@@ -63,17 +63,20 @@ def solve_all(
     begun = perf_counter()
     deadline = None if stop.time_budget is None else begun + stop.time_budget
 
+    def share_of(k: int) -> Stop:
+        """The stopping rule of problem k, with its part of the time that is left now."""
+        if deadline is None:
+            return stop
+        waiting = -(-(len(problems) - k) // n_threads)
+        return replace(stop, time_budget=max(0.0, deadline - perf_counter()) / waiting)
+
     def solve(k: int) -> Solution:
-        mine = stop
-        if deadline is not None:
-            waiting = -(-(len(problems) - k) // n_threads)
-            mine = replace(stop, time_budget=max(0.0, deadline - perf_counter()) / waiting)
         problem = problems[k]
         looked_on: dict[str, Any] = {"seed": seed, "watcher": watchers[k], "begun": begun}
-        solution = run(problem, solvers[k], mine, state=states[k], **looked_on)
+        solution = run(problem, solvers[k], share_of(k), state=states[k], **looked_on)
         if states[k] is not None and solution.status is Status.ROUNDING:
-            # The point that it was to go on from may have been a bad start.
-            fresh = run(problem, solvers[k], mine, **looked_on)
+            # The state may have been a bad start.
+            fresh = run(problem, solvers[k], share_of(k), **looked_on)
             solution = min(solution, fresh, key=lambda one: one.certificate.relative_gap)
         return complete(problem, solution)
 
