@@ -1,6 +1,6 @@
 """Novelty: a region that holds all but a share of the rows, with nu of 0.01, 0.1 and 0.3.
 
-Run as ``python examples/plot_novelty.py [folder]``; the picture goes to the folder, by default ``docs/images``.
+Run as ``python examples/plot_novelty.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """
 
 import sys
@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from pegasos import KernelPegasosOneClass
+from pegasos.plots import NoveltyDisplay
 
 
 def main(folder: str = "docs/images") -> None:
@@ -33,6 +34,9 @@ def main(folder: str = "docs/images") -> None:
         ax.scatter(*X.T, s=5, color=np.where(model.predict(X) == -1, "#D55E00", "0.4"))
         ax.set_title(f"nu = {nu}: {outside:.1%} outside")
     figure.savefig(Path(folder) / "novelty.png", dpi=60)
+    elsewhere = np.random.default_rng(0).uniform([-1.8, -1.2], [2.8, 1.8], (400, 2))
+    drawn = NoveltyDisplay.from_estimator(model, np.concatenate([X, elsewhere]), np.repeat([1, -1], 400))
+    drawn.plot(title="nu = 0.3: the moons, and points anywhere").figure_.savefig(Path(folder) / "scores.png", dpi=80)
     plt.close("all")
 
 

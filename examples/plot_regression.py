@@ -1,4 +1,4 @@
-"""Regression on the diabetes data: predictions with intervals of the exact solution, quantiles with their coverage.
+"""Regression: predictions with bounds of the exact ones, a tube with its support vectors, quantiles with coverage.
 
 Run as ``python examples/plot_regression.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """
@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from pegasos import KernelPegasosRegressor, PegasosRegressor
-from pegasos.plots import PredictionsDisplay
+from pegasos.plots import PredictionsDisplay, TubeDisplay
 
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -35,7 +35,7 @@ def coverage(models: list, X: np.ndarray, y: np.ndarray) -> str:
 
 
 def main(folder: str = "docs/images") -> None:
-    """One picture of predictions, one of quantiles."""
+    """One picture each of predictions, of residuals, of a tube and of quantiles."""
     X, y = load_diabetes(return_X_y=True)
     X, new, y, target = train_test_split(X, y, test_size=0.3, random_state=0)
     scaler = StandardScaler().fit(X)
@@ -44,6 +44,17 @@ def main(folder: str = "docs/images") -> None:
     drawn = PredictionsDisplay.from_estimator(model, new, target).plot(title="diabetes, held-out data, tol=1e-2")
     print(f"diabetes: R2 {model.score(new, target):.2f} on held-out data; {model.status_}")
     drawn.figure_.savefig(Path(folder) / "predictions.png", dpi=100)
+
+    drawn.plot(kind="residuals", title="what predictions leave over").figure_.savefig(
+        Path(folder) / "residuals.png", dpi=100
+    )
+
+    x = np.sort(np.random.default_rng(0).uniform(0.0, 6.0, 80))
+    wave = np.sin(x) + np.random.default_rng(1).normal(scale=0.15, size=80)
+    smooth = KernelPegasosRegressor(C=2.0, gamma=0.5, epsilon=0.2, tol=3e-2, random_state=0).fit(x[:, None], wave)
+    tube = TubeDisplay.from_estimator(smooth, x[:, None], wave).plot(title="a sine with noise, tol=3e-2")
+    print(f"sine: {len(tube.support_)} of 80 samples are support vectors")
+    tube.figure_.savefig(Path(folder) / "tube.png", dpi=100)
 
     shared = {"loss": "quantile", "regularize_intercept": False, "random_state": 0}
     linear = [PegasosRegressor(lam=1e-3, quantile=q, **shared).fit(X, y) for q in QUANTILES]

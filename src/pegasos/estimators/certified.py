@@ -74,6 +74,34 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
                 self._evidence = Evidence(X, y, sample_weight)
         return certificate
 
+    def report(self, X: Any, y: Any = None, path: Any = None) -> Any:
+        """One HTML page about the model: what is proved, how it performs on these rows, what it looks at.
+
+        The page is a single file that needs no network; see `pegasos.report`.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+            Those of the fit, or others: the page says which.
+        y : array of shape (n_rows,), or (n_rows, n_targets)
+            Their classes or targets. For a one-class model optional: 1 for rows that belong, -1 for the others.
+        path : path, optional
+            A file to write the page to, such as "report.html".
+
+        Returns
+        -------
+        Report
+            Has the page in ``html``, writes it with ``write``, and shows it in a notebook.
+        """
+        from pegasos import report  # which imports the estimators
+
+        if path is not None:
+            report.check_path(path)  # before the work
+        page = report.make(self, X, y)
+        if path is not None:
+            page.write(path)
+        return page
+
     def _check_certified(self) -> None:
         check_is_fitted(self, "fitted_")
         if self.fitted_.origin is None:
@@ -264,34 +292,6 @@ class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
         """The logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def report(self, X: Any, y: Any, path: Any = None) -> Any:
-        """One HTML page about the model: what is proved, how it performs on these rows, what it looks at.
-
-        The page is a single file that needs no network; see `pegasos.report`.
-
-        Parameters
-        ----------
-        X : rows, as in `predict`
-            Those of the fit, or others: the page says which.
-        y : array of shape (n_rows,)
-            Their targets.
-        path : path, optional
-            A file to write the page to, such as "report.html".
-
-        Returns
-        -------
-        Report
-            Has the page in ``html``, writes it with ``write``, and shows it in a notebook.
-        """
-        from pegasos import report  # which imports the estimators
-
-        if path is not None:
-            report.check_path(path)  # before the work
-        page = report.make(self, X, y)
-        if path is not None:
-            page.write(path)
-        return page
 
     def margin(self, X: Any, y: Any, *, geometric: bool = False) -> npt.NDArray[np.float64]:
         """How far each row is on the right side; negative where the prediction is wrong.

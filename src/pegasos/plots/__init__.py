@@ -12,8 +12,10 @@ from pegasos.plots.lam_path import LamPathDisplay
 from pegasos.plots.loss import LossDisplay
 from pegasos.plots.margins import MarginDisplay
 from pegasos.plots.mistakes import MistakesDisplay
+from pegasos.plots.novelty import NoveltyDisplay
 from pegasos.plots.predictions import PredictionsDisplay
 from pegasos.plots.solvers import SolversDisplay
+from pegasos.plots.tube import TubeDisplay
 from pegasos.plots.weights import WeightsDisplay
 
 __all__ = [
@@ -25,7 +27,9 @@ __all__ = [
     "LossDisplay",
     "MarginDisplay",
     "MistakesDisplay",
+    "NoveltyDisplay",
     "PredictionsDisplay",
     "SolversDisplay",
+    "TubeDisplay",
     "WeightsDisplay",
 ]

@@ -1,7 +1,7 @@
 """The data of the charts, as page.js draws them: columns of numbers, and what they are called.
 
-A chart is {"kind": "lines" or "bars", "x": [{"key", "label", "log"}], "y": {"label", "log"}, "series": [{"key",
-"name"}], "sets": [{"name", "columns", "marks", "note"}]}: of several sets the reader chooses one.
+A chart is {"kind": "lines", "points" or "bars", "x": [{"key", "label", "log"}], "y": {"label", "log"}, "series":
+[{"key", "name"}], "sets": [{"name", "columns", "marks", "note"}]}: of several sets the reader chooses one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pegasos.report.curves import (
     reliability,
 )
 from pegasos.report.markup import number
-from pegasos.report.outcome import Outcome
-from pegasos.report.subject import Subject
+from pegasos.report.outcome import ClassOutcome
+from pegasos.report.subject import ClassSubject, Subject
 from pegasos.solution import Trace
 
 parts_shown = 30  # problems with a set of their own
@@ -39,11 +39,13 @@ def as_numbers(values: npt.ArrayLike) -> list[float | None]:
     return [float(f"{v:.{_digits}g}") if np.isfinite(v) else None for v in np.asarray(values, np.float64).tolist()]
 
 
-def _axis(key: str, label: str, *, log: bool = False, can_be_log: bool = False) -> dict[str, Any]:
+def axis(key: str, label: str, *, log: bool = False, can_be_log: bool = False) -> dict[str, Any]:
+    """An axis: the column that it shows, and its label."""
     return {"key": key, "label": label, "log": log, "toggle": can_be_log}
 
 
-def _span(low: float | None = None, high: float | None = None) -> list[float | None]:
+def span(low: float | None = None, high: float | None = None) -> list[float | None]:
+    """The ends of an axis; None: those of the data."""
     return [low, high]
 
 
@@ -67,10 +69,10 @@ def convergence(subject: Subject) -> Chart | None:
         "kind": "lines",
         "label": "Primal and dual objective and the gap between them, during the fit",
         "x": [
-            _axis("epoch", "epochs (passes over the rows)", log=is_wide, can_be_log=True),
-            _axis("seconds", "seconds", log=is_wide, can_be_log=True),
+            axis("epoch", "epochs (passes over the rows)", log=is_wide, can_be_log=True),
+            axis("seconds", "seconds", log=is_wide, can_be_log=True),
         ],
-        "y": _axis("y", "objective", log=True, can_be_log=True),
+        "y": axis("y", "objective", log=True, can_be_log=True),
         "series": [
             {"key": "primal", "name": "primal: the objective reached"},
             {"key": "dual", "name": "dual: proved lower bound"},
@@ -94,7 +96,7 @@ def _looks(name: str, trace: Trace) -> dict[str, Any]:
     return {"name": name, "columns": {key: as_numbers(trace[key][kept]) for key in keys}}
 
 
-def thresholds(subject: Subject, outcome: Outcome) -> tuple[Chart, Chart] | None:
+def thresholds(subject: ClassSubject, outcome: ClassOutcome) -> tuple[Chart, Chart] | None:
     """The receiver operating characteristic, and precision against recall; of the classes that have both."""
     found: list[tuple[str, float, Curves]] = []
     for code, scores in zip(outcome.shown, outcome.scores.T, strict=True):
@@ -123,10 +125,10 @@ def _unit_chart(label: str, axes: tuple[str, str], curves: list[tuple[str, Any, 
     return {
         "kind": "lines",
         "label": label,
-        "x": [_axis("x", axes[0])],
-        "y": _axis("y", axes[1]),
+        "x": [axis("x", axes[0])],
+        "y": axis("y", axes[1]),
         "series": [{"key": "y", "name": axes[1]}],
-        "span": {"x": _span(0.0, 1.0), "y": _span(0.0, 1.0)},
+        "span": {"x": span(0.0, 1.0), "y": span(0.0, 1.0)},
         "choose": "Class",
         "sets": [
             {
@@ -139,21 +141,21 @@ def _unit_chart(label: str, axes: tuple[str, str], curves: list[tuple[str, Any, 
     }
 
 
-def probabilities(subject: Subject, bins: Bins) -> Chart:
+def probabilities(subject: ClassSubject, bins: Bins) -> Chart:
     """What was said against what was true."""
     of = f"of “{subject.class_name(1)}”" if subject.n_classes == 2 else "of the class predicted"
     chart = _shares(bins, f"predicted probability {of}", "Calibration of the probabilities")
-    chart["span"] = {"x": _span(0.0, 1.0), "y": _span(0.0, 1.0)}
+    chart["span"] = {"x": span(0.0, 1.0), "y": span(0.0, 1.0)}
     chart["sets"][0]["marks"] = [{"diagonal": True, "label": "said = true"}]
     return chart
 
 
-def scores_by_bins(subject: Subject, outcome: Outcome) -> Chart:
+def scores_by_bins(subject: ClassSubject, outcome: ClassOutcome) -> Chart:
     """The share of the second of two classes, by score."""
     scores = outcome.scores[:, 0]
     bins = reliability(scores, subject.codes == 1, equal_parts(scores, 10))
     chart = _shares(bins, "mean score of a tenth of the rows", "Share of the second class by score")
-    chart["span"] = {"x": _span(), "y": _span(0.0, 1.0)}
+    chart["span"] = {"x": span(), "y": span(0.0, 1.0)}
     chart["sets"][0]["marks"] = [{"x": 0.0, "label": "boundary"}]
     return chart
 
@@ -162,8 +164,8 @@ def _shares(bins: Bins, xlabel: str, label: str) -> Chart:
     return {
         "kind": "lines",
         "label": label,
-        "x": [_axis("said", xlabel)],
-        "y": _axis("y", "share of the rows for which it is true"),
+        "x": [axis("said", xlabel)],
+        "y": axis("y", "share of the rows for which it is true"),
         "series": [{"key": "share", "name": "observed share"}],
         "points": True,
         "sets": [
@@ -179,7 +181,7 @@ def _shares(bins: Bins, xlabel: str, label: str) -> Chart:
     }
 
 
-def margins(subject: Subject, outcome: Outcome) -> Chart:
+def margins(subject: ClassSubject, outcome: ClassOutcome) -> Chart:
     """How far rows are on the right side; for two classes both in one picture, for more one at a time."""
     edges = margin_edges(outcome.margins)
     marks = [{"x": 0.0, "label": "boundary"}]
@@ -188,8 +190,8 @@ def margins(subject: Subject, outcome: Outcome) -> Chart:
     chart: Chart = {
         "kind": "bars",
         "label": "Histogram of margins",
-        "x": [_axis("edges", "margin: below 0 the prediction is wrong")],
-        "y": _axis("y", "rows"),
+        "x": [axis("edges", "margin: below 0 the prediction is wrong")],
+        "y": axis("y", "rows"),
         "choose": "Class",
     }
     if subject.n_classes == 2:
@@ -222,28 +224,32 @@ def coefficients(subject: Subject) -> Chart:
     return {
         "kind": "bars",
         "label": "Histogram of the coefficients of the support vectors",
-        "x": [_axis("edges", "coefficient")],
-        "y": _axis("y", "support vectors"),
+        "x": [axis("edges", "coefficient")],
+        "y": axis("y", "support vectors"),
         "series": [{"key": "coefficients", "name": "coefficients"}],
         "sets": [{"name": "all", "columns": columns, "marks": [{"x": 0.0, "label": "0"}]}],
     }
 
 
 def choice_of_lam(model: Any) -> Chart:
-    """The scores of a cross-validation against lam."""
-    scores = np.asarray(model.scores_)
+    """The scores of a cross-validation against lam; of several epsilons the chosen one first."""
+    scores, lams = np.asarray(model.scores_), np.asarray(model.lams_)
+    epsilons = np.asarray(model.cv_results_.get("param_epsilon", np.zeros(len(lams))))
+    names = sorted(set(epsilons.tolist()), key=lambda epsilon: epsilon != getattr(model, "epsilon_", 0.0))
+    sets: list[dict[str, Any]] = []
+    for epsilon in names:
+        mine = epsilons == epsilon
+        columns = {"lam": as_numbers(lams[mine]), "score": as_numbers(scores.mean(axis=0)[mine])}
+        sets.append({"name": number(epsilon) if len(names) > 1 else "all folds", "columns": columns})
+    sets[0]["marks"] = [{"x": float(model.lam_), "label": f"chosen: {number(model.lam_)}"}]
+    own = "R²" if hasattr(model, "epsilon_") else "accuracy"
     return {
         "kind": "lines",
         "label": "Score of the cross-validation against lam",
-        "x": [_axis("lam", "lam", log=True)],
-        "y": _axis("y", "accuracy" if model.scoring is None else "score"),
+        "x": [axis("lam", "lam", log=True)],
+        "y": axis("y", own if model.scoring is None else "score"),
         "series": [{"key": "score", "name": "mean of the folds"}],
         "points": True,
-        "sets": [
-            {
-                "name": "all folds",
-                "columns": {"lam": as_numbers(model.lams_), "score": as_numbers(scores.mean(axis=0))},
-                "marks": [{"x": float(model.lam_), "label": f"chosen: {number(model.lam_)}"}],
-            }
-        ],
+        "choose": "epsilon",
+        "sets": sets,
     }

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from pegasos.report.outcome import Numbers, Outcome
-from pegasos.report.subject import Subject
+from pegasos.report.outcome import ClassOutcome, Numbers
+from pegasos.report.subject import ClassSubject
 
 _SHOWN = 10
 _MOST_ASKED = 1000  # rows with the smallest margins, of those that are open
@@ -23,7 +23,7 @@ class Doubt(NamedTuple):
     most: float
 
 
-def least_certain(subject: Subject, outcome: Outcome) -> list[Doubt]:
+def least_certain(subject: ClassSubject, outcome: ClassOutcome) -> list[Doubt]:
     """The open rows whose lead may fall lowest; none where a class is not decided by the scores of its own problem."""
     if outcome.is_sure is None or subject.multi_class not in ("binary", "ovr"):
         return []

@@ -23,11 +23,11 @@ def strongest(subject: Subject, outcome: Outcome) -> str:
     n_shown = _of_two if len(coef) == 1 else _of_each
     blocks = []
     for k in range(min(len(coef), parts_shown)):
-        name = _vector_name(subject, k)
+        name = subject.vector_name(k)
         blocks.append((name, _table(subject, name, coef[k], spreads, n_shown)))
     how = paragraph(
         "Features by weight times spread: how much a score moves when the feature moves by its standard deviation on "
-        f"the data given. Bars to the right speak for {_for(subject)}, to the left against."
+        f"the data given. Bars to the right speak for {subject.favoured}, to the left against."
     )
     if len(blocks) == 1:
         return how + card("Strongest features", blocks[0][1], wide=True)
@@ -37,16 +37,6 @@ def strongest(subject: Subject, outcome: Outcome) -> str:
     left_out = len(coef) - len(blocks)
     more = paragraph(f"{left_out} more are left out.") if left_out else ""
     return how + card("Strongest features", chosen, inner, more, wide=True)
-
-
-def _vector_name(subject: Subject, k: int) -> str:
-    return subject.class_name(k) if subject.multi_class == "crammer_singer" else subject.problem_name(k)
-
-
-def _for(subject: Subject) -> str:
-    if subject.multi_class == "binary":
-        return f"“{subject.class_name(1)}”"
-    return "the first class named" if subject.multi_class == "ovo" else "the class"
 
 
 def _table(
@@ -77,6 +67,8 @@ def support(subject: Subject, drawn: dict[str, Chart]) -> str:
         "these."
     )
     picture = chart(
-        "coefficients", "Coefficients of the support vectors", "Positive ones speak for a class, negative ones against."
+        "coefficients",
+        "Coefficients of the support vectors",
+        f"Positive ones speak for {subject.favoured}, negative ones against.",
     )
     return grid(card("Support vectors", paragraph(said)), picture)

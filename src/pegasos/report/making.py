@@ -12,7 +12,7 @@ from pegasos.errors import PegasosError
 from pegasos.files import atomically
 from pegasos.report.outcome import walk
 from pegasos.report.page import render
-from pegasos.report.subject import Subject
+from pegasos.report.subject import subject_of
 
 _notebook_height = 640
 
@@ -51,7 +51,7 @@ class Report:
 def make(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     title: str | None = None,
     trained_on: str | None = None,
@@ -61,12 +61,12 @@ def make(
 
     Parameters
     ----------
-    estimator : fitted PegasosClassifier, KernelPegasosClassifier, PegasosClassifierCV or AutoPegasos
+    estimator : fitted certified classifier, regressor or one-class model, AutoPegasos or AutoPegasosRegressor
         Or a Pipeline that ends in one of them; X is then what the pipeline takes.
     X : rows, as in `predict`
         Those of the fit, or others: the page says which. Rows that the model has not seen say more.
-    y : array of shape (n_rows,)
-        Their classes.
+    y : array of shape (n_rows,), or (n_rows, n_targets)
+        Their classes or targets. For a one-class model optional: 1 for rows that belong, -1 for the others.
     title : str, optional
     trained_on : str, optional
         What the model was trained on, in words.
@@ -84,7 +84,7 @@ def make(
     >>> "of the best possible" in page.html
     True
     """
-    subject = Subject.of(estimator, X, y, title=title, trained_on=trained_on, feature_names=feature_names)
+    subject = subject_of(estimator, X, y, title=title, trained_on=trained_on, feature_names=feature_names)
     return Report(subject.title, render(subject, walk(subject)))
 
 

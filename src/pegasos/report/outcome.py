@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
-from pegasos.report.subject import Subject
+from pegasos.report.subject import ClassSubject, NumberSubject, Subject
 
 curves_shown = 12  # classes that get curves of their own: the most frequent ones
 _scores_at_once = 4_000_000  # of all problems, in a block
@@ -24,16 +24,9 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the rows."""
+    """What came of the rows, whatever was predicted."""
 
-    predicted: npt.NDArray[np.intp]  # the number of the class
-    margins: Numbers
-    is_sure: npt.NDArray[np.bool_] | None  # whether no exact solution predicts otherwise; None: cannot be said
-    shown: npt.NDArray[np.intp]  # classes with curves of their own; of two classes the second
-    scores: Numbers  # of those classes, (n_rows, n_shown)
-    probabilities: Numbers | None  # of the second class, or of the class predicted
     spreads: Numbers | None  # standard deviation of each feature
-    confusion: sp.csr_array  # rows of each class (down) by the class predicted (across)
     again: Certificate | None  # recomputed from these rows; None where they cannot be those of the fit
 
     @property
@@ -42,30 +35,76 @@ class Outcome:
         return self.again is not None
 
 
+@dataclass(frozen=True)
+class ClassOutcome(Outcome):
+    """What a classifier said."""
+
+    predicted: npt.NDArray[np.intp]  # the number of the class
+    margins: Numbers
+    is_sure: npt.NDArray[np.bool_] | None  # whether no exact solution predicts otherwise; None: cannot be said
+    shown: npt.NDArray[np.intp]  # classes with curves of their own; of two classes the second
+    scores: Numbers  # of those classes, (n_rows, n_shown)
+    probabilities: Numbers | None  # of the second class, or of the class predicted
+    confusion: sp.csr_array  # rows of each class (down) by the class predicted (across)
+
+
+@dataclass(frozen=True)
+class NumberOutcome(Outcome):
+    """What a regressor said, each of shape (n_rows, n_targets)."""
+
+    predicted: Numbers
+    residuals: Numbers  # targets less predictions
+    lower: Numbers | None  # bounds of what an exact solution predicts; None: cannot be said
+    upper: Numbers | None
+
+
+@dataclass(frozen=True)
+class NoveltyOutcome(Outcome):
+    """What a one-class model said."""
+
+    decisions: Numbers  # below 0: novel
+
+
 def walk(subject: Subject) -> Outcome:
     """Look at all rows."""
-    counts = np.bincount(subject.codes, minlength=subject.n_classes)
-    shown = np.array([1]) if subject.n_classes == 2 else np.sort(np.argsort(-counts, kind="stable")[:curves_shown])
     spread = Spread() if subject.is_linear else None
     seen = []
+    shown = _shown(subject) if isinstance(subject, ClassSubject) else np.empty(0, np.intp)
     for part in _blocks(subject.n_rows, len(subject.certificate.parts)):
         X = _safe_indexing(subject.X, part)
-        seen.append(_look(subject.model, X, subject.codes[part], shown))
+        if isinstance(subject, ClassSubject):
+            seen.append(_look(subject.model, X, subject.codes[part], shown))
+        elif isinstance(subject, NumberSubject):
+            seen.append(_predict(subject.model, X))
+        else:
+            seen.append((subject.model.decision_function(X),))
         if spread is not None:
             spread.add(X)
-    predicted, margins, is_sure, scores, probabilities = map(_joined, zip(*seen, strict=True))
+    found = [_joined(each) for each in zip(*seen, strict=True)]
+    common = (None if spread is None else spread.deviations(), _certified_again(subject))
+    if isinstance(subject, NumberSubject):
+        return NumberOutcome(*common, found[0], subject.targets - found[0], *found[1:])
+    if not isinstance(subject, ClassSubject):
+        return NoveltyOutcome(*common, *found)
+    predicted, margins, is_sure, scores, probabilities = found
     ones, shape = np.ones(subject.n_rows, np.int64), (subject.n_classes, subject.n_classes)
-    return Outcome(
-        predicted,
-        margins,
-        is_sure,
-        shown,
-        scores,
-        probabilities,
-        None if spread is None else spread.deviations(),
-        sp.coo_array((ones, (subject.codes, predicted)), shape=shape).tocsr(),
-        _certified_again(subject),
-    )
+    confusion = sp.coo_array((ones, (subject.codes, predicted)), shape=shape).tocsr()
+    return ClassOutcome(*common, predicted, margins, is_sure, shown, scores, probabilities, confusion)
+
+
+def _shown(subject: ClassSubject) -> npt.NDArray[np.intp]:
+    counts = np.bincount(subject.codes, minlength=subject.n_classes)
+    return np.array([1]) if subject.n_classes == 2 else np.sort(np.argsort(-counts, kind="stable")[:curves_shown])
+
+
+def _predict(model: Any, X: Any) -> tuple[Any, ...]:
+    """Predictions with their bounds, a column per target."""
+    predicted = np.asarray(model.predict(X), np.float64)
+    try:
+        bounds = model.predict_interval(X)
+    except PegasosError:  # a given kernel matrix
+        bounds = (None, None)
+    return tuple(None if each is None else each.reshape(len(each), -1) for each in (predicted, *bounds))
 
 
 def _look(model: Any, X: Any, codes: npt.NDArray[np.intp], shown: npt.NDArray[np.intp]) -> tuple[Any, ...]:
@@ -101,7 +140,7 @@ def _settled(model: Any, X: Any) -> Any:
 def _certified_again(subject: Subject) -> Certificate | None:
     """The certificate recomputed, where that shows that these are the rows of the fit."""
     try:
-        found = subject.model.certify(subject.X, subject.model.classes_[subject.codes])
+        found = subject.model.certify(subject.X, subject.y)
     except PegasosError:  # not so many rows, or no dual point
         return None
     before = subject.certificate

@@ -132,14 +132,14 @@
       this.note.hidden = !this.set.note;
       this.scales();
       this.drawAxes();
-      (this.spec.kind === "bars" ? this.drawBars : this.drawLines).call(this);
+      ({ bars: this.drawBars, lines: this.drawLines, points: this.drawPoints })[this.spec.kind].call(this);
       this.drawMarks();
       this.cursor = draw("g");
       this.svg.append(this.cursor);
       this.point(this.at);
     }
     scales() {
-      const { spec, log, size } = this, span = spec.span || {};
+      const { spec, log, size } = this, span = this.set.span || spec.span || {};
       const bars = spec.kind === "bars";
       const marks = this.set.marks || [];
       const ys = bars ? [0, ...this.xs.map((_, k) => this.series.reduce((sum, s) => sum + this.columns[s.key][k], 0))]
@@ -183,6 +183,18 @@
         this.svg.append(draw("path", { class: `curve tone${k % 3}`, d: path }));
       });
     }
+    drawPoints() {
+      const [lower, upper] = (this.spec.whiskers || []).map((key) => this.columns[key]);
+      this.spec.series.forEach((series, k) => {
+        if (!this.shown.has(series.key)) return;
+        this.columns[series.key].forEach((v, i) => {
+          const [x, y] = [this.x.at(this.xs[i]), this.y.at(v)];
+          if (x === null || y === null) return;
+          if (lower) this.svg.append(draw("line", { class: "whisker", x1: x, x2: x, y1: this.y.at(lower[i]), y2: this.y.at(upper[i]) }));
+          this.svg.append(draw("circle", { class: `dot open tone${k % 3}`, cx: x, cy: y, r: 2.5 }));
+        });
+      });
+    }
     drawBars() {
       const edges = this.columns[this.axis.key], base = this.xs.map(() => 0);
       this.spec.series.forEach((series, k) => {
@@ -201,7 +213,10 @@
       const { width, height } = this.size, bottom = height - margin.bottom, right = width - margin.right;
       const labels = []; // above all lines
       for (const [k, mark] of (this.set.marks || []).entries()) {
-        if (mark.diagonal) {
+        if (mark.ends) {
+          const [x1, y1, x2, y2] = mark.ends;
+          this.svg.append(draw("line", { class: "mark", x1: this.x.at(x1), y1: this.y.at(y1), x2: this.x.at(x2), y2: this.y.at(y2) }));
+        } else if (mark.diagonal) {
           const ends = { x1: this.x.at(0), y1: this.y.at(0), x2: this.x.at(1), y2: this.y.at(1) };
           this.svg.append(draw("line", { class: "mark", ...ends }));
         } else if (mark.x !== undefined) {
@@ -242,7 +257,9 @@
         const here = this.x.at(v);
         if (here === null) return;
         // Curves may stand upright: of points above each other the one at the pointer's height is meant.
-        const there = this.series.length === 1 && this.spec.kind === "lines" ? this.y.at(this.columns[this.series[0].key][i]) : y;
+        const of = this.spec.kind === "points" ? this.series.find((s) => this.columns[s.key][i] !== null) : this.series[0];
+        if (!of) return;
+        const there = this.spec.kind === "points" || (this.series.length === 1 && this.spec.kind === "lines") ? this.y.at(this.columns[of.key][i]) : y;
         const far = (here - x) ** 2 + (there === null ? 0 : there - y) ** 2;
         if (far < least) [best, least] = [i, far];
       });
@@ -267,7 +284,9 @@
     }
     others(i) {
       const extra = this.columns.rows && this.spec.kind === "lines" ? [`rows: ${short(this.columns.rows[i])}`] : [];
-      return [...this.series.map((s) => `${s.name.split(":")[0]}: ${short(this.columns[s.key][i])}`), ...extra];
+      if (this.spec.kind === "points" && this.columns.row) extra.push(`row ${this.columns.row[i]}`);
+      const named = this.series.filter((s) => this.spec.kind !== "points" || this.columns[s.key][i] !== null);
+      return [...named.map((s) => `${s.name.split(":")[0]}: ${short(this.columns[s.key][i])}`), ...extra];
     }
     tabulate() {
       this.table.querySelector("div")?.remove();

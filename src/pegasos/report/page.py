@@ -10,11 +10,11 @@ from importlib.resources import files
 from string import Template
 
 import pegasos
-from pegasos.report import results, sections, words
+from pegasos.report import class_parts, novelty_parts, number_parts, sections, words
 from pegasos.report.charts import Chart
 from pegasos.report.markup import data, text
-from pegasos.report.outcome import Outcome
-from pegasos.report.subject import Subject
+from pegasos.report.outcome import ClassOutcome, NoveltyOutcome, NumberOutcome, Outcome
+from pegasos.report.subject import ClassSubject, NoveltySubject, NumberSubject, Subject
 
 _page = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -53,17 +53,18 @@ $body
 def render(subject: Subject, outcome: Outcome) -> str:
     """Write the page."""
     drawn: dict[str, Chart] = {}
-    parts = [
-        sections.summary(subject, outcome),
-        sections.proof(subject, outcome, drawn),
-        results.performance(subject, outcome, drawn),
+    parts = _parts(subject, outcome, drawn)
+    whole = [
+        sections.summary(subject, outcome, parts),
+        sections.proof(subject, outcome, drawn, parts),
+        parts.performance,
         sections.model_part(subject, outcome, drawn),
-        results.hardest(subject, outcome),
+        parts.hardest,
         sections.choice(subject, drawn),
         sections.run(subject),
-        sections.model_card(subject, outcome),
+        sections.model_card(subject, outcome, parts),
     ]
-    body = "\n".join(part for part in parts if part)
+    body = "\n".join(part for part in whole if part)
     style, script = _own("page.css"), _own("page.js")
     return _page.substitute(
         policy=_policy(style, script),
@@ -77,6 +78,16 @@ def render(subject: Subject, outcome: Outcome) -> str:
         links=_links(body),
         body=body,
     )
+
+
+def _parts(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> sections.Parts:
+    if isinstance(subject, ClassSubject) and isinstance(outcome, ClassOutcome):
+        return class_parts.parts_of(subject, outcome, drawn)
+    if isinstance(subject, NumberSubject) and isinstance(outcome, NumberOutcome):
+        return number_parts.parts_of(subject, outcome, drawn)
+    assert isinstance(subject, NoveltySubject)
+    assert isinstance(outcome, NoveltyOutcome)
+    return novelty_parts.parts_of(subject, outcome, drawn)
 
 
 def _own(name: str) -> str:

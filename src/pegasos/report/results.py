@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
 
 from pegasos.report import charts
 from pegasos.report.charts import Chart
 from pegasos.report.curves import calibration_error, reliability
+from pegasos.report.excerpts import excerpt, rows_shown
 from pegasos.report.markup import Markup, card, chart, count, grid, number, paragraph, section, share, table, text
-from pegasos.report.outcome import Outcome, curves_shown
-from pegasos.report.subject import Subject, shortened
+from pegasos.report.outcome import ClassOutcome, curves_shown
+from pegasos.report.subject import ClassSubject
 
 _matrix_shown = 20  # classes up to which the confusion matrix is shown whole
 _wide_matrix = 6  # classes from which on it needs the width of the page
 _classes_shown = 50
 _confusions_shown = 20
-_rows_shown = 10
-_values_shown = 4
-_excerpt = 160  # characters
 
 
-def performance(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
+def performance(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, Chart]) -> str:
     """How the model does on the rows."""
     cards = [_confusion(subject, outcome), _by_class(subject, outcome)]
     drawn["margins"] = charts.margins(subject, outcome)
@@ -40,7 +34,7 @@ def performance(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> 
     return section("results", "Results on the data given", grid(*cards, *_curves(subject, outcome, drawn)))
 
 
-def _confusion(subject: Subject, outcome: Outcome) -> str:
+def _confusion(subject: ClassSubject, outcome: ClassOutcome) -> str:
     if subject.n_classes > _matrix_shown:
         return _worst_confusions(subject, outcome)
     matrix = outcome.confusion.toarray()
@@ -63,7 +57,7 @@ def _confusion(subject: Subject, outcome: Outcome) -> str:
     )
 
 
-def _worst_confusions(subject: Subject, outcome: Outcome) -> str:
+def _worst_confusions(subject: ClassSubject, outcome: ClassOutcome) -> str:
     found = outcome.confusion.tocoo()
     wrong = [(n, true, said) for true, said, n in zip(found.row, found.col, found.data, strict=True) if true != said]
     wrong.sort(key=lambda one: -one[0])
@@ -74,7 +68,7 @@ def _worst_confusions(subject: Subject, outcome: Outcome) -> str:
     )
 
 
-def _by_class(subject: Subject, outcome: Outcome) -> str:
+def _by_class(subject: ClassSubject, outcome: ClassOutcome) -> str:
     rows = np.asarray(outcome.confusion.sum(axis=1)).ravel()
     said = np.asarray(outcome.confusion.sum(axis=0)).ravel()
     right = outcome.confusion.diagonal()
@@ -99,7 +93,7 @@ def _by_class(subject: Subject, outcome: Outcome) -> str:
     )
 
 
-def _curves(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> list[str]:
+def _curves(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, Chart]) -> list[str]:
     found = charts.thresholds(subject, outcome)
     if found is None:
         return [card("ROC and precision-recall", paragraph("Not defined: the data given hold rows of one class only."))]
@@ -117,7 +111,7 @@ def _curves(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> list
     ]
 
 
-def _calibration(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
+def _calibration(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, Chart]) -> str:
     if outcome.probabilities is not None:
         is_true = subject.codes == 1 if subject.n_classes == 2 else subject.codes == outcome.predicted
         bins = reliability(outcome.probabilities, is_true, np.linspace(0.0, 1.0, 11))
@@ -143,9 +137,9 @@ def _calibration(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) ->
     )
 
 
-def hardest(subject: Subject, outcome: Outcome) -> str:
+def hardest(subject: ClassSubject, outcome: ClassOutcome) -> str:
     """The rows with the smallest margins."""
-    n = min(_rows_shown, subject.n_rows)
+    n = min(rows_shown, subject.n_rows)
     first = np.argpartition(outcome.margins, n - 1)[:n]
     order = first[np.argsort(outcome.margins[first], kind="stable")]
     rows = [
@@ -154,7 +148,7 @@ def hardest(subject: Subject, outcome: Outcome) -> str:
             subject.class_name(subject.codes[k]),
             subject.class_name(outcome.predicted[k]),
             number(outcome.margins[k]),
-            Markup(f'<td class="words">{text(_excerpt_of(subject, int(k)))}</td>'),
+            Markup(f'<td class="words">{text(excerpt(subject, int(k)))}</td>'),
         )
         for k in order
     ]
@@ -171,27 +165,3 @@ def hardest(subject: Subject, outcome: Outcome) -> str:
             wide=True,
         ),
     )
-
-
-def _excerpt_of(subject: Subject, k: int) -> str:
-    """A row in a line: a text cut short, or a few values; of a frame those that the user knows."""
-    raw, row = _safe_indexing(subject.raw, [k]), _safe_indexing(subject.X, [k])
-    values: list[tuple[str, Any]]
-    if hasattr(raw, "columns"):
-        values = list(zip(map(str, raw.columns), np.asarray(raw)[0], strict=True))
-    elif not sp.issparse(raw) and isinstance(raw[0], str):
-        return shortened(raw[0], _excerpt)
-    elif sp.issparse(row):
-        order = np.argsort(-np.abs(row.data), kind="stable")[: _values_shown + 1]
-        values = [(subject.feature_name(int(row.indices[j])), row.data[j]) for j in order]
-    elif hasattr(subject.model, "n_features_in_"):
-        line = np.asarray(row)[0][: _values_shown + 1]
-        values = [(subject.feature_name(j), value) for j, value in enumerate(line)]
-    else:
-        return shortened(repr(raw[0]), _excerpt)
-    listed = [f"{shortened(name, 40)} = {_value(value)}" for name, value in values[:_values_shown]]
-    return ", ".join([*listed, "…"] if len(values) > _values_shown else listed) or "all 0"
-
-
-def _value(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else shortened(str(value), 40)

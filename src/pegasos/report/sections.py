@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pegasos.certificate import Certificate
 from pegasos.report import charts, words
 from pegasos.report.charts import Chart
-from pegasos.report.curves import wilson
-from pegasos.report.doubt import least_certain
 from pegasos.report.features import strongest, support
 from pegasos.report.markup import (
     card,
@@ -23,7 +22,6 @@ from pegasos.report.markup import (
     paragraph,
     seconds,
     section,
-    share,
     table,
     text,
     tile,
@@ -32,8 +30,20 @@ from pegasos.report.outcome import Outcome
 from pegasos.report.subject import Subject, shortened
 
 
-def summary(subject: Subject, outcome: Outcome) -> str:
+class Parts(NamedTuple):
+    """What depends on what the model predicts: classes, numbers, or whether a row belongs."""
+
+    tiles: str
+    settled: str  # a card: what an exact solution would predict
+    performance: str
+    hardest: str
+    result: tuple[str, str]  # of the model card
+    limits: Sequence[str]
+
+
+def summary(subject: Subject, outcome: Outcome, parts: Parts) -> str:
     """The verdict, and the numbers to be seen first."""
+    took = tile(seconds(words.seconds_of(subject.model)), "to train", count(subject.model.n_iter_, "epoch"))
     said = words.verdict(subject)
     sign = {"reached": "✓", "partly": "!", "open": "✗"}[said.standing]
     return section(
@@ -41,36 +51,12 @@ def summary(subject: Subject, outcome: Outcome) -> str:
         "In short",
         f'<div class="verdict {said.standing}"><p class="headline"><span class="sign" aria-hidden="true">{sign}</span>'
         f"{text(said.headline)}</p>{paragraph(said.explanation)}</div>",
-        f'<ul class="tiles">{_tiles(subject, outcome)}</ul>',
+        f'<ul class="tiles">{parts.tiles}{took}</ul>',
         f'<p class="which">{text(words.which_rows(subject, outcome))}</p>',
     )
 
 
-def _tiles(subject: Subject, outcome: Outcome) -> str:
-    hits = int(outcome.confusion.trace())
-    low, high = wilson(hits, subject.n_rows)
-    largest = np.bincount(subject.codes).max() / subject.n_rows
-    tiles = [
-        tile(
-            share(hits / subject.n_rows), "accuracy on the data given", f"95 % interval {share(low)} to {share(high)}"
-        ),
-        tile(share(_balanced(outcome)), "mean recall of the classes", "unmoved by how frequent they are"),
-        tile(share(float(largest)), "the largest class", "what guessing it would get"),
-    ]
-    if outcome.is_sure is not None:
-        sure = float(outcome.is_sure.mean())
-        tiles.append(tile(share(sure), "of the predictions are settled", "no exact solution predicts otherwise"))
-    took = seconds(words.seconds_of(subject.model))
-    return "".join([*tiles, tile(took, "to train", count(subject.model.n_iter_, "epoch"))])
-
-
-def _balanced(outcome: Outcome) -> float:
-    rows = np.asarray(outcome.confusion.sum(axis=1)).ravel()
-    right = outcome.confusion.diagonal()
-    return float(np.mean(right[rows > 0] / rows[rows > 0]))
-
-
-def proof(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
+def proof(subject: Subject, outcome: Outcome, drawn: dict[str, Chart], parts: Parts) -> str:
     """The certificate in numbers, and how it came about."""
     graph = charts.convergence(subject)
     picture = card("How the proof came about", paragraph("This model keeps no trace of its fit."), wide=True)
@@ -83,7 +69,7 @@ def proof(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
             wide=True,
         )
     numbers = card("In numbers", _numbers(subject, outcome), _parts(subject))
-    return section("proof", "The proof", grid(picture, numbers, _settled(subject, outcome)))
+    return section("proof", "The proof", grid(picture, numbers, parts.settled))
 
 
 def _numbers(subject: Subject, outcome: Outcome) -> str:
@@ -122,39 +108,6 @@ def _parts(subject: Subject) -> str:
     )
 
 
-def _settled(subject: Subject, outcome: Outcome) -> str:
-    """Which predictions an exact solution shares."""
-    if outcome.is_sure is None:
-        return card("Settled predictions", paragraph("Cannot be said of a model whose kernel is a given matrix."))
-    sure, right = outcome.is_sure, outcome.margins > 0.0
-    rows = [
-        (name, *(count(int(np.sum(mine & kind))) for kind in (sure, ~sure)))
-        for name, mine in (("predicted rightly", right), ("predicted wrongly", ~right))
-    ]
-    return card(
-        "Settled predictions",
-        paragraph(
-            f"For {share(float(sure.mean()))} of the rows it is proved that an exact solution of the training problem "
-            "predicts the same class. A smaller tol settles more."
-        ),
-        table("Rows by whether their prediction is settled", ["", "settled", "open"], rows, classes="numbers"),
-        _least_certain(subject, outcome),
-    )
-
-
-def _least_certain(subject: Subject, outcome: Outcome) -> str:
-    """The rows that an exact solution could most easily decide otherwise."""
-    doubts = least_certain(subject, outcome)
-    if not doubts:
-        return ""
-    rows = [(str(d.row), subject.class_name(d.predicted), number(d.least), number(d.most)) for d in doubts]
-    heads = ["row", "predicted", "least lead", "largest lead"]
-    return details(
-        f"The {len(rows)} least certain rows: the lead of their class in any exact solution",
-        table("The least certain rows", heads, rows, classes="numbers"),
-    )
-
-
 def model_part(subject: Subject, outcome: Outcome, drawn: dict[str, Chart]) -> str:
     """What the model looks at."""
     found = strongest(subject, outcome) if subject.is_linear else support(subject, drawn)
@@ -170,7 +123,9 @@ def choice(subject: Subject, drawn: dict[str, Chart]) -> str:
     if not hasattr(model, "lams_"):
         return ""
     drawn["choice"] = charts.choice_of_lam(model)
-    said = f"lam = {number(model.lam_)} was chosen by cross-validation, of {len(model.lams_)}."
+    said = f"lam = {number(model.lam_)} was chosen by cross-validation, of {len(np.unique(model.lams_))}."
+    if len(drawn["choice"]["sets"]) > 1:
+        said = f"epsilon = {number(float(model.epsilon_))} and {said[:-1]}, of {len(model.lams_)} pairs."
     return section("choice", "How lam was chosen", grid(chart("choice", "Scores of the folds", said, wide=True)))
 
 
@@ -187,24 +142,20 @@ def run(subject: Subject) -> str:
     )
 
 
-def model_card(subject: Subject, outcome: Outcome) -> str:
+def model_card(subject: Subject, outcome: Outcome, parts: Parts) -> str:
     """What the model is, in short, for those who will use it."""
     model = subject.model
-    hits = int(outcome.confusion.trace())
-    n_trained = words.rows_of_fit(model)
-    classes = ", ".join(subject.class_name(k) for k in range(min(subject.n_classes, 12)))
-    trained = count(n_trained, "row")
+    trained = count(words.rows_of_fit(model), "row")
     items: list[tuple[str, Any]] = [
         ("model", f"{type(model).__name__}, solver {getattr(model, 'solver', 'auto')!r}: {_formula(subject)}"),
-        ("classes", classes + (f", … ({subject.n_classes} in all)" if subject.n_classes > 12 else "")),
+        ("predicts", subject.listed),
         ("trained on", f"{subject.trained_on} ({trained})" if subject.trained_on else trained),
         ("shown on", f"{count(subject.n_rows, 'row')}, {words.kind_of_rows(subject.X)}"),
     ]
     if hasattr(model, "n_features_in_"):
         items.append(("features", count(model.n_features_in_)))
-    items.append(("accuracy", f"{share(hits / subject.n_rows)} on the data given"))
-    items.append(("proved", words.verdict(subject).headline))
-    limits = "".join(f"<li>{text(one)}</li>" for one in words.limits(subject, outcome))
+    items += [parts.result, ("proved", words.verdict(subject).headline)]
+    limits = "".join(f"<li>{text(one)}</li>" for one in words.limits(subject, outcome, parts.limits))
     return section(
         "card",
         "Model card",
@@ -223,5 +174,4 @@ def model_card(subject: Subject, outcome: Outcome) -> str:
 
 def _formula(subject: Subject) -> str:
     kernel = "" if subject.is_linear else f", kernel {shortened(str(subject.model.kernel_), 80)}"
-    kind = "two classes" if subject.multi_class == "binary" else subject.model.fitted_.task.words
-    return f"a support vector machine, {kind}{kernel}"
+    return f"a support vector machine, {subject.kind}{kernel}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -71,7 +71,7 @@ def in_a_line(subject: Subject) -> str:
     model = subject.model
     n_features = getattr(model, "n_features_in_", None)
     trained = [count(rows_of_fit(model), "row")] + ([count(n_features, "feature")] if n_features else [])
-    trained.append(f"{subject.n_classes} classes")
+    trained.append(subject.extent)
     named = f"{subject.trained_on}: " if subject.trained_on else ""
     where = f"shown on {count(subject.n_rows, 'row')} ({kind_of_rows(subject.X)})"
     return f"{type(model).__name__}, trained on {named}{', '.join(trained)}; {where}."
@@ -107,9 +107,8 @@ def kind_of_rows(X: Any) -> str:
     return f"items such as {type(X[0]).__name__}" if len(X) else "items"
 
 
-def limits(subject: Subject, outcome: Outcome) -> Iterator[str]:
-    """What a reader should not conclude."""
-    counts = np.bincount(subject.codes, minlength=subject.n_classes)
+def limits(subject: Subject, outcome: Outcome, own: Iterable[str]) -> Iterator[str]:
+    """What a reader should not conclude; ``own`` is about what this kind of model predicts."""
     yield (
         "The certificate is about the training problem. It proves that no other weights have a much smaller objective, "
         "not that predictions are right."
@@ -120,23 +119,13 @@ def limits(subject: Subject, outcome: Outcome) -> Iterator[str]:
         yield f"The fit did not reach the requested gap. {_remedy(subject)}"
     if subject.model.status_.startswith(Status.PASSED.value):
         yield "The model learned from a stream: its certificate covers only the last block."
-    if outcome.probabilities is None:
-        yield "Scores are not probabilities: a score of 2 does not mean twice as certain as a score of 1."
-    if (counts == 0).any():
-        missing = int((counts == 0).sum())
-        yield f"{count(missing)} of {count(subject.n_classes)} classes do not occur in the data given."
-    present = counts[counts > 0]
-    if present.max() > 10 * present.min():
-        yield (
-            f"Classes are imbalanced, from {count(int(present.min()), 'row')} to {count(int(present.max()))}: look at "
-            "the recall of each class, not at the accuracy alone."
-        )
+    yield from own
     if outcome.spreads is not None and len(some := outcome.spreads[outcome.spreads > 0.0]) > 1:
         ratio = float(some.max() / some.min())
         if not sp.issparse(subject.X) and ratio > 1000.0:
             yield f"Columns differ in scale by a factor of {number(ratio)}; the regularization treats them alike."
     if subject.n_rows < 200:
-        yield f"{count(subject.n_rows, 'row')} are few: note the width of the accuracy interval."
+        yield f"{count(subject.n_rows, 'row')} are few: results on other rows may differ much from these."
 
 
 def parameters(estimator: Any) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from pegasos import PegasosClassifier, PegasosError, PegasosRegressor, lam_path, plots
+from pegasos import PegasosClassifier, PegasosError, PegasosOneClass, PegasosRegressor, lam_path, plots
 from pegasos.online import Perceptron
 from pegasos.plots import _style as style
 
@@ -15,6 +15,8 @@ X = np.random.default_rng(0).normal(size=(40, 2))
 Y = X[:, 0] + 0.3 * X[:, 1] > 0.2
 MODEL = PegasosClassifier(lam=1e-2, random_state=0).fit(X, Y)
 REGRESSOR = PegasosRegressor(random_state=0).fit(X, X[:, 0])
+SLOPE = PegasosRegressor(random_state=0).fit(X[:, :1], X[:, 0])
+ONE_CLASS = PegasosOneClass(nu=0.2, random_state=0).fit(X + 5.0)
 DISPLAYS = {
     "BoundaryDisplay": lambda: plots.BoundaryDisplay.from_estimator(MODEL, X, Y, resolution=10),
     "CertifiedShareDisplay": lambda: plots.CertifiedShareDisplay.from_estimator(MODEL, X, Y, tols=(0.1, 1e-3)),
@@ -24,8 +26,10 @@ DISPLAYS = {
     "LossDisplay": lambda: plots.LossDisplay.from_estimator(MODEL, X, Y),
     "MarginDisplay": lambda: plots.MarginDisplay.from_estimator(MODEL, X, Y),
     "MistakesDisplay": lambda: plots.MistakesDisplay.from_estimator(Perceptron(random_state=0).fit(X, Y)),
+    "NoveltyDisplay": lambda: plots.NoveltyDisplay.from_estimator(ONE_CLASS, X + 5.0),
     "PredictionsDisplay": lambda: plots.PredictionsDisplay.from_estimator(REGRESSOR, X, X[:, 0]),
     "SolversDisplay": lambda: plots.SolversDisplay.from_estimators(MODEL),
+    "TubeDisplay": lambda: plots.TubeDisplay.from_estimator(SLOPE, X[:, :1], X[:, 0]),
     "WeightsDisplay": lambda: plots.WeightsDisplay.from_estimator(MODEL),
 }
 
