@@ -7,6 +7,7 @@ that, and leave the weights as they are.
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from typing import Any, NamedTuple
@@ -17,10 +18,12 @@ from pegasos.certificate import Certificate
 from pegasos.checks import check_optional
 from pegasos.cli._models import Weights
 from pegasos.cli._progress import shown_progress
-from pegasos.cli._results import accuracy_of
+from pegasos.cli._results import measured
 from pegasos.errors import PegasosError
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.one_class import TrainedOneClass
 from pegasos.estimators.parameters import DEFAULT_LAM
+from pegasos.estimators.regression import CertifiedRegressor, PegasosRegressor
 from pegasos.estimators.warnings import GapWarning
 
 _default_tol = 1e-3
@@ -33,7 +36,7 @@ class ModelProof(NamedTuple):
 
     certificate: Certificate
     tol: float
-    accuracy: float
+    measured: dict[str, float]  # how well the rows are predicted
     source: str  # of the bound
     at_least: float | None = None  # how far above the best possible it is proved to be, relatively
 
@@ -63,7 +66,7 @@ def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> 
         own = _own(model, X, y, aim)
         if own is not None and (own.relative_gap <= tol or not hasattr(model, "coef_")):
             source = "the model's own dual point" if hasattr(model, "alpha_") else _found
-            return ModelProof(own, tol, accuracy_of(model, X, y), source)
+            return ModelProof(own, tol, measured(model, X, y), source)
     judge = _judge(model, given | aim, tol)
     with shown_progress(judge, quiet=quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)  # a bound it is all the same
@@ -72,7 +75,7 @@ def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> 
     _adopt(judge, model)
     certificate = judge.certify(X, y)
     at_least = max(0.0, certificate.primal - best) / best if best > 0.0 else 0.0  # the optimum is below best
-    return ModelProof(certificate, tol, accuracy_of(judge, X, y), _found, at_least)
+    return ModelProof(certificate, tol, measured(judge, X, y), _found, at_least)
 
 
 def _aim(given: dict[str, Any]) -> dict[str, Any]:
@@ -100,19 +103,25 @@ def _own(model: Any, X: Any, y: Any, aim: dict[str, Any]) -> Certificate | None:
     return certificate
 
 
-def _judge(model: Any, given: dict[str, Any], tol: float) -> PegasosClassifier:
-    """A classifier for the problem that the model should solve."""
+def _judge(model: Any, given: dict[str, Any], tol: float) -> Any:
+    """A classifier, or a regressor, for the problem that the model should solve."""
+    if isinstance(model, TrainedOneClass):
+        raise PegasosError("a one-class model is certified on the rows of its fit alone, and these are others.")
     parameters = {"lam": None} if isinstance(model, Weights) else model.get_params(deep=False)
-    parameters |= {"probability": False, "warm_start": False, "solver": "auto", "random_state": 0, "max_iter": 100_000}
+    parameters |= {"warm_start": False, "solver": "auto", "random_state": 0, "max_iter": 100_000}
     parameters |= given | {"tol": _tighter * tol}
     if parameters["lam"] is None:
         raise PegasosError(
             "the file does not say what the model was trained for: give --lam or --C, as in its training."
         )
-    return PegasosClassifier(**parameters)
+    if isinstance(model, CertifiedRegressor):
+        names = inspect.signature(PegasosRegressor).parameters
+        known: dict[str, Any] = {name: value for name, value in parameters.items() if name in names}
+        return PegasosRegressor(**known)
+    return PegasosClassifier(**{**parameters, "probability": False})
 
 
-def _adopt(judge: PegasosClassifier, model: Any) -> None:
+def _adopt(judge: Any, model: Any) -> None:
     """Give a fitted classifier the weights of the model, if they are weights for its classes."""
     coef, intercept, classes = model if isinstance(model, Weights) else _weights_of(model)
     if classes is not None and not np.array_equal(classes, judge.classes_):
@@ -123,4 +132,8 @@ def _adopt(judge: PegasosClassifier, model: Any) -> None:
 
 
 def _weights_of(model: Any) -> tuple[Any, Any, Any]:
-    return np.asarray(model.coef_, np.float64), np.asarray(model.intercept_, np.float64), model.classes_
+    return (
+        np.asarray(model.coef_, np.float64),
+        np.asarray(model.intercept_, np.float64),
+        getattr(model, "classes_", None),
+    )

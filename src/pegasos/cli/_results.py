@@ -11,6 +11,8 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import Any
 
+import numpy as np
+
 
 def print_json(values: dict[str, Any]) -> None:
     """One object on one line; what JSON cannot say is null."""
@@ -70,9 +72,25 @@ def accuracy_of(model: Any, X: Any, y: Any) -> float:
     return float((model.predict(X) == y).mean())
 
 
-def accuracy_text(accuracy: float, n_rows: int) -> str:
+def measured(model: Any, X: Any, y: Any) -> dict[str, float]:
+    """How well rows are predicted, by name: accuracy, or R² of a regressor; nothing where y says nothing about it.
+
+    Where y has other labels than the model it is taken for something else; a one-class model predicts 1 and -1.
+    """
+    from sklearn.base import is_regressor
+
+    if is_regressor(model):
+        return {"r2": float(model.score(X, y))} if y.dtype.kind in "fiu" else {}
+    classes = getattr(model, "classes_", None)
+    classes = np.array([-1, 1]) if classes is None else classes
+    are_numbers = [labels.dtype.kind in "fiub" for labels in (y, classes)]
+    is_known = are_numbers[0] == are_numbers[1] and bool(np.isin(y, classes).all())
+    return {"accuracy": accuracy_of(model, X, y)} if is_known else {}
+
+
+def measured_text(found: dict[str, float], n_rows: int) -> str:
     """A line about it."""
-    return f"accuracy {accuracy:.4f} on {n_rows} rows"
+    return "".join(f"{name} {value:.4f} on {n_rows} rows" for name, value in found.items())
 
 
 def _is_number(text: str) -> bool:

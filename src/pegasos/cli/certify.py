@@ -17,7 +17,7 @@ from pegasos.cli._files import add_format_options, format_options, kinds
 from pegasos.cli._models import load_any, models, with_rows
 from pegasos.cli._parameters import add_linear_options, given_parameters
 from pegasos.cli._proofs import prove
-from pegasos.cli._results import accuracy_text, certificate_values, print_json, print_prose
+from pegasos.cli._results import certificate_values, measured_text, print_json, print_prose
 
 _of_problem = ("lam", "C", "fit_intercept", "regularize_intercept", "intercept_scaling", "multi_class", "class_weight")
 _of_search = ("tol", "max_iter", "time_budget", "n_jobs")
@@ -40,9 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     proof = prove(model, X, y, given_parameters(arguments), quiet=arguments.quiet)
     if arguments.json:
         values = {"certified": proof.is_proved, "certificate": certificate_values(proof.certificate)}
-        print_json({**values, "at_least_above": proof.at_least, "tol": proof.tol, "accuracy": proof.accuracy})
+        print_json({**values, "at_least_above": proof.at_least, "tol": proof.tol, **proof.measured})
     else:
         print_prose(f"{arguments.model} on {arguments.data}: {proof.certificate}.")
         print_prose(proof.sentence)
-        print(accuracy_text(proof.accuracy, len(y)))
+        if proof.measured:
+            print(measured_text(proof.measured, len(y)))
     return 0 if proof.is_proved else 1

@@ -1,4 +1,4 @@
-"""Predict the class of each row of a file, one per line; with more columns, tab-separated with a header line.
+"""Predict the class or number of each row of a file, one per line; with more columns, tab-separated, with a header.
 
 pegasos predict model.pegasos new.svm
 pegasos predict model.pegasos new.svm --scores -o scores.tsv
@@ -6,7 +6,7 @@ pegasos predict model.pegasos new.csv --probabilities
 pegasos predict model.pegasos test.csv --label species
 pegasos predict model.pegasos X.npy
 
-If the labels in the file are classes of the model, the accuracy is printed on stderr.
+If the labels in the file are classes of the model, the accuracy is printed on stderr; for a regressor, R².
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from pegasos.cli._files import add_format_options, check_goals, format_options, kinds
 from pegasos.cli._models import load_model, models, with_rows
-from pegasos.cli._results import label_text, print_json
+from pegasos.cli._results import label_text, measured, measured_text, print_json
 from pegasos.errors import PegasosError
 
 
@@ -40,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Predict, and write."""
-    import numpy as np
-
     check_goals(arguments.output, read=(arguments.model, arguments.data, arguments.labels))
     if arguments.json and arguments.output is not None:
         raise PegasosError("--json prints on stdout: give it or -o, not both.")
@@ -49,22 +47,22 @@ def run(arguments: argparse.Namespace) -> None:
     model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), labelled=False)
     predictions = model.predict(X)
     columns = _columns(model, X, arguments)
-    are_numbers = [labels.dtype.kind in "fiub" for labels in (y, model.classes_)]
-    is_known = are_numbers[0] == are_numbers[1] and bool(np.isin(y, model.classes_).all())
-    accuracy = float((predictions == y).mean()) if is_known else None
+    classes = getattr(model, "classes_", None)
+    found = measured(model, X, y)
     if arguments.json:
-        print_json({"predictions": predictions, **columns, "classes": model.classes_, "accuracy": accuracy})
+        named = {} if classes is None else {"classes": classes, "accuracy": None}
+        print_json({"predictions": predictions, **columns, **named, **found})
         return
-    _write(_lines(predictions, columns, model.classes_), arguments.output)
-    if accuracy is not None:
-        print(f"accuracy {accuracy:.4f} on {len(y)} rows", file=sys.stderr)
+    _write(_lines(predictions, columns, classes), arguments.output)
+    if found:
+        print(measured_text(found, len(y)), file=sys.stderr)
 
 
 def _columns(model: Any, X: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     """What is asked beside the predictions, by name."""
     columns = {}
     if arguments.scores:
-        columns["scores"] = model.decision_function(X)
+        columns["scores"] = _asked(model, "decision_function", "scores: it predicts numbers")(X)
     if arguments.probabilities:
         columns["probabilities"] = _asked(model, "predict_proba", "probabilities; train it with --probability")(X)
     if arguments.certified:

@@ -30,5 +30,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_goals(output, read=(arguments.model, arguments.data, arguments.labels))
     model = load_model(arguments.model)
     model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments))
+    # The labels of a file are about whether rows belong only where they are 1 and -1.
+    if not hasattr(model, "classes_") and hasattr(model, "offset_") and not set(y.tolist()) <= {1, -1}:
+        y = None
     write(model, X, y, output, title=arguments.title)
     print(f"report   {output}")

@@ -107,6 +107,12 @@ class TrainedOneClass(OutlierMixin, CertifiedModel):
             The rows of the fit, in the same order.
         y : ignored
         """
+        check_is_fitted(self, "fitted_")
+        if self.fitted_.origin is not None:
+            raise PegasosError(
+                f"the model was read from {self.fitted_.origin}, which lacks its nu and its unit: fit one here with "
+                f"{type(self).__name__}(nu=...), which has a certificate."
+            )
         return super().certify(X, y, sample_weight)
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:

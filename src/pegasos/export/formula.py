@@ -43,7 +43,8 @@ class Aim:
     intercept: str = "regularised"  # or "free", or "none"
     intercept_scaling: float = 1.0
     class_weight: Mapping[Any, float] | str | None = None
-    loss: str = "hinge"  # or "squared_hinge"; other libraries have no others of ours
+    loss: str = "hinge"  # or "squared_hinge"; other libraries have no others of ours; of a regressor its own
+    shape: Mapping[str, float] = field(default_factory=dict)  # epsilon, quantile and delta of a regressor; nu
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,27 @@ def formula_of_numbers(model: Any) -> Formula:
         n_features=int(getattr(model, "n_features_in_", 0)),
         intercept=np.asarray(model.intercept_, np.float64).ravel(),
         feature_names=getattr(model, "feature_names_in_", None),
-        certificate=model.certificate_,
+        aim=_aim_of_numbers(model),
+        certificate=getattr(model, "certificate_", None),
     )
     return _with_vectors(formula, model)
+
+
+def _aim_of_numbers(model: Any) -> Aim:
+    if isinstance(model, TrainedOneClass):
+        return Aim(intercept="free", shape={} if model.nu is None else {"nu": float(model.nu)})
+    terms, task = model.fitted_.terms, model.fitted_.task
+    shape = {"epsilon": float(task.epsilon), "quantile": float(task.quantile), "delta": float(model.delta)}
+    if task.epsilons is not None:  # found by nu
+        shape["epsilon"] = float(max(task.epsilons))
+    if terms is None:
+        is_free = model.fit_intercept and not model.regularize_intercept
+        kind = "free" if is_free else "regularised" if model.fit_intercept else "none"
+        lam, C, scaling = model.lam if model.C is None else None, model.C, float(model.intercept_scaling)
+    else:
+        kind = "free" if terms.is_free else "regularised" if terms.bias else "none"
+        lam, C, scaling = terms.lam if terms.C is None else None, terms.C, terms.bias or 1.0
+    return Aim(lam, C, kind, scaling, loss=task.loss, shape=shape)
 
 
 def _check_fitted(model: Any) -> None:
@@ -177,7 +196,7 @@ def _not_ours(model: Any) -> str:
     if isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
         last = "pipeline[-1]" if isinstance(model, Pipeline) else "model.best_estimator_[-1]"
         return f"{name} is more than one model: export its last step, {last}, and give it rows that are prepared."
-    return f"only fitted classifiers of pegasos are exported, got {name}."
+    return f"only fitted models of pegasos are exported, got {name}."
 
 
 def _aim(model: Any, classes: npt.NDArray[Any]) -> Aim:

@@ -12,12 +12,14 @@ from pegasos.errors import PegasosError
 from pegasos.estimators.assembly import with_fit
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.one_class import KernelPegasosOneClass, PegasosOneClass
 from pegasos.estimators.parameters import DEFAULT_LAM
+from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
 from pegasos.export.formula import Aim, Formula
 from pegasos.fitting import Fit, Origin
 from pegasos.kernels import Precomputed
 from pegasos.machines import KernelModel, LinearModel
-from pegasos.tasks import CLASSIFICATIONS
+from pegasos.tasks import CLASSIFICATIONS, OneClass, Regression
 
 
 def check_aim(lam: float | None, C: float | None) -> None:
@@ -30,35 +32,54 @@ def check_aim(lam: float | None, C: float | None) -> None:
         check.check_positive("C", C)
 
 
-def estimator_of(formula: Formula, origin: str) -> PegasosClassifier | KernelPegasosClassifier:
+def estimator_of(formula: Formula, origin: str) -> Any:
     """A fitted estimator with these numbers; `certify` computes its certificate."""
-    parameters = _parameters(formula)
+    linear, kernel, parameters, task = _kind_of(formula)
     model: Any
     found: Any
     if formula.terms:
         term = formula.only_term("an estimator")
-        model, found = KernelPegasosClassifier(term.kernel, **parameters), _kernel_model(formula)
+        model, found = kernel(term.kernel, **parameters), _kernel_model(formula)
     else:
         assert formula.coef is not None
-        model, found = PegasosClassifier(**parameters), LinearModel(formula.coef, formula.intercept)
-    task = CLASSIFICATIONS[formula.multi_class].of(formula.classes)
+        model, found = linear(**parameters), LinearModel(formula.coef, formula.intercept)
     fitted = Fit(found, task, calibration=formula.calibration, origin=Origin(origin))
-    with_fit(model, fitted, formula.n_features, formula.feature_names)
-    return model  # type: ignore[no-any-return]
+    return with_fit(model, fitted, formula.n_features, formula.feature_names)
+
+
+def _kind_of(formula: Formula) -> tuple[Any, Any, dict[str, Any], Any]:
+    """The classes of the linear and of the kernel estimator, their parameters, and the task."""
+    if formula.multi_class == OneClass.name:
+        return PegasosOneClass, KernelPegasosOneClass, dict(formula.aim.shape), OneClass()
+    if formula.multi_class == Regression.name:
+        parameters = _common_parameters(formula.aim) | dict(formula.aim.shape)
+        given = {"epsilon": 0.1, "quantile": 0.5, **formula.aim.shape}  # those of an estimator
+        n_targets = len(formula.intercept)
+        task = Regression(
+            formula.aim.loss, given["epsilon"], given["quantile"], n_targets=n_targets, is_matrix=n_targets > 1
+        )
+        return PegasosRegressor, KernelPegasosRegressor, parameters, task
+    task_of_classes = CLASSIFICATIONS[formula.multi_class].of(formula.classes)
+    return PegasosClassifier, KernelPegasosClassifier, _parameters(formula), task_of_classes
 
 
 def _parameters(formula: Formula) -> dict[str, Any]:
     """Those of the problem. A lam that nobody knows is None: a fit or a certificate asks for it."""
     aim: Aim = formula.aim
+    return _common_parameters(aim) | {
+        "multi_class": formula.multi_class,
+        "class_weight": dict(aim.class_weight) if isinstance(aim.class_weight, Mapping) else aim.class_weight,
+        "probability": formula.calibration is not None,
+    }
+
+
+def _common_parameters(aim: Aim) -> dict[str, Any]:
     return {
         "lam": aim.lam if aim.C is None else DEFAULT_LAM,
         "C": aim.C,
         "fit_intercept": aim.intercept != "none",
         "regularize_intercept": aim.intercept != "free",
         "intercept_scaling": aim.intercept_scaling,
-        "multi_class": formula.multi_class,
-        "class_weight": dict(aim.class_weight) if isinstance(aim.class_weight, Mapping) else aim.class_weight,
-        "probability": formula.calibration is not None,
         "loss": aim.loss,
     }
 

@@ -8,16 +8,19 @@ constant feature of that value.
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pegasos.errors import PegasosError
 from pegasos.estimators.linear import PegasosClassifier
-from pegasos.estimators.regression import CertifiedRegressor
+from pegasos.estimators.one_class import PegasosOneClass, TrainedOneClass
+from pegasos.estimators.regression import CertifiedRegressor, PegasosRegressor
 from pegasos.export.formula import Aim, Formula, Numbers, formula_of, formula_of_numbers
 from pegasos.export.importing import check_aim, estimator_of
 from pegasos.export.text import Header, ModelText, Path, exactly, in_order, whole_labels, write_bytes
+from pegasos.tasks import OneClass, Regression
 
 _one_vs_rest, _squared, _joint = "L2R_L1LOSS_SVC_DUAL", "L2R_L2LOSS_SVC_DUAL", "MCSVM_CS"
 _classifiers = frozenset(
@@ -32,6 +35,12 @@ _classifiers = frozenset(
         "L2R_LR_DUAL",
     ]
 )
+_regressors = {
+    "L2R_L2LOSS_SVR": "squared_epsilon_insensitive",
+    "L2R_L2LOSS_SVR_DUAL": "squared_epsilon_insensitive",
+    "L2R_L1LOSS_SVR_DUAL": "epsilon_insensitive",
+}
+_one_class = "ONECLASS_SVM"
 _keys = frozenset(["solver_type", "nr_class", "label", "nr_feature", "bias", "rho"])
 
 
@@ -40,7 +49,7 @@ def to_liblinear(model: Any, path: Path) -> None:
 
     Parameters
     ----------
-    model : fitted linear classifier, or regressor of one target
+    model : fitted linear classifier, regressor of one target, or one-class model
         Or one with a linear kernel. Labels must be whole numbers. Pairs of classes ("ovo") have no place in the
         format, nor have probabilities, which are left out.
     path : path
@@ -60,6 +69,9 @@ def to_liblinear(model: Any, path: Path) -> None:
     """
     if isinstance(model, CertifiedRegressor):
         write_bytes(path, _text_of_regression(model).encode())
+        return
+    if isinstance(model, TrainedOneClass):
+        write_bytes(path, _text_of_one_class(model).encode())
         return
     formula = formula_of(model)
     coef = _linear_coef(formula)
@@ -103,14 +115,28 @@ def _text_of_regression(model: CertifiedRegressor) -> str:
     if n_targets > 1:
         raise PegasosError(f"LIBLINEAR predicts one number, and this model {n_targets}; export one fit each.")
     is_squared = model.fitted_.task.loss == "squared_epsilon_insensitive"
-    has_intercept = bool(formula.intercept.any())
+    bias = formula.aim.intercept_scaling if formula.intercept.any() else -1.0
     header = {
         "solver_type": "L2R_L2LOSS_SVR_DUAL" if is_squared else "L2R_L1LOSS_SVR_DUAL",
         "nr_class": 2,  # as LIBLINEAR writes it
         "nr_feature": formula.n_features,
-        "bias": exactly(1.0 if has_intercept else -1.0),
+        "bias": exactly(bias),
     }
-    return _text_of(header, np.column_stack([coef, formula.intercept]) if has_intercept else coef)
+    return _text_of(header, np.column_stack([coef, formula.intercept / bias]) if bias > 0.0 else coef)
+
+
+def _text_of_one_class(model: TrainedOneClass) -> str:
+    """A file whose score less rho is negative for what is novel."""
+    formula = formula_of_numbers(model)
+    coef, (rho,) = _linear_coef(formula), -formula.intercept
+    header = {
+        "solver_type": _one_class,
+        "nr_class": 2,  # as LIBLINEAR writes it
+        "nr_feature": formula.n_features,
+        "bias": -1,
+        "rho": exactly(rho),
+    }
+    return _text_of(header, coef)
 
 
 def _with_bias(coef: Numbers, formula: Formula) -> tuple[float, Numbers]:
@@ -121,32 +147,37 @@ def _with_bias(coef: Numbers, formula: Formula) -> tuple[float, Numbers]:
     return bias, np.column_stack([coef, formula.intercept / bias])
 
 
-def from_liblinear(path: Path, *, C: float | None = None, lam: float | None = None) -> PegasosClassifier:
-    """Read a model file of LIBLINEAR: an estimator with the same scores and classes.
+def from_liblinear(
+    path: Path, *, C: float | None = None, lam: float | None = None
+) -> PegasosClassifier | PegasosRegressor | PegasosOneClass:
+    """Read a model file of LIBLINEAR: an estimator with the same scores, and the same classes or predictions.
 
     Parameters
     ----------
     path : path
-        A file of a classifier. Models of regression and of one class are refused.
+        A file of a classifier (-s 0 to 7), a regressor (-s 11, 12, 13) or a one-class model (-s 21).
     C, lam : float, optional
         What the model was trained with, which the file does not say: ``certify(X, y)`` needs it. Give one of the two;
         lam is 1 / (C N).
 
     Returns
     -------
-    PegasosClassifier
+    PegasosClassifier, PegasosRegressor or PegasosOneClass
         ``certify(X, y)`` solves the dual problem of these rows and says how far the weights of the file are from the
         best possible: for the squared hinge, where the solver is L2R_L2LOSS_SVC or L2R_L2LOSS_SVC_DUAL, and else for
-        the hinge, which is that of L2R_L1LOSS_SVC_DUAL and MCSVM_CS.
+        the hinge, which is that of L2R_L1LOSS_SVC_DUAL and MCSVM_CS; for a regressor with its loss and the parameter
+        ``epsilon``, which the file does not say either: it is 0.1, as there; change it with ``set_params``. One-class
+        models are not certified: their files lack nu.
     """
     check_aim(lam, C)
     text = ModelText.read(path)
     header, end = text.header("w", _keys)
     line, (kind,) = text.words(header, "solver_type", 1, end)
+    if kind in _regressors or kind == _one_class:
+        return _read_numbers(text, header, end, kind, Aim(lam, C))
     if kind not in _classifiers:
-        raise text.fault(
-            line, f"{kind} is not a classifier of LIBLINEAR; expected one of {', '.join(sorted(_classifiers))}"
-        )
+        known = ", ".join(sorted([*_classifiers, *_regressors, _one_class]))
+        raise text.fault(line, f"{kind} is not a solver of LIBLINEAR; expected one of {known}")
     n_classes = text.count(header, "nr_class", 2, end)
     labels = text.labels(header, n_classes, end)
     bias = text.number(header, "bias", end)
@@ -165,7 +196,24 @@ def from_liblinear(path: Path, *, C: float | None = None, lam: float | None = No
     aim = Aim(lam, C, intercept_kind, bias if bias > 0.0 else 1.0, loss=loss)
     classes = np.array(labels)[order]
     formula = Formula(classes, multi_class, n_features, intercept, np.ascontiguousarray(coef), aim=aim)
-    return estimator_of(formula, f"a LIBLINEAR file ({kind})")
+    found: PegasosClassifier = estimator_of(formula, f"a LIBLINEAR file ({kind})")
+    return found
+
+
+def _read_numbers(text: ModelText, header: Header, end: int, kind: str, aim: Aim) -> PegasosRegressor | PegasosOneClass:
+    """A regressor, whose score is its prediction, or a model of one class, with an offset instead of an intercept."""
+    bias, n_features = text.number(header, "bias", end), text.count(header, "nr_feature", 0, end)
+    weights = _weights(text, header, end, 1, has_bias=bias >= 0.0)
+    coef, intercept = weights[:, :n_features], weights[:, n_features:].sum(axis=1) * max(bias, 0.0)
+    aim = replace(aim, intercept="regularised" if bias > 0.0 else "none", intercept_scaling=bias if bias > 0.0 else 1.0)
+    if kind == _one_class:
+        intercept = intercept - text.number(header, "rho", end)
+        task, aim = OneClass.name, Aim()
+    else:
+        task, aim = Regression.name, replace(aim, loss=_regressors[kind])
+    formula = Formula(np.empty(0), task, n_features, intercept, np.ascontiguousarray(coef), aim=aim)
+    found: PegasosRegressor | PegasosOneClass = estimator_of(formula, f"a LIBLINEAR file ({kind})")
+    return found
 
 
 def _weights(text: ModelText, header: Header, end: int, n_vectors: int, *, has_bias: bool) -> Numbers:

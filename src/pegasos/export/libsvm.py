@@ -8,6 +8,7 @@ label that comes first.
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,14 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from pegasos.errors import PegasosError
 from pegasos.estimators.kernel import KernelPegasosClassifier
-from pegasos.estimators.one_class import TrainedOneClass
-from pegasos.estimators.regression import TrainedRegressor
+from pegasos.estimators.one_class import KernelPegasosOneClass, TrainedOneClass
+from pegasos.estimators.regression import KernelPegasosRegressor, TrainedRegressor
 from pegasos.export.formula import Aim, Formula, KernelTerm, Numbers, formula_of
 from pegasos.export.importing import check_aim, estimator_of
 from pegasos.export.pairs import by_class, by_pair, reordered
 from pegasos.export.text import Header, ModelText, Path, exactly, in_order, shown, whole_labels, write_bytes
 from pegasos.fitting.probability import Calibration
 from pegasos.kernels import RBF, Kernel, Linear, Polynomial, Precomputed
+from pegasos.tasks import OneClass, Regression
 
 _keys = frozenset(
     [
@@ -45,6 +47,8 @@ _keys = frozenset(
     ]
 )
 _classifiers = ("c_svc", "nu_svc")
+_regressors = ("epsilon_svr", "nu_svr")
+_one_class = "one_class"
 _most_bytes = 1 << 30  # of coefficients: a row for each pair of classes, where the file has one for each class
 
 
@@ -172,13 +176,14 @@ def _entries(term: KernelTerm) -> Any:
 
 def from_libsvm(
     path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None
-) -> KernelPegasosClassifier:
+) -> KernelPegasosClassifier | KernelPegasosRegressor | KernelPegasosOneClass:
     """Read a model file of LIBSVM: an estimator with the same scores and, except for ties of votes, the same classes.
 
     Parameters
     ----------
     path : path
-        A file of a classifier, C-SVC or nu-SVC, with a linear, polynomial, RBF or precomputed kernel.
+        A file of a classifier (C-SVC, nu-SVC), a regressor (epsilon-SVR, nu-SVR) or a one-class model, with a linear,
+        polynomial, RBF or precomputed kernel.
     C, lam : float, optional
         What the model was trained with, which the file does not say: ``certify(X, y)`` needs it. Give one of the two.
     n_features : int, optional
@@ -187,17 +192,22 @@ def from_libsvm(
 
     Returns
     -------
-    KernelPegasosClassifier
+    KernelPegasosClassifier, KernelPegasosRegressor or KernelPegasosOneClass
         With a free intercept, as LIBSVM has it. ``certify(X, y)`` solves the dual problem of these rows and says how
-        far the model of the file is from the best possible.
+        far the model of the file is from the best possible; for a regressor with the parameter ``epsilon``, which the
+        file does not say: it is 0.1, as there; change it with ``set_params``. One-class models are not certified: their
+        files lack nu.
     """
     check_aim(lam, C)
     text = ModelText.read(path)
     header, end = text.header("SV", _keys)
     line, (kind,) = text.words(header, "svm_type", 1, end)
-    if kind not in _classifiers:
-        raise text.fault(line, f"{shown(kind)} is not a classifier of LIBSVM; expected c_svc or nu_svc")
+    if kind not in (*_classifiers, *_regressors, _one_class):
+        expected = ", ".join([*_classifiers, *_regressors, _one_class])
+        raise text.fault(line, f"{shown(kind)} is not a type of LIBSVM; expected one of {expected}")
     kernel = _kernel(text, header, end)
+    if kind not in _classifiers:
+        return _read_numbers(text, header, end, kernel, n_features, aim=Aim(lam, C, "free"))
     n_classes = text.count(header, "nr_class", 2, end)
     labels = text.labels(header, n_classes, end)
     n_pairs = n_classes * (n_classes - 1) // 2
@@ -221,7 +231,29 @@ def from_libsvm(
         calibration=_calibration(text, header, n_pairs, order, end),
         aim=Aim(lam, C, "free"),
     )
-    return estimator_of(formula, f"a LIBSVM file ({kind})")
+    found: KernelPegasosClassifier = estimator_of(formula, f"a LIBSVM file ({kind})")
+    return found
+
+
+def _read_numbers(
+    text: ModelText, header: Header, end: int, kernel: Kernel, n_features: int | None, *, aim: Aim
+) -> KernelPegasosRegressor | KernelPegasosOneClass:
+    """A regressor, whose score is its prediction, or a model of one class: sum_j coef_j k(z_j, x) - rho."""
+    _, (kind,) = text.words(header, "svm_type", 1, end)
+    rho = text.number(header, "rho", end)
+    dual_coef, support = _support(text, end, text.count(header, "total_sv", 0, end), 2)
+    support, width = _fitting(text, support, kernel, n_features)
+    is_regressor = kind in _regressors
+    formula = Formula(
+        classes=np.empty(0),
+        multi_class=Regression.name if is_regressor else OneClass.name,
+        n_features=width,
+        intercept=np.array([-rho]),
+        terms=(KernelTerm(kernel, support, dual_coef),),
+        aim=replace(aim, loss="epsilon_insensitive") if is_regressor else Aim(intercept="free"),
+    )
+    found: KernelPegasosRegressor | KernelPegasosOneClass = estimator_of(formula, f"a LIBSVM file ({kind})")
+    return found
 
 
 def _of_pairs(text: ModelText, header: Header, key: str, n_pairs: int, end: int) -> Numbers:

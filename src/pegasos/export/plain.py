@@ -16,14 +16,22 @@ import numpy.typing as npt
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators.kernel import KernelPegasosClassifier
-from pegasos.estimators.linear import PegasosClassifier
-from pegasos.export.formula import Aim, Formula, KernelTerm, Numbers, dense_support, formula_of
+from pegasos.export.formula import (
+    Aim,
+    Formula,
+    KernelTerm,
+    Numbers,
+    dense_support,
+    formula_of,
+    formula_of_numbers,
+    predicts_numbers,
+)
 from pegasos.export.importing import estimator_of
 from pegasos.export.text import Path, read_bytes, shown, write_bytes
 from pegasos.fitting.probability import Calibration
 from pegasos.kernels import RBF, ChiSquared, Intersection, Kernel, Laplacian, Linear, Polynomial
-from pegasos.tasks import CLASSIFICATIONS
+from pegasos.losses import REGRESSION_LOSSES
+from pegasos.tasks import CLASSIFICATIONS, OneClass, Regression
 
 format_name = "pegasos model 1"
 _kernels: dict[str, type[Kernel]] = {
@@ -41,7 +49,7 @@ def to_json(model: Any, path: Path | None = None) -> str:
 
     Parameters
     ----------
-    model : fitted classifier of pegasos
+    model : fitted classifier, regressor or one-class model of pegasos
         Linear, or with a kernel of rows of numbers: linear, poly, rbf, laplacian, chi2, intersection.
     path : path, optional
         The file, written whole or not at all.
@@ -56,14 +64,14 @@ def to_json(model: Any, path: Path | None = None) -> str:
     >>> found["classes"], len(found["coef"][0]), found["certificate"]["relative_gap"] <= 1e-3
     (['no', 'yes'], 2, True)
     """
-    formula = formula_of(model)
-    described: dict[str, Any] = {
-        "format": format_name,
-        "written_by": f"pegasos {version('pegasos')}",
-        "classes": _labels(formula.classes),
-        "multi_class": formula.multi_class,
-        "n_features": formula.n_features,
-    }
+    is_classifier = not predicts_numbers(model)
+    formula = formula_of(model) if is_classifier else formula_of_numbers(model)
+    described: dict[str, Any] = {"format": format_name, "written_by": f"pegasos {version('pegasos')}"}
+    if is_classifier:
+        described |= {"classes": _labels(formula.classes), "multi_class": formula.multi_class}
+    else:
+        described["predicts"] = formula.multi_class
+    described["n_features"] = formula.n_features
     if formula.feature_names is not None:
         described["feature_names"] = [str(name) for name in formula.feature_names]
     if formula.terms and formula.terms[0].kernel.takes_vectors:
@@ -112,6 +120,9 @@ def _aim_keys(formula: Formula) -> dict[str, Any]:
     aim = formula.aim
     keys: dict[str, Any] = {"intercept": aim.intercept, "intercept_scaling": aim.intercept_scaling}
     keys |= {name: value for name, value in (("lam", aim.lam), ("C", aim.C)) if value is not None and value < math.inf}
+    if formula.multi_class == Regression.name:
+        keys["loss"] = aim.loss
+    keys |= aim.shape
     if aim.class_weight is not None:
         weight = aim.class_weight
         keys["class_weight"] = weight if isinstance(weight, str) else list(weight.values())
@@ -125,7 +136,7 @@ def _certificate_keys(formula: Formula) -> dict[str, float] | None:
     return {"primal": proof.primal, "dual": proof.dual, "gap": proof.gap, "relative_gap": proof.relative_gap}
 
 
-def from_json(source: Path) -> PegasosClassifier | KernelPegasosClassifier:
+def from_json(source: Path) -> Any:
     """Read a model that `to_json` has written, or anything else in that form.
 
     Parameters
@@ -135,7 +146,7 @@ def from_json(source: Path) -> PegasosClassifier | KernelPegasosClassifier:
 
     Returns
     -------
-    PegasosClassifier or KernelPegasosClassifier
+    PegasosClassifier, PegasosRegressor, PegasosOneClass, or their kernel forms
         The certificate in the file is not believed: ``certify(X, y)`` makes a new one, from rows and labels.
     """
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
@@ -163,15 +174,13 @@ class _Keys:
     def fault(self, why: str) -> PegasosError:
         return PegasosError(f"{self.name} cannot be used: {why}.")
 
-    def model(self) -> PegasosClassifier | KernelPegasosClassifier:
+    def model(self) -> Any:
         if not isinstance(self.found, dict) or self.found.get("format") != format_name:
             raise self.fault(f"its format is not {format_name!r}")
-        classes = self.classes()
-        multi_class = self.found.get("multi_class")
-        if multi_class not in tuple(CLASSIFICATIONS):
-            raise self.fault(f"multi_class must be one of {', '.join(CLASSIFICATIONS)}, got {shown(str(multi_class))}")
-        task = CLASSIFICATIONS[multi_class].of(classes)
-        n_scores = task.n_problems * task.n_vectors
+        if "predicts" in self.found:
+            classes, multi_class, n_scores = np.empty(0), *self.of_numbers()
+        else:
+            classes, multi_class, n_scores = self.of_classes()
         n_features = self.found.get("n_features")
         if not isinstance(n_features, int) or isinstance(n_features, bool) or n_features < 0:
             raise self.fault(f"n_features must be a whole number, got {shown(str(n_features))}")
@@ -184,9 +193,28 @@ class _Keys:
             terms=(self.term(n_scores, n_features),) if "kernel" in self.found else (),
             calibration=self.calibration(n_scores),
             feature_names=self.names(n_features),
-            aim=self.aim(classes),
+            aim=self.aim(classes, multi_class),
         )
         return estimator_of(formula, "a JSON file")
+
+    def of_classes(self) -> tuple[npt.NDArray[Any], str, int]:
+        """The classes, how they are told apart, and the number of scores that it takes."""
+        classes = self.classes()
+        multi_class = self.found.get("multi_class")
+        if multi_class not in tuple(CLASSIFICATIONS):
+            raise self.fault(f"multi_class must be one of {', '.join(CLASSIFICATIONS)}, got {shown(str(multi_class))}")
+        task = CLASSIFICATIONS[multi_class].of(classes)
+        return classes, multi_class, task.n_problems * task.n_vectors
+
+    def of_numbers(self) -> tuple[str, int]:
+        """The task of a model without classes, and the number of its scores."""
+        what, intercept = self.found["predicts"], self.found.get("intercept")
+        if what not in (Regression.name, OneClass.name):
+            raise self.fault(f"predicts must be {Regression.name} or {OneClass.name}, got {shown(str(what))}")
+        n_scores = len(intercept) if isinstance(intercept, list) else 0
+        if n_scores < 1 or (what == OneClass.name and n_scores != 1):
+            raise self.fault("intercept must be a list with one number for each target, and one for one_class")
+        return what, n_scores
 
     def classes(self) -> npt.NDArray[Any]:
         labels = self.found.get("classes")
@@ -245,7 +273,7 @@ class _Keys:
             raise self.fault(f"feature_names must be {n_features} strings")
         return np.array(names, dtype=object)
 
-    def aim(self, classes: npt.NDArray[Any]) -> Aim:
+    def aim(self, classes: npt.NDArray[Any], multi_class: str) -> Aim:
         described = self.found.get("problem") or {}
         if not isinstance(described, dict):
             raise self.fault("problem must be an object")
@@ -261,6 +289,10 @@ class _Keys:
             raise self.fault(str(error).rstrip(".")) from error
         if numbers["lam"] is not None and numbers["C"] is not None:
             raise self.fault("problem must have lam or C, not both")
+        scaling = float(numbers["intercept_scaling"] or 1.0)
+        if "predicts" in self.found:
+            loss, shape = self.loss_of_numbers(described, multi_class)
+            return Aim(numbers["lam"], numbers["C"], kind, scaling, loss=loss, shape=shape)
         weight: Any = None
         if described.get("class_weight") == "balanced":
             weight = "balanced"
@@ -269,4 +301,20 @@ class _Keys:
             if min(factors) < 0.0:
                 raise self.fault("class_weight must not be negative")
             weight = dict(zip(classes.tolist(), factors, strict=True))
-        return Aim(numbers["lam"], numbers["C"], kind, float(numbers["intercept_scaling"] or 1.0), weight)
+        return Aim(numbers["lam"], numbers["C"], kind, scaling, weight)
+
+    def loss_of_numbers(self, described: dict[str, Any], multi_class: str) -> tuple[str, dict[str, float]]:
+        """The loss of a regressor with its numbers; of one class, nu."""
+        loss = described.get("loss", "epsilon_insensitive")
+        if loss not in tuple(REGRESSION_LOSSES):
+            raise self.fault(f"loss must be one of {', '.join(REGRESSION_LOSSES)}, got {shown(str(loss))}")
+        limits = {"epsilon": (0.0, math.inf), "quantile": (0.0, 1.0), "delta": (0.0, math.inf)}
+        shape = {}
+        for key, (low, high) in ({"nu": (0.0, 1.0)} if multi_class == OneClass.name else limits).items():
+            number = described.get(key)
+            if number is None:
+                continue
+            if not check.is_number(number) or not (low <= number <= high and number < math.inf):
+                raise self.fault(f"{key} must lie between {low:g} and {high:g}, got {shown(str(number))}")
+            shape[key] = float(number)
+        return loss, shape

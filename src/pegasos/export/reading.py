@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from pegasos.errors import PegasosError
-from pegasos.estimators.kernel import KernelPegasosClassifier
-from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM
 from pegasos.export.importing import check_aim
 from pegasos.export.liblinear import from_liblinear
@@ -20,9 +19,7 @@ _liblinear = ("solver_type", "nr_class", "label", "nr_feature", "bias")
 _libsvm = ("svm_type", "kernel_type")
 
 
-def read_model(
-    path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None
-) -> PegasosClassifier | KernelPegasosClassifier:
+def read_model(path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None) -> Any:
     """Read a model file of LIBLINEAR, LIBSVM or SVM-Light, or JSON of `to_json`, whichever it is.
 
     Parameters
@@ -51,7 +48,7 @@ def read_model(
         return from_liblinear(path, C=C, lam=lam)
     if first.startswith("{"):
         model = from_json(path)
-        if lam is not None or C is not None:
+        if (lam is not None or C is not None) and "lam" in model.get_params():
             model.set_params(lam=DEFAULT_LAM if lam is None else lam, C=C)
         return model
     if begin.startswith(b"PK"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,17 +12,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.errors import PegasosError
-from pegasos.estimators.kernel import KernelPegasosClassifier
-from pegasos.estimators.linear import PegasosClassifier
 from pegasos.export.formula import Aim, Formula, KernelTerm, check_vectors, formula_of
 from pegasos.export.importing import estimator_of
 from pegasos.export.pairs import by_class, by_pair
 from pegasos.fitting.probability import Calibration
 from pegasos.kernels import RBF, Kernel, Linear, Polynomial, Precomputed
+from pegasos.tasks import OneClass, Regression
 
 
 def to_sklearn(model: Any) -> Any:
@@ -166,20 +166,20 @@ def _full_csr(matrix: Any) -> sp.csr_matrix:
     return sp.csr_matrix((matrix.ravel(), np.tile(np.arange(n), n_rows), n * np.arange(n_rows + 1)), matrix.shape)
 
 
-def from_sklearn(model: Any) -> PegasosClassifier | KernelPegasosClassifier:
+def from_sklearn(model: Any) -> Any:
     """An estimator of this library with the decision values of a model that scikit-learn has fitted.
 
     Parameters
     ----------
-    model : fitted LinearSVC, SGDClassifier, SVC or NuSVC
+    model : fitted LinearSVC, SGDClassifier, SVC, NuSVC, LinearSVR, SVR, NuSVR or OneClassSVM
         Linear models with the hinge or the squared hinge and the L2 penalty.
-        SVC with a linear, polynomial, RBF or precomputed kernel.
+        Kernel models with a linear, polynomial, RBF or precomputed kernel.
 
     Returns
     -------
-    PegasosClassifier or KernelPegasosClassifier
-        With the lam or C of the model; ``certify(X, y)`` says how good it is, for the squared hinge if that is the loss
-        of the model, and for the hinge otherwise.
+    PegasosClassifier, PegasosRegressor, or a kernel classifier, regressor or one-class model
+        With the lam or C of the model; ``certify(X, y)`` says how good it is, for the loss of the model. One-class
+        models are not certified: their scores are in another unit.
 
     Examples
     --------
@@ -192,14 +192,16 @@ def from_sklearn(model: Any) -> PegasosClassifier | KernelPegasosClassifier:
     >>> 0.0 < from_sklearn(model).certify(scale(X), y).relative_gap < 0.2
     True
     """
-    if not isinstance(model, LinearSVC | SGDClassifier | SVC | NuSVC):
+    kind = next((each for each in _readers if isinstance(model, each)), None)
+    if kind is None:
         name = model.__name__ if isinstance(model, type) else type(model).__name__
-        raise PegasosError(f"only LinearSVC, SGDClassifier, SVC and NuSVC are read from scikit-learn, got {name}.")
+        known = ", ".join(each.__name__ for each in _readers)
+        raise PegasosError(f"only {known} are read from scikit-learn, got {name}.")
     try:
         check_is_fitted(model)
     except NotFittedError as error:
         raise PegasosError(f"this {type(model).__name__} is not fitted; fit it before it is read.") from error
-    formula = _svc_formula(model) if isinstance(model, SVC | NuSVC) else _linear_formula(model)
+    formula = _readers[kind](model)
     formula = replace(formula, feature_names=getattr(model, "feature_names_in_", None))
     return estimator_of(formula, f"a {type(model).__name__} of scikit-learn")
 
@@ -258,3 +260,46 @@ def _kernel_of(model: Any) -> Kernel:
     raise PegasosError(
         f"pegasos reads linear, poly, rbf and precomputed kernels of {type(model).__name__}, got {model.kernel!r}."
     )
+
+
+def _linear_svr_formula(model: LinearSVR) -> Formula:
+    kind = "regularised" if model.fit_intercept else "none"
+    shape = {"epsilon": float(model.epsilon)}
+    aim = Aim(C=model.C, intercept=kind, intercept_scaling=model.intercept_scaling, loss=model.loss, shape=shape)
+    coef = np.array(model.coef_, np.float64, ndmin=2)
+    intercept = np.array(np.broadcast_to(model.intercept_, 1), np.float64)
+    return Formula(np.empty(0), Regression.name, coef.shape[1], intercept, coef, aim=aim)
+
+
+def _numbers_formula(model: Any) -> Formula:
+    """SVR, NuSVR and OneClassSVM: one score, dual_coef_ @ K + intercept_."""
+    kernel = _kernel_of(model)
+    dual_coef = model._dual_coef_
+    dual_coef = np.asarray(dual_coef.toarray() if sp.issparse(dual_coef) else dual_coef, np.float64)
+    support = model.support_.astype(np.intp) if isinstance(kernel, Precomputed) else model.support_vectors_
+    if isinstance(model, OneClassSVM):
+        task, aim = OneClass.name, Aim(intercept="free", shape={"nu": float(model.nu)})
+    else:
+        key = "nu" if isinstance(model, NuSVR) else "epsilon"
+        shape = {key: float(getattr(model, key))}
+        task, aim = Regression.name, Aim(C=model.C, intercept="free", loss="epsilon_insensitive", shape=shape)
+    return Formula(
+        classes=np.empty(0),
+        multi_class=task,
+        n_features=model.n_features_in_,
+        intercept=np.asarray(model._intercept_, np.float64),
+        terms=(KernelTerm(kernel, support, dual_coef),),
+        aim=aim,
+    )
+
+
+_readers: dict[type, Callable[[Any], Formula]] = {
+    LinearSVC: _linear_formula,
+    SGDClassifier: _linear_formula,
+    SVC: _svc_formula,
+    NuSVC: _svc_formula,
+    LinearSVR: _linear_svr_formula,
+    SVR: _numbers_formula,
+    NuSVR: _numbers_formula,
+    OneClassSVM: _numbers_formula,
+}

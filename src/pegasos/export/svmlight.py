@@ -79,7 +79,8 @@ def from_svmlight(
         terms=(KernelTerm(kernel, support, coefficients[None, :]),),
         aim=Aim(lam, C, "free"),
     )
-    return estimator_of(formula, "an SVM-Light file")
+    found: KernelPegasosClassifier = estimator_of(formula, "an SVM-Light file")
+    return found
 
 
 def _value(text: ModelText, line: int) -> str:

@@ -204,8 +204,8 @@ GOOD = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias 1\nw\n0.5
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("L2R_LR", "L2R_L2LOSS_SVR", "line 1: .*is not a classifier of LIBLINEAR"),
-        ("L2R_LR", "ONECLASS_SVM", "line 1: .*is not a classifier"),
+        ("L2R_LR", "L2R_STRANGE", "line 1: .*is not a solver of LIBLINEAR"),
+        ("L2R_LR", "ONECLASS_SVM", "line 6: the header ends without rho"),
         ("solver_type L2R_LR\n", "", "line 5: the header ends without solver_type"),
         ("nr_class 2", "nr_class 2000000000", "line 3: expected 2000000000 value.s. after label, got 2"),
         ("nr_class 2", "nr_class 1", "line 2: nr_class must be at least 2, got 1"),

@@ -241,7 +241,7 @@ SV
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("c_svc", "epsilon_svr", "line 1: 'epsilon_svr' is not a classifier of LIBSVM"),
+        ("c_svc", "strange", "line 1: 'strange' is not a type of LIBSVM"),
         ("rbf", "sigmoid", "line 2: pegasos has no kernel 'sigmoid'"),
         ("gamma 0.5", "gamma -1", "line 2: gamma of RBF must be"),
         ("gamma 0.5\n", "", "line 8: the header ends without gamma"),

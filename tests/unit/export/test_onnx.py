@@ -87,7 +87,7 @@ def test_what_has_no_graph_is_refused_in_a_sentence(tmp_path):
         (matrix, "precomputed kernel matrix holds no support vectors"),
         (cosine, "has no ONNX form"),
         (PegasosClassifier(), "not fitted"),
-        (PegasosClassifier, "only fitted classifiers of pegasos"),
+        (PegasosClassifier, "only fitted models of pegasos"),
     ):
         with pytest.raises(PegasosError, match=sentence):
             to_onnx(model, tmp_path / "model.onnx")
