@@ -745,7 +745,7 @@ class Problem:
 def inner(a: Floats, b: Floats) -> float:
     """<a, b> in double, in a fixed order: a threaded BLAS would synchronize threads and sum in varying order."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.sum(np.multiply(a, b, dtype=np.float64)))
+        return float(np.add.reduce(np.multiply(a, b, dtype=np.float64), axis=None))
 
 
 def added(parts: Sequence[Losses], weights: npt.NDArray[np.float64]) -> Losses:

@@ -219,7 +219,11 @@ def _support(solutions: Sequence[Solution], members: list[Members], *, is_shared
     if is_shared:  # avoids sorting row numbers: there may be many, and little memory
         return np.flatnonzero(np.logical_or.reduce([_any_vector(solution.alpha > 0.0) for solution in solutions]))
     each = zip(members, (solution.alpha for solution in solutions), strict=True)
-    return np.unique(np.concatenate([numbers(mine, len(alpha))[_any_vector(alpha > 0.0)] for mine, alpha in each]))
+    found = [numbers(mine, len(alpha))[_any_vector(alpha > 0.0)] for mine, alpha in each]
+    is_support = np.zeros(1 + max((int(rows.max(initial=-1)) for rows in found), default=-1), bool)
+    for rows in found:
+        is_support[rows] = True
+    return np.flatnonzero(is_support)
 
 
 def _any_vector(is_above: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -38,6 +38,10 @@ _ROWS_PER_FEATURE = 8  # least number of rows per feature in a sample
 _FEWEST_ROWS = 2000  # least number of rows in a sample
 _FEWEST_SMOOTH_ROWS = 500  # least number of rows in a sample where the loss is already smooth
 _DIRECT_SIDE = 320  # largest side of a matrix that is recomputed at each step
+_CHEAP_SIDE = 32  # side up to which a new matrix costs less than the pass over the rows that an old one may add
+_KEPT_REDUCTION = (
+    0.01  # a step that reduces the gap of a smooth loss to this fraction leaves its matrix to the next one
+)
 _LARGEST_SIDE = 1500  # largest side of any matrix
 _MOST_STEPS = 80
 _MOST_STEPS_HERE = 12  # steps at one softness and on the same rows: more would not find the minimum either
@@ -66,6 +70,7 @@ class NewtonState:
     curved: int = 0  # number of rows that bend the objective
     width: float = 1.0  # half-width, in units of softness, of the region that the second derivatives cover
     factor: Vector | None = None  # factor of a matrix close to the second derivatives
+    keeps_factor: bool = False  # whether the next step may use the factor of the last one
     visits: int = 0
     steps: int = 0
     steps_here: int = 0  # steps since the softness or the examined rows changed
@@ -142,6 +147,7 @@ class Newton:
         state.steps_here += 1
         state.visits += rows.rows.n_rows
         state.stalled = state.is_lost = state.steps >= _MOST_STEPS or not slope < 0.0
+        before = state.gap
         if state.stalled:
             return
         _core.residuals(rows.native, (state.weights + move).astype(self.dtype), state.other)
@@ -162,6 +168,9 @@ class Newton:
             state.steps_here = 0
         is_stuck = state.steps_here >= _MOST_STEPS_HERE
         self._smooth(rows, state, t)
+        # Few rows have changed sides where a whole step led so near: the same matrix is good enough for the next.
+        is_expensive = rows.ridge >= SMOOTH_RIDGE and len(move) > _CHEAP_SIDE
+        state.keeps_factor = is_expensive and t == 1.0 and state.gap <= _KEPT_REDUCTION * before
         # Where the optimum is nearly 0, ever smaller reductions of the softness would be needed; other solvers do
         # better.
         is_separable = not _SEPARABLE * problem.lam * problem.radius**2 < state.primal < np.inf
@@ -193,6 +202,7 @@ class Newton:
             stride, rows = 1, problem
         residual, alpha, total, found = self._known(rows, state.weights, state.softness)
         state.stride, state.sample, state.factor, state.steps_here = stride, rows, None, 0
+        state.keeps_factor = False
         state.residual, state.other, state.alpha, state.sum = residual, residual.copy(), alpha, total
         state.visits += rows.rows.n_rows
         state.take_stock(rows, *found)
@@ -213,10 +223,13 @@ class Newton:
     def _direction(self, rows: Problem, state: NewtonState, gradient: Vector) -> Vector:
         """Return the minimum of the quadratic model of the smoothed objective."""
         factor = state.factor
-        if len(gradient) <= _DIRECT_SIDE or factor is None:
+        if factor is None or (len(gradient) <= _DIRECT_SIDE and not state.keeps_factor):
             state.factor = factor = self._factor(rows, state)
+            is_exact = len(gradient) <= _DIRECT_SIDE
+        else:
+            is_exact = False
         move = _solve(factor, -gradient)
-        return move if len(gradient) <= _DIRECT_SIDE else self._improved(rows, state, factor, gradient, move)
+        return move if is_exact else self._improved(rows, state, factor, gradient, move)
 
     def _improved(self, rows: Problem, state: NewtonState, factor: Vector, gradient: Vector, eased: Vector) -> Vector:
         """Improve the direction by conjugate gradients: the factor is that of another point, or of a sample of rows."""
