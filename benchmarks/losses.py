@@ -1,16 +1,19 @@
-"""Losses beside the hinge, against scikit-learn: processor time to a measured relative gap of 1e-3.
+"""Losses beside the hinge, against scikit-learn, intelex and statsmodels: processor time to a measured gap of 1e-3.
 
     python -m benchmarks.losses [--repeat 3]
 
 Each rival runs down a ladder of its own tolerances, and the loosest counts whose objective, computed here from its
 coefficients, is within 1e-3 of a lower bound that is proved by a fit to 1e-7. Ours is one fit with tol=1e-3. Both have
 one thread; the best of `repeat` runs counts. All of a call counts: checks of the input, labels, certificates. Data are
-those of scikit-learn and generated ones, standardized. Quantiles: scikit-learn minimizes the mean loss without a
-penalty; ours has lam = 1e-9, and both are measured by the mean loss, against the optimum of the linear program.
+those of scikit-learn and generated ones, and real ones where PEGASOS_DATA is set, standardized; a target of regression
+is there the first column, predicted from the others. A rival leaves its ladder once it has taken 30 times as long as
+ours. Quantiles: scikit-learn minimizes the mean loss without a
+penalty; ours has lam = 1e-6, and both are measured by the mean loss, against the optimum of the linear program.
 """
 
 import argparse
 import json
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,19 +22,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+import statsmodels.api as sm
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification, make_friedman1
 from sklearn.linear_model import QuantileRegressor
 from sklearn.preprocessing import scale
 from sklearn.svm import SVR, LinearSVC, LinearSVR, OneClassSVM
 from threadpoolctl import threadpool_limits
 
-from benchmarks import tables
+from benchmarks import problems, tables
 from pegasos import KernelPegasosOneClass, KernelPegasosRegressor, PegasosClassifier, PegasosRegressor
+
+try:
+    import sklearnex.svm as intelex
+except ImportError:  # other processors than those of Intel's kind
+    intelex = None
 
 RESULTS = Path(__file__).parent / "results" / "losses.json"
 GAP = 1e-3
 _LADDER = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn")
+_PATIENCE = 30.0  # times our own time, and at least a second, after which a rival gets no smaller tol
+_REAL_ROWS = 40_000
+_packages = ("pegasos", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "statsmodels")
 
 
 @dataclass(frozen=True)
@@ -77,8 +89,12 @@ def measured(task: Task, repeat: int) -> dict[str, Any]:
     for name, fit in task.rivals.items():
         rivals[name] = None
         for tol in _LADDER:
-            if gap(fit(tol)) <= GAP:
-                rivals[name] = {"seconds": best_of(lambda fit=fit, tol=tol: fit(tol), repeat)[0], "tol": tol}
+            taken, found_by_rival = best_of(lambda fit=fit, tol=tol: fit(tol), 1)
+            if gap(found_by_rival) <= GAP:
+                again = repeat if taken < 5.0 else 1
+                rivals[name] = {"seconds": best_of(lambda fit=fit, tol=tol: fit(tol), again)[0], "tol": tol}
+                break
+            if taken > max(1.0, _PATIENCE * seconds):
                 break
     reached = [rival["seconds"] for rival in rivals.values() if rival is not None]
     return {**found, "rivals": rivals, "times": min(reached) / seconds if reached else None}
@@ -130,6 +146,31 @@ def tasks() -> Iterator[Task]:
     yield _kernel_svr("diabetes", scale(numbers["diabetes"][0]), scale(numbers["diabetes"][1]), 1.0)
     for nu in (0.05, 0.3):
         yield _one_class("generated", scale(classes["generated"][0][:3000]), nu)
+    if "PEGASOS_DATA" in os.environ:
+        yield from _real_tasks()
+
+
+def _real_tasks() -> Iterator[Task]:
+    """Those of real data: classes as they are, numbers from the first column."""
+    for name in ("covtype", "magic04", "spambase", "satimage", "shuttle", "a9a"):
+        arrays = problems.read(name)
+        X, labels = problems.rows_of(arrays)[:_REAL_ROWS], arrays["y"][:_REAL_ROWS]
+        values, counts = np.unique(labels, return_counts=True)
+        y = (labels == values[counts.argmax()]).astype(int)
+        X = X.astype(np.float64) if sp.issparse(X) else scale(X.astype(np.float64))
+        for lam in (1e-3, 1e-5):
+            yield _squared_hinge(name, X, y, lam)
+        if sp.issparse(X):
+            continue
+        rest, first = np.ascontiguousarray(X[:, 1:]), np.ascontiguousarray(X[:, 0])
+        for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+            yield _linear_svr(name, rest, first, loss)
+        some = np.random.default_rng(0).permutation(len(X))[:2000]
+        few, numbers = scale(rest[some]), scale(first[some])
+        if name in ("magic04", "satimage"):
+            yield _quantile(name, few, numbers)
+            yield _kernel_svr(name, few, numbers, 1.0)
+            yield _one_class(name, few, 0.1)
 
 
 def _squared_hinge(name: str, X: Any, y: Any, lam: float) -> Task:
@@ -139,14 +180,14 @@ def _squared_hinge(name: str, X: Any, y: Any, lam: float) -> Task:
         return PegasosClassifier(lam, loss="squared_hinge", tol=tol, random_state=0, n_jobs=1).fit(X, y)
 
     def rival(*, dual: bool) -> Callable[[float], Any]:
-        return lambda tol: LinearSVC(C=C, dual=dual, tol=tol, max_iter=10_000, random_state=0).fit(X, y)
+        return lambda tol: LinearSVC(C=C, dual=dual, tol=tol, max_iter=1000, random_state=0).fit(X, y)
 
     def objective(model: Any) -> float:
         w, b = model.coef_.ravel(), float(model.intercept_[0])
         short = np.maximum(0.0, 1.0 - sign * (X @ w + b))
         return float(0.5 * lam * (w @ w + b * b) + np.mean(short**2))
 
-    rivals = {"LinearSVC, dual": rival(dual=True), "primal": rival(dual=False)}
+    rivals = {"LinearSVC, dual": rival(dual=True), "primal": rival(dual=False)}  # LIBLINEAR's -s 1 and 2
     label = f"squared hinge, lam {lam:g}"
     return Task(label, name, X.shape, ours, rivals, objective, lambda: ours(1e-7).certificate_.dual)
 
@@ -160,7 +201,7 @@ def _linear_svr(name: str, X: Any, y: Any, loss: str) -> Task:
         return PegasosRegressor(lam, **settings).fit(X, y)
 
     def rival(*, dual: bool) -> Callable[[float], Any]:
-        settings: dict[str, Any] = {"C": C, "epsilon": epsilon, "loss": loss, "dual": dual, "max_iter": 10_000}
+        settings: dict[str, Any] = {"C": C, "epsilon": epsilon, "loss": loss, "dual": dual, "max_iter": 1000}
         return lambda tol: LinearSVR(tol=tol, random_state=0, **settings).fit(X, y)
 
     def objective(model: Any) -> float:
@@ -177,8 +218,8 @@ def _quantile(name: str, X: Any, y: Any) -> Task:
     share = 0.8
 
     def ours() -> Any:
-        settings: dict[str, Any] = {"regularize_intercept": False, "random_state": 0, "n_jobs": 1}
-        return PegasosRegressor(1e-9, loss="quantile", quantile=share, **settings).fit(X, y)
+        settings: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
+        return PegasosRegressor(1e-6, loss="quantile", quantile=share, **settings).fit(X, y)
 
     def exact(_: float = 0.0) -> Any:
         return QuantileRegressor(quantile=share, alpha=0.0, solver="highs").fit(X, y)
@@ -187,8 +228,23 @@ def _quantile(name: str, X: Any, y: Any) -> Task:
         r = y - model.predict(X)
         return float(np.mean(np.maximum(share * r, (share - 1.0) * r)))
 
-    rivals = {"QuantileRegressor": exact}
+    def interior(tol: float) -> Any:
+        found = sm.QuantReg(y, np.column_stack([X, np.ones(len(y))])).fit(q=share, p_tol=tol, max_iter=1000)
+        return _Linear(found.params[:-1], found.params[-1])
+
+    rivals = {"QuantileRegressor": exact, "statsmodels": interior}
     return Task("quantile 0.8", name, X.shape, ours, rivals, objective, lambda: objective(exact()))
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """Coefficients that predict."""
+
+    coef: Any
+    intercept: float
+
+    def predict(self, X: Any) -> Any:
+        return X @ self.coef + self.intercept
 
 
 def _kernel_svr(name: str, X: Any, y: Any, C: float) -> Task:
@@ -204,7 +260,10 @@ def _kernel_svr(name: str, X: Any, y: Any, C: float) -> Task:
         out = np.maximum(0.0, np.abs(y - K[:, mine] @ a - float(np.ravel(model.intercept_)[0])) - epsilon)
         return float(0.5 * a @ K[np.ix_(mine, mine)] @ a + C * out.sum())
 
-    rivals = {"SVR": lambda tol: SVR(C=C, gamma=gamma, epsilon=epsilon, tol=tol).fit(X, y)}
+    def rival(kind: Any) -> Callable[[float], Any]:
+        return lambda tol: kind(C=C, gamma=gamma, epsilon=epsilon, tol=tol).fit(X, y)
+
+    rivals = {"SVR": rival(SVR)} | ({} if intelex is None else {"intelex": rival(intelex.SVR)})
     bound = ours(1e-7).certificate_.dual * C * len(y)  # of the mean loss, in the units of C
     return Task(f"RBF epsilon-insensitive, C {C:g}", name, X.shape, ours, rivals, objective, lambda: bound)
 

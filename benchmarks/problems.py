@@ -43,16 +43,16 @@ def load(name: str) -> Problem:
         raise SystemExit(f"There is no problem {name!r}; choose from {', '.join([*_real, *_generated])}.")
     if "PEGASOS_DATA" not in os.environ:
         raise SystemExit(f"{name} is real data: set PEGASOS_DATA to the folder that holds {name}.npz.")
-    rows, positive = _real[name](_read(name))
+    rows, positive = _real[name](read(name))
     return Problem(name, rows, _signs(positive))
 
 
-def _read(name: str) -> Arrays:
+def read(name: str) -> Arrays:
     with np.load(Path(os.environ["PEGASOS_DATA"]) / f"{name}.npz", allow_pickle=False) as archive:
         return {key: archive[key] for key in archive.files}
 
 
-def _rows(arrays: Arrays) -> Matrix:
+def rows_of(arrays: Arrays) -> Matrix:
     if "indptr" not in arrays:
         return np.ascontiguousarray(arrays["X"], dtype=np.float32)
     parts = (arrays["data"].astype(np.float32), arrays["indices"], arrays["indptr"])
@@ -76,36 +76,36 @@ def _divisors(largest: np.ndarray) -> np.ndarray:
 
 
 def _signed(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
-    return _rows(arrays), arrays["y"] > 0
+    return rows_of(arrays), arrays["y"] > 0
 
 
 def _covtype(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
-    return _scaled(_rows(arrays)), arrays["y"] == 2
+    return _scaled(rows_of(arrays)), arrays["y"] == 2
 
 
 def _pixels(arrays: Arrays, classes: tuple[int, ...]) -> tuple[Matrix, np.ndarray]:
-    return _rows(arrays) / np.float32(255), np.isin(arrays["y"], classes)
+    return rows_of(arrays) / np.float32(255), np.isin(arrays["y"], classes)
 
 
 def pixels(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Rows between 0 and 1 of ten classes, and the classes."""
-    arrays = _read(name)
-    return _rows(arrays) / np.float32(255), arrays["y"]
+    arrays = read(name)
+    return rows_of(arrays) / np.float32(255), arrays["y"]
 
 
 def _reuters(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
-    return sp.csr_matrix(TfidfTransformer().fit_transform(_rows(arrays)), dtype=np.float32), arrays["y"] > 0
+    return sp.csr_matrix(TfidfTransformer().fit_transform(rows_of(arrays)), dtype=np.float32), arrays["y"] > 0
 
 
 def _kddcup99(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
     """The label names are stored as bytes, one NUL between two; normal traffic is the negative class."""
     class_names = bytes(arrays["class_names__txt"]).decode().split("\0")
-    return _scaled(_rows(arrays)), arrays["y"] != class_names.index("normal")
+    return _scaled(rows_of(arrays)), arrays["y"] != class_names.index("normal")
 
 
 def _susy(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
     """Stored as CSR although nearly every value is there."""
-    return _scaled(_rows(arrays).toarray()), arrays["y"] > 0
+    return _scaled(rows_of(arrays).toarray()), arrays["y"] > 0
 
 
 _real: dict[str, Callable[[Arrays], tuple[Matrix, np.ndarray]]] = {

@@ -126,7 +126,7 @@ class TargetColumns:
 
     Attributes
     ----------
-    target : array of shape (n_rows,), the targets
+    target : array of shape (n_rows, n_problems), the targets
     width : half the width of the tube without loss
     costs : what a unit of error costs where the target is above the prediction, and where it is below
     unit : in which the targets and the width are given, a power of two
@@ -138,7 +138,11 @@ class TargetColumns:
     unit: float = 1.0
 
     n_sides = 2
-    n_problems = 1
+
+    @property
+    def n_problems(self) -> int:
+        """One problem per column of the targets."""
+        return int(self.target.shape[1])
 
     @property
     def n_rows(self) -> int:
@@ -153,7 +157,8 @@ class TargetColumns:
     @property
     def identity(self) -> dict[str, object]:
         """The tube, and what its sides cost."""
-        return {"epsilon": self.width * self.unit, "costs": list(self.costs)}
+        several = {"the number of targets": self.n_problems} if self.n_problems > 1 else {}
+        return {"epsilon": self.width * self.unit, "costs": list(self.costs), **several}
 
     @cached_property
     def carried(self) -> Carried:
@@ -176,4 +181,4 @@ class TargetColumns:
         """The targets as a part of the offsets."""
         assert side is not None
         sign = np.where(side == 0, np.int8(1), np.int8(-1))
-        return Columns(sign, self.cost(rows, side), sign * (1.0 + self.width) - self.target[rows], self.carried)
+        return Columns(sign, self.cost(rows, side), sign * (1.0 + self.width) - self.target[rows, k], self.carried)

@@ -29,8 +29,11 @@ class MappedSource(FileBlocks):
     def __init__(self, origin: FileOrigin, X: Matrix, y: npt.NDArray[Any], block_bytes: int) -> None:
         if X.ndim != 2:
             raise PegasosError(f"{origin.name}: X must have two dimensions, got shape {X.shape}.")
-        if y.shape != (X.shape[0],):
-            raise PegasosError(f"{origin.name}: y must have one label a row, shape ({X.shape[0]},), got {y.shape}.")
+        if y.shape[:1] != (X.shape[0],) or y.ndim > 2 or 0 in y.shape[1:]:
+            raise PegasosError(
+                f"{origin.name}: y must have one label per row, shape ({X.shape[0]},), or a column per target, got "
+                f"{y.shape}."
+            )
         if y.dtype.kind not in "fiubU":
             raise PegasosError(f"{origin.name}: y must hold numbers or texts, got {y.dtype}.")
         self.origin, self._X, self._y = origin, X, y

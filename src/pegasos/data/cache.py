@@ -205,6 +205,11 @@ def _directory(path: Path) -> tuple[dict[str, Any], str]:
 
 def _encoded(labels: npt.NDArray[Any], codes: dict[str, int]) -> npt.NDArray[Any]:
     """Numbers unchanged; texts as indices, extending `codes` where necessary."""
+    if labels.ndim != 1:
+        raise PegasosError(
+            f"the binary cache holds one label per row, got {labels.shape[1]} columns; write one cache per column, or "
+            "use .npz."
+        )
     if labels.dtype.kind in "fiub":
         return labels
     classes, inverse = np.unique(labels.astype(str), return_inverse=True)

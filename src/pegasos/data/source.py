@@ -170,7 +170,7 @@ class ArraySource(Blocks):
     Parameters
     ----------
     X : C-contiguous array or CSR matrix of shape (n_rows, n_features), float32 or float64
-    y : array-like of shape (n_rows,)
+    y : array-like of shape (n_rows,), or (n_rows, n_targets) for a regressor
     block_rows : int
         Rows of a block; the last one may have fewer.
 
@@ -187,8 +187,10 @@ class ArraySource(Blocks):
 
     def __init__(self, X: Matrix, y: npt.ArrayLike, block_rows: int = 65536) -> None:
         self._X, self._y = _checked_rows(X), np.asarray(y)
-        if self._y.shape != (X.shape[0],):
-            raise PegasosError(f"y must have one label a row, shape ({X.shape[0]},), got {self._y.shape}.")
+        if self._y.shape[:1] != (X.shape[0],) or self._y.ndim > 2 or 0 in self._y.shape[1:]:
+            raise PegasosError(
+                f"y must have one label per row, shape ({X.shape[0]},), or a column per target, got {self._y.shape}."
+            )
         self.is_sparse = sp.issparse(X)
         self.dtype = X.dtype
         self.n_features = int(X.shape[1])

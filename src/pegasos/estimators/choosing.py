@@ -41,6 +41,7 @@ class ChoiceParameters(CommonParameters):
     """How lam is chosen."""
 
     lams: Any = field(default=10, kw_only=False)
+    regularize_intercept: bool = True
     eps: float = 1e-5
     cv: Any = 5
     holdout: float | None = None
@@ -48,8 +49,14 @@ class ChoiceParameters(CommonParameters):
     one_standard_error: bool = False
     max_iter: int | None = 100_000
 
+    @property
+    def _is_free(self) -> bool:
+        """Whether there is an intercept that is not regularized."""
+        return bool(self.fit_intercept and not self.regularize_intercept)
+
     def _check_choice(self) -> None:
         self._check_common()
+        check.check_flag("regularize_intercept", self.regularize_intercept)
         check_grid(self.eps, self.tol)
         check.check_flag("one_standard_error", self.one_standard_error)
         if isinstance(self.lams, numbers.Integral | str | None):

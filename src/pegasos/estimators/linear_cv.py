@@ -45,6 +45,8 @@ class PegasosClassifierCV(ChoosesLam, CertifiedClassifier, ChoiceParameters):
     smoothing : float, default=0.5
         Parameter of "huber_hinge".
     fit_intercept : bool, default=True
+    regularize_intercept : bool, default=True
+        False: the intercept of the textbook, in every fold and in the final fit; see `PegasosClassifier`.
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight, regularized like the others, is the intercept.
     class_weight : dict, "balanced" or None, default=None
@@ -98,8 +100,17 @@ class PegasosClassifierCV(ChoosesLam, CertifiedClassifier, ChoiceParameters):
     probability: bool | str = field(default=False, kw_only=True)
 
     def _estimator(self, lam: float = DEFAULT_LAM) -> PegasosClassifier:
-        shared = "fit_intercept", "intercept_scaling", "class_weight", "tol", "max_iter", "n_jobs", "random_state"
-        return PegasosClassifier(lam, **{name: getattr(self, name) for name in (*shared, "loss", "smoothing")})
+        shared = (
+            "fit_intercept",
+            "regularize_intercept",
+            "intercept_scaling",
+            "tol",
+            "max_iter",
+            "n_jobs",
+            "random_state",
+        )
+        own = "class_weight", "loss", "smoothing"
+        return PegasosClassifier(lam, **{name: getattr(self, name) for name in (*shared, *own)})
 
     def _settings(self, lam: float | None = None) -> Any:
         lam = getattr(self, "lam_", DEFAULT_LAM) if lam is None else lam

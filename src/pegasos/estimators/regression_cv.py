@@ -62,7 +62,7 @@ class PegasosRegressorCV(ChoosesLam, CertifiedRegressor, ChoiceParameters):
         Of "quantile".
     delta : float, default=1.35
         Of "huber".
-    fit_intercept, intercept_scaling, tol, max_iter, n_jobs, random_state
+    fit_intercept, regularize_intercept, intercept_scaling, tol, max_iter, n_jobs, random_state
         As in `PegasosClassifierCV`.
 
     Attributes
@@ -102,7 +102,15 @@ class PegasosRegressorCV(ChoosesLam, CertifiedRegressor, ChoiceParameters):
     delta: float = field(default=1.35, kw_only=True)
 
     def _estimator(self, lam: float = DEFAULT_LAM) -> PegasosRegressor:
-        shared = "fit_intercept", "intercept_scaling", "tol", "max_iter", "n_jobs", "random_state"
+        shared = (
+            "fit_intercept",
+            "regularize_intercept",
+            "intercept_scaling",
+            "tol",
+            "max_iter",
+            "n_jobs",
+            "random_state",
+        )
         return PegasosRegressor(lam, **{name: getattr(self, name) for name in (*shared, "loss", "quantile", "delta")})
 
     def _tasks(self, data: Data) -> list[Any]:

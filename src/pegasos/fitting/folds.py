@@ -185,13 +185,14 @@ def _fold(
     shares.count(of_problem)
     lanes, solver, stop = train.lanes(), train.solver(), train.settings.stop()
     weights = np.empty((len(lams), len(lanes), data.rows.n_features + 1))
-    gaps = np.zeros(len(lams))
+    gaps, intercepts = np.zeros(len(lams)), np.zeros((len(lams), len(lanes)))
     for k, lane in enumerate(lanes):
         for j, solution in enumerate(lane.follow(solver, lams, stop, seed=seed, watcher=watcher)):
-            weights[j, k] = solution.weights
+            weights[j, k], intercepts[j, k] = solution.weights, solution.intercept
             gaps[j] = max(gaps[j], solution.certificate.relative_gap)
             shares.add((j, k), of_problem, solution.alpha, lane.problem.cost)
-    return Judged(np.array([judge(test, of_lam) for of_lam in weights]), gaps)
+    found = [judge(test, of_lam, free) for of_lam, free in zip(weights, intercepts, strict=True)]
+    return Judged(np.array(found), gaps)
 
 
 def _that_count(data: LabelledRows, members: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
@@ -225,10 +226,13 @@ class _DecidedClasses(ClassifierMixin, _Decided):
         return self._decisions
 
 
-def _score_of_decisions(scorer: Scorer, test: LabelledRows, weights: npt.NDArray[np.float64]) -> float:
+def _score_of_decisions(
+    scorer: Scorer, test: LabelledRows, weights: npt.NDArray[np.float64], intercepts: npt.NDArray[np.float64]
+) -> float:
     """Compute the score from the decisions on rows in place."""
     scores = np.empty((test.rows.n_rows, len(weights)))
     _core.scores(test.rows.native, weights, scores)
+    scores += intercepts
     decided = (_DecidedClasses if hasattr(test.task, "classes") else _DecidedNumbers)(
         test.task, test.task.decisions(scores)
     )
@@ -242,10 +246,14 @@ def _score_of_decisions(scorer: Scorer, test: LabelledRows, weights: npt.NDArray
 
 
 def _score_of_rows(
-    scorer: Scorer, estimator_of: Callable[[Fit], Any], test: LabelledRows, weights: npt.NDArray[np.float64]
+    scorer: Scorer,
+    estimator_of: Callable[[Fit], Any],
+    test: LabelledRows,
+    weights: npt.NDArray[np.float64],
+    intercepts: npt.NDArray[np.float64],
 ) -> float:
     """Call a user function, which may use anything: it gets a model and a copy of the rows."""
-    points = [Point(each, 0.0) for each in weights]
+    points = [Point(each, float(free)) for each, free in zip(weights, intercepts, strict=True)]
     model = Linear().model_of(points, [], Data(None), prior=None, bias=test.settings.bias)
     return _number(scorer(estimator_of(Fit(model, test.task)), test.rows.own_values, test.y))
 

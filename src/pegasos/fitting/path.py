@@ -23,6 +23,7 @@ from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, Watcher
+from pegasos.solvers.free_intercept import FreeIntercept
 from pegasos.solvers.path import NearbyAscent, follow, largest_lam
 from pegasos.solvers.units import from_units, in_units
 from pegasos.tasks import Target, Weights
@@ -43,7 +44,7 @@ class Lane:
         """The lam from which on little but the length of the weights changes."""
         return largest_lam(self.problem) / self.unit
 
-    def follow(self, solver: Auto, lams: Lams, stop: Stop, *, seed: int, watcher: Watcher | None) -> Iterator[Solution]:
+    def follow(self, solver: Any, lams: Lams, stop: Stop, *, seed: int, watcher: Watcher | None) -> Iterator[Solution]:
         """The solution for each lam; see `solvers.path.follow`."""
         found = follow(self.problem, solver, (self.unit * lams).tolist(), stop, seed=seed, watcher=watcher)
         return (from_units(solution, self.unit) for solution in found)
@@ -83,10 +84,12 @@ class LabelledRows:
         units = self.task.units(self.target, self.weights)
         return [Lane(in_units(problem, unit), unit) for problem, unit in zip(problems, units, strict=True)]
 
-    def solver(self) -> Auto:
+    def solver(self) -> Auto | FreeIntercept:
         """The solver of a fit, with an ascent for starting points close to the solution."""
         n_rows = self.task.rows_per_problem(self.rows.n_rows)
         own = Linear().solver_for(self.rows, n_rows, self.settings, self.task, self._terms)
+        if isinstance(own, FreeIntercept):
+            return own
         assert isinstance(own, Auto)
         return replace(own, ascent=NearbyAscent(**vars(own.ascent)))
 

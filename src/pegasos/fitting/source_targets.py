@@ -48,8 +48,13 @@ def read_targets(source: BlockSource, task: Any, *, has_units: bool) -> SourceTa
             except (OSError, ValueError) as error:
                 raise PegasosError(f"block {k} of the source could not be read: {error}.") from error
             y = np.asarray(outline.y)
-            if y.shape != (end - begin,):
+            if y.shape[:1] != (end - begin,) or y.ndim > 2:
                 raise PegasosError(f"block {k} of the source has {end - begin} rows and labels of shape {y.shape}.")
+            if y.ndim == 2 and not getattr(task, "takes_columns", False):
+                raise PegasosError(
+                    f"block {k} of the source has labels of shape {y.shape}, and a classifier of a source takes one "
+                    "label per row; fit a model to each column."
+                )
             n_bytes.append(outline.n_bytes + 8 * len(y))  # including the squared norms
             yield y
 

@@ -172,8 +172,9 @@ class Newton:
         is_expensive = rows.ridge >= SMOOTH_RIDGE and len(move) > _CHEAP_SIDE
         state.keeps_factor = is_expensive and t == 1.0 and state.gap <= _KEPT_REDUCTION * before
         # Where the optimum is nearly 0, ever smaller reductions of the softness would be needed; other solvers do
-        # better.
-        is_separable = not _SEPARABLE * problem.lam * problem.radius**2 < state.primal < np.inf
+        # better. A smooth loss needs none.
+        least = 0.0 if rows.ridge >= SMOOTH_RIDGE else _SEPARABLE * problem.lam * problem.radius**2
+        is_separable = not least < state.primal < np.inf
         state.stalled = (is_separable or is_stuck) and state.stride == 1
         if state.stride > 1 and (is_separable or is_stuck or (is_near and not is_smooth)):
             self._look(problem, state, state.stride // _SAMPLE_RATIO)

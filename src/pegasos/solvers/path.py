@@ -106,12 +106,16 @@ def largest_lam(problem: Problem) -> float:
 
 
 def follow(
-    problem: Problem, solver: Auto, lams: Sequence[float], stop: Stop, *, seed: int, watcher: Watcher | None = None
+    problem: Problem, solver: Any, lams: Sequence[float], stop: Stop, *, seed: int, watcher: Watcher | None = None
 ) -> Iterator[Solution]:
     """Solve for each lam in the order given, which should be decreasing; each state is passed on to the next lam.
 
-    An interrupt ends the path with an exception, because part of a path is not a result.
+    An interrupt ends the path with an exception, because part of a path is not a result. A solver other than `Auto`, of
+    a free intercept, starts from the last dual point.
     """
+    if not isinstance(solver, Auto):
+        yield from _follow_entering(problem, solver, lams, stop, {"seed": seed, "watcher": watcher})
+        return
     here, last = ScoredProblem.of(problem, lams[0]), None
     # For large lam the solution is known: all rows are at their costs.
     is_known = problem.ridge == 0.0 and problem.largest_offset == 0.0 and lams[0] >= largest_lam(problem)
@@ -128,6 +132,20 @@ def follow(
         if last.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         yield replace(last, state=None)
+
+
+def _follow_entering(
+    problem: Problem, solver: Any, lams: Sequence[float], stop: Stop, settings: dict[str, Any]
+) -> Iterator[Solution]:
+    last: Solution | None = None
+    for lam in lams:
+        here = replace(problem, lam=lam)
+        state = None if last is None else solver.enter(here, last.alpha, settings["seed"])
+        last = run(here, solver, stop, state=state, **settings)
+        if last.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        last = replace(last, state=None)
+        yield last
 
 
 def _carried(solver: Auto, last: Solution, before: ScoredProblem, problem: ScoredProblem, seed: int) -> AutoState:

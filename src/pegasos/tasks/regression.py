@@ -43,6 +43,7 @@ class Regression:
 
     nu_is_along = "epsilon"  # parameter that nu determines
     name = "regression"
+    takes_columns = True  # y of a source may have several
     noun = "target"
     words = "numbers"
     metric = "r2"  # default metric for comparing models
@@ -120,13 +121,20 @@ class Regression:
     def of_blocks(
         self, blocks: Iterable[npt.NDArray[Any]], n_rows: int, *, has_units: bool
     ) -> tuple[Self, TargetColumns, float]:
-        """The task of targets that come in blocks, the columns of its problem, and the unit."""
-        target, begin = np.empty(n_rows), 0
+        """The task of targets that come in blocks, the columns of its problems, and the unit that they share."""
+        target, begin, is_matrix = np.empty((n_rows, 1)), 0, False
         for k, y in enumerate(blocks):
-            target[begin : begin + len(y)] = _numbers(y, k, begin)
+            if k == 0 and y.ndim == 2:  # a column lies in one piece
+                target, is_matrix = np.empty((n_rows, y.shape[1]), order="F"), True
+            if (y.ndim == 2) != is_matrix or (is_matrix and y.shape[1] != target.shape[1]):
+                raise PegasosError(
+                    f"block {k} of the source has targets of shape {y.shape}, and the first block {target.shape[1]} "
+                    "column(s); give every block the same columns."
+                )
+            target[begin : begin + len(y)] = _numbers(y, k, begin).reshape(len(y), -1)
             begin += len(y)
-        learnt = self.learn(target, None)
-        unit = learnt.units(target[:, None], None)[0] if has_units else 1.0
+        learnt = self.learn(target if is_matrix else target[:, 0], None)
+        unit = _middle(learnt.units(target, None)) if has_units else 1.0
         target /= unit
         return learnt, TargetColumns(target, learnt.width(0) / unit, self.sides, unit), unit
 
@@ -232,11 +240,16 @@ def _numbers(y: npt.NDArray[Any], k: int, begin: int) -> npt.NDArray[np.float64]
     except (TypeError, ValueError) as error:
         raise PegasosError(f"block {k} of the source has targets that are not numbers: {error}.") from error
     if not np.isfinite(found).all():
-        row = int(np.isfinite(found).argmin())
+        row = int(np.isfinite(found.reshape(len(found), -1)).all(axis=1).argmin())
         raise PegasosError(
             f"block {k} of the source has the target {found[row]} in row {begin + row}; impute it or drop the row."
         )
     return found
+
+
+def _middle(units: list[float]) -> float:
+    """The power of two in the geometric middle."""
+    return float(2.0 ** np.round(np.mean(np.log2(units))))
 
 
 def _known(known: Known, k: int) -> tuple[Scores | None, Carried]:

@@ -192,7 +192,7 @@ def _points(watcher: Watcher, data: LabelledRows, lane: Lane, lams: Lams, seed: 
     solver, points, before = data.solver(), [], perf_counter()
     for solution in lane.follow(solver, lams, data.settings.stop(), seed=seed, watcher=watcher):
         now = perf_counter()
-        alpha = solution.alpha.astype(solver.ascent.dtype)  # the type it was found in
+        alpha = solution.alpha.astype(getattr(solver.ascent, "dtype", np.float64))  # the type it was found in
         points.append(_Point(solution.weights, alpha, solution.certificate, solution.n_epochs, now - before))
         before = now
     return points

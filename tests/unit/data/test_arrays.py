@@ -93,7 +93,7 @@ def test_another_file_of_labels_is_another_fingerprint(tmp_path):
 @pytest.mark.parametrize(
     ("X", "labels", "sentence"),
     [
-        (dense(), y[:-1], r"one label a row, shape \(50,\), got \(49,\)"),
+        (dense(), y[:-1], r"one label per row, shape \(50,\), .*got \(49,\)"),
         (dense()[0], y[:6], r"two dimensions, got shape \(6,\)"),
         (dense(), y.astype("datetime64[s]"), "y must hold numbers or texts, got datetime64"),
         (dense().astype(complex), y, "X must hold numbers that a float64 can hold, got complex128"),

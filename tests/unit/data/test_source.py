@@ -75,7 +75,7 @@ def test_the_fingerprint_is_that_of_the_content():
         (np.asfortranarray(rows("dense")), np.zeros(53), "C-contiguous"),
         ([[1.0]], [1], "C-contiguous array of two dimensions"),
         (rows("csr").tocsc(), np.zeros(53), "format 'csc': use X.tocsr"),
-        (np.eye(3), [1, 2], r"shape \(3,\), got \(2,\)"),
+        (np.eye(3), [1, 2], r"shape \(3,\), .*got \(2,\)"),
     ],
 )
 def test_what_would_need_a_copy_is_refused(X, y, sentence):

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import make_scorer, mean_pinball_loss, r2_score
 from sklearn.model_selection import GroupKFold, KFold
+from sklearn.preprocessing import scale
 
-from pegasos import PegasosRegressor, PegasosRegressorCV, lam_path, load
+from pegasos import PegasosClassifier, PegasosClassifierCV, PegasosRegressor, PegasosRegressorCV, lam_path, load
 from pegasos.errors import PegasosError
 from pegasos.plots import LamPathDisplay
 
@@ -152,3 +153,34 @@ def test_a_path_of_regressions_is_certified_at_every_lam(loss):
 def test_a_path_of_regressions_has_no_class_weight():
     with pytest.raises(PegasosError, match="no class_weight"):
         lam_path(X, Y, loss="huber", class_weight="balanced")
+
+
+def test_a_free_intercept_is_free_in_every_fold_and_certified():
+    rows, targets = load_diabetes(return_X_y=True)
+    rows, folds = scale(rows), KFold(3)
+    shared = {"regularize_intercept": False, "random_state": 0}
+    model = PegasosRegressorCV([1.0, 0.1, 0.01], epsilons=[10.0], cv=folds, **shared).fit(rows, targets)
+    for lam, found in zip(model.lams_, model.scores_.T, strict=True):
+        own = PegasosRegressor(lam, epsilon=10.0, tol=1e-6, **shared)
+        exact = [own.fit(rows[a], targets[a]).score(rows[b], targets[b]) for a, b in folds.split(rows)]
+        assert found == pytest.approx(exact, abs=2e-3)
+    alone = PegasosRegressor(model.lam_, epsilon=10.0, tol=1e-8, **shared).fit(rows, targets)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=1e-3)
+    assert model.certify(rows, targets).relative_gap <= 1e-3
+    by_function = PegasosRegressorCV(
+        [1.0, 0.1, 0.01], epsilons=[10.0], cv=folds, scoring=lambda one, X, y: one.score(X, y), **shared
+    ).fit(rows, targets)
+    assert by_function.scores_ == pytest.approx(model.scores_, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_classifier_with_a_free_intercept_chooses_lam_too(loss):
+    rows, labels = load_breast_cancer(return_X_y=True)
+    rows = scale(rows) + 3.0
+    shared = {"regularize_intercept": False, "loss": loss, "random_state": 0}
+    model = PegasosClassifierCV(4, cv=3, **shared).fit(rows, labels)
+    alone = PegasosClassifier(model.lam_, tol=1e-6, **shared).fit(rows, labels)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=1e-3)
+    assert model.best_score_ > 0.95

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pegasos import PegasosRegressor
+from pegasos import PegasosClassifier, PegasosRegressor
 from pegasos.data import ArraySource, open_source
 from pegasos.errors import PegasosError
 
@@ -132,3 +132,47 @@ def test_what_needs_all_rows_at_once_is_refused(settings):
 def test_all_targets_may_be_equal():
     mine = model().fit_source(source(np.full(1500, 7.0)))
     assert mine.certificate_.relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual", "pegasos"])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.get("loss", "epsilon_insensitive"))
+def test_several_targets_are_solved_side_by_side(solver, loss):
+    several = np.column_stack([Y, 30.0 * Y[::-1] + 5.0, X[:, 0]])
+    aim = {"lam": 1.0, "tol": 1e-3} if solver == "dual" else {"tol": 1e-4}
+    if solver == "pegasos":
+        aim = {"lam": 1.0, "tol": None, "max_iter": 2}
+    mine = model(solver=solver, **aim, **loss).fit_source(source(several), memory="600K")
+    assert mine.predict(X[:5]).shape == (5, 3)
+    assert mine.coef_.shape == (3, 8)
+    again = mine.certify(X, several)
+    assert len(again.parts) == 3
+    assert again.primal == pytest.approx(mine.certificate_.primal, rel=1e-8)
+    if solver != "pegasos":
+        theirs = model(**aim, **loss).fit(X, several)
+        for one, other in zip(mine.certificate_.parts, theirs.certificate_.parts, strict=True):
+            assert one.relative_gap <= aim["tol"]
+            assert one.primal == pytest.approx(other.primal, rel=2 * aim["tol"])
+
+
+def test_one_column_stays_a_matrix_and_equals_a_vector():
+    flat, column = (model().fit_source(source(y)) for y in (Y, Y[:, None]))
+    assert column.predict(X[:2]).shape == (2, 1)
+    np.testing.assert_array_equal(flat.coef_, column.coef_)
+
+
+def test_several_targets_are_read_from_a_file(tmp_path):
+    several = np.column_stack([Y, -Y])
+    np.savez(tmp_path / "rows.npz", X=X, y=several)
+    mine = model().fit_source(tmp_path / "rows.npz")
+    np.testing.assert_allclose(mine.coef_[0], -mine.coef_[1], atol=2 * mine.certificate_.weight_radius)
+
+
+def test_several_columns_that_do_not_fit_get_a_message():
+    several = np.column_stack([Y, Y])
+    with pytest.raises(PegasosError, match=r"takes one label per row; fit a model to each column"):
+        PegasosClassifier().fit_source(source((several > 0).astype(int)))
+    several[7, 1] = np.nan
+    with pytest.raises(PegasosError, match="in row 7; impute it or drop the row"):
+        model().fit_source(source(several))
+    with pytest.raises(PegasosError, match="a column per target"):
+        source(np.zeros((1500, 2, 2)))

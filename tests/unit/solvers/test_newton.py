@@ -256,3 +256,19 @@ def test_labels_near_the_end_of_their_type_are_told_apart():
     for labels in (np.array([2**64 - 1, 2**64 - 2], np.uint64), np.array([-128, 127, 0], np.int8), np.array([True])):
         assert np.array_equal(distinct(labels), np.unique(labels))
         assert distinct(labels).dtype == labels.dtype
+
+
+def test_a_smooth_loss_whose_optimum_is_nearly_zero_needs_no_other_solver():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20_000, 8))
+    y = X @ random.normal(size=8) + 0.02 * random.normal(size=20_000)
+    rows = Rows.of(X, 1.0).view(np.tile(np.arange(20_000), 2))
+    sign = np.repeat(np.array([1, -1], np.int8), 20_000)
+    offset = sign * 1.5 - np.tile(y, 2)  # a tube of half width 0.5
+    problem = Problem(rows, sign, np.ones(40_000), offset, 1e-4, 20_000.0, cap=np.inf, ridge=0.5)
+    newton = Newton()
+    state = newton.start(problem)
+    while state.stride > 1 or state.gap > 1e-4:
+        newton.step(problem, state, 1e-4)
+        assert not state.stalled
+    assert state.primal < 0.01 * problem.lam * problem.radius**2
