@@ -17,7 +17,7 @@ from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._attributes import attributes_of
 from pegasos.estimators.inputs import is_indicator
-from pegasos.estimators.items import check_indicator, check_target
+from pegasos.estimators.items import check_indicator, check_labels, check_target
 from pegasos.estimators.warnings import ChangedRowsWarning, GapWarning
 from pegasos.estimators.watching import CallbackSupportMixin
 from pegasos.fitting.certify import recertify, with_dual_point
@@ -364,7 +364,10 @@ class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
         return tags
 
     def _how_to_read_target(self, y: Any) -> dict[str, Any]:
-        return {"multi_output": True} if self._takes_indicators and is_indicator(y) else {}
+        if self._takes_indicators and is_indicator(y):
+            return {"multi_output": True}
+        check_labels(y)
+        return {}
 
     def _check_target(self, items: Any, y: Any) -> Any:
         return check_indicator(items, y) if self._takes_indicators and is_indicator(y) else check_target(items, y)

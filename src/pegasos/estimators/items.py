@@ -44,12 +44,32 @@ def as_collection(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any
     return X
 
 
+def check_labels(y: Any) -> None:
+    """Refuse labels that scikit-learn refuses, too, with the value and what to do."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU":
+        return
+    try:
+        labels = np.asarray(y)
+    except (TypeError, ValueError):  # ragged: scikit-learn says what it is
+        return
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        raise PegasosError(
+            f"y should be a 1d array, one label per row, got an array of shape {labels.shape} instead; pass one "
+            "column, or for several labels per row a matrix of 0 and 1."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.isfinite(labels).reshape(len(labels), -1).all(axis=1).argmin())
+        word = "NaN" if np.isnan(labels[row]).any() else "infinity"
+        raise PegasosError(f"Input y contains {word} in row {row}; give the row a label, or drop it.")
+
+
 def check_target(X: Any, y: Any) -> npt.NDArray[Any]:
     """The labels as an array, one for each item."""
     if y is None:
         raise PegasosError("y is missing: a classifier requires y to be passed, but the target y is None.")
     if is_plain_target(y, _num_samples(X)):
         return np.asarray(y)
+    check_labels(y)
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")

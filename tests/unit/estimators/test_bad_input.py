@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pegasos import GapWarning, PegasosClassifier, PegasosError
+from pegasos import GapWarning, KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 4))
@@ -210,3 +210,25 @@ def test_a_failed_call_leaves_the_last_good_model():
 def test_certifying_other_rows_is_refused():
     with pytest.raises(PegasosError, match="alpha_ belongs to the 30 rows of the last fit, got 5 rows"):
         PegasosClassifier().fit(X, Y).certify(X[:5], Y[:5])
+
+
+@pytest.mark.parametrize("kind", [PegasosClassifier, KernelPegasosClassifier, PegasosClassifierCV])
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (np.full((20, 2), 0.5), r"got an array of shape \(20, 2\) instead; pass one column, or for several labels"),
+        (np.where(np.arange(20) == 3, np.nan, 1.0), "y contains NaN in row 3; give the row a label, or drop it"),
+        (np.where(np.arange(20) == 4, np.inf, 1.0), "y contains infinity in row 4; give the row a label, or drop it"),
+        ([[1, 2, 3]] * 20, "pass one column"),
+    ],
+)
+def test_labels_that_are_none_get_a_message_with_the_remedy(kind, y, sentence):
+    with pytest.raises(PegasosError, match=sentence):
+        kind().fit(np.random.default_rng(0).normal(size=(20, 3)), y)
+
+
+def test_an_infeasible_nu_names_the_largest_feasible_one():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.repeat([0, 1], [50, 10])
+    for kind in (PegasosClassifier, KernelPegasosClassifier):
+        with pytest.raises(PegasosError, match=r"nu=0.9 is infeasible: the largest nu for these rows is 0.333333"):
+            kind(nu=0.9, regularize_intercept=False).fit(X, y)
