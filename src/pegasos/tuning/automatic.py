@@ -163,7 +163,7 @@ class Automatic(Saved, CallbackSupportMixin):
         X, y, sample_weight
             Those of the fit, in the same order.
         """
-        pipeline = self._fitted(X)
+        self._fitted(X)
         if sample_weight is not None and not np.all(sample_weight):
             counts = np.flatnonzero(sample_weight)
             X, y, sample_weight = (_safe_indexing(each, counts) for each in (X, y, sample_weight))
@@ -172,10 +172,20 @@ class Automatic(Saved, CallbackSupportMixin):
                 f"the winner was fitted to {self.n_rows_fitted_} rows, and these are {len(y)}: certify the rows of "
                 "the fit; where there was time for a part of them only, raise time_budget."
             )
-        machine = pipeline[-1]
-        rows = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+        machine, rows = self._machine_and_rows(X)
         certificate: Certificate = machine.certify(rows, y, sample_weight)
         return certificate
+
+    def _machine_and_rows(self, X: Any) -> tuple[Any, Any]:
+        """The machine of the winner, and what the steps before it make of X."""
+        pipeline = self._fitted(X)
+        return pipeline[-1], pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+
+    @property
+    def trace_(self) -> Any:
+        """How the winner's fit went, as of its machine."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_[-1].trace_
 
     @property
     def certificate_(self) -> Certificate:
