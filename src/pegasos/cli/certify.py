@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Say what is proved."""
     model = load_any(arguments.model)
-    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments))
+    options, unknown = format_options(arguments), arguments.unknown
+    model, X, y = with_rows(model, arguments.model, arguments.data, options, unknown=unknown)
     proof = prove(model, X, y, given_parameters(arguments), quiet=arguments.quiet)
     if arguments.json:
         values = {"certified": proof.is_proved, "certificate": certificate_values(proof.certificate)}

@@ -46,7 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json and arguments.output is not None:
         raise PegasosError("--json prints on stdout: give it or -o, not both.")
     model = load_model(arguments.model)
-    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), labelled=False)
+    how: dict[str, Any] = {"labelled": False, "unknown": arguments.unknown}
+    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), **how)
     predictions = model.predict(X)
     columns = _columns(model, X, arguments)
     are_numbers = [labels.dtype.kind in "fiub" for labels in (y, model.classes_)]

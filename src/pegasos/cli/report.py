@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     output = arguments.output or Path(arguments.model).with_suffix(".html").name
     check_goals(output, read=(arguments.model, arguments.data, arguments.labels))
     model = load_model(arguments.model)
-    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments))
+    options, unknown = format_options(arguments), arguments.unknown
+    model, X, y = with_rows(model, arguments.model, arguments.data, options, unknown=unknown)
     write(model, X, y, output, title=arguments.title)
     print(f"report   {output}")
