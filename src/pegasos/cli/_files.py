@@ -109,8 +109,8 @@ def read_rows_for(
 ) -> Table:
     """The rows of a file for a model; sparse rows may end before the last of its features.
 
-    Columns with names are put into the order of the model's; where it reads words, X is a frame. Svmlight text without an
-    index 0 may begin with 0 all the same. Where the last feature does not occur either, that cannot be seen, and a
+    Columns with names are put into the order of the model's; where it reads words, X is a frame. Svmlight text without
+    an index 0 may begin with 0 all the same. Where the last feature does not occur either, that cannot be seen, and a
     message says so.
     """
     import scipy.sparse as sp

@@ -10,8 +10,9 @@ from sklearn.utils.metaestimators import available_if
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._until import until_certified
-from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
+from pegasos.estimators.certified import CertifiedClassifier, Evidence
 from pegasos.estimators.inputs import is_indicator, keeps_on_failure
+from pegasos.estimators.measuring import MeasuresRows
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
@@ -25,8 +26,13 @@ def can_stream(model: Any) -> bool:
     return True
 
 
-class TrainedModel(CertifiedModel):
+class TrainedModel(MeasuresRows):
     """An estimator that is a machine and a task: a subclass has the parameters, and says what they mean."""
+
+    @property
+    def lam_(self) -> Any:
+        """The lam of the fit, also where C or nu was given; for ``multi_class="ovo"`` with C, one for each pair."""
+        return self.solved_lam_
 
     @with_callbacks
     @keeps_on_failure

@@ -13,8 +13,9 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError, warn_caller
-from pegasos.estimators.certified import CertifiedModel, Evidence
+from pegasos.estimators.certified import Evidence
 from pegasos.estimators.inputs import check_room_for_weights, keeps_on_failure
+from pegasos.estimators.measuring import MeasuresRows
 from pegasos.estimators.parameters import DEFAULT_LAM, CommonParameters
 from pegasos.estimators.reading import ReadsRows
 from pegasos.estimators.warnings import GapWarning, GridWarning
@@ -68,7 +69,7 @@ class ChoiceParameters(CommonParameters):
             )
 
 
-class ChoosesLam(ReadsRows, CertifiedModel):
+class ChoosesLam(ReadsRows, MeasuresRows):
     """A linear estimator whose lam is chosen on folds; a subclass says which estimator, and which tasks compete."""
 
     lam_: float

@@ -182,6 +182,12 @@ class Automatic(Saved, CallbackSupportMixin):
         return pipeline[-1], pipeline[:-1].transform(X) if len(pipeline) > 1 else X
 
     @property
+    def lam_(self) -> Any:
+        """The lam of the winner's fit."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_[-1].lam_
+
+    @property
     def trace_(self) -> Any:
         """How the winner's fit went, as of its machine."""
         check_is_fitted(self, "best_estimator_")
