@@ -16,6 +16,7 @@ from pegasos.estimators.measuring import MeasuresRows
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
+from pegasos.machines.base import Data
 from pegasos.tasks import ManyLabels
 
 
@@ -58,7 +59,7 @@ class TrainedModel(MeasuresRows):
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
-        self._write(fit(self._machine(), self._task_for(data.y), settings, data, start=start, audience=audience))
+        self._write(fit(self._machine(), self._task_for(data), settings, data, start=start, audience=audience))
         if not self.fitted_.doubt:
             self._evidence = Evidence(X, y, sample_weight)
         is_met = self.fitted_.is_satisfied
@@ -68,8 +69,8 @@ class TrainedModel(MeasuresRows):
             warn_caller(self.status_, GapWarning)
         return self
 
-    def _task_for(self, y: Any) -> Any:
-        """The task that the parameters mean for these targets."""
+    def _task_for(self, data: Data) -> Any:
+        """The task that the parameters mean for these rows and targets."""
         return self._task()
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, told: Any) -> Self:
@@ -98,9 +99,9 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
 
     _takes_indicators = True
 
-    def _task_for(self, y: Any) -> Any:
-        if y.ndim == 1:
-            return self._task_of(y)
+    def _task_for(self, data: Data) -> Any:
+        if data.y.ndim == 1:
+            return self._task_of(data)
         if self.probability:
             raise PegasosError("probability=True does not support an indicator matrix; give probability=False.")
         return ManyLabels(self.class_weight)
