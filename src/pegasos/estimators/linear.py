@@ -66,8 +66,8 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         "ovo": one problem per pair of classes, on the samples of those two; ``lam`` has the same meaning as for two
         classes alone, ``C`` the same as in LIBSVM. "crammer_singer": one joint problem,
         ``lam/2 |W|^2 + (1/N) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i>)``; for two classes it is solved for
-        w_1 - w_0, as an ordinary problem with half the lam. "auto": "ovo" for dense rows of 3 to 30 classes; otherwise, in streams
-        and for sources of blocks "ovr".
+        w_1 - w_0, as an ordinary problem with half the lam. "auto": "ovo" for dense rows of 3 to 30 classes;
+        otherwise, in streams and for sources of blocks, "ovr".
     class_weight : dict, "balanced" or None, default=None
         Factor on the loss of each class; "balanced" is ``N / (n_classes * N_class)``.
     prior : fitted linear classifier, (coef, intercept) or None, default=None

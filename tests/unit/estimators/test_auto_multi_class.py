@@ -1,8 +1,8 @@
 """`multi_class="auto"`: pairs for a linear machine of some classes, otherwise one class against the rest."""
 
 import numpy as np
-import scipy.sparse as sp
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 import pegasos
