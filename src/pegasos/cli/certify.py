@@ -37,13 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Say what is proved."""
     model = load_any(arguments.model)
     options, unknown = format_options(arguments), arguments.unknown
-    model, X, y = with_rows(model, arguments.model, arguments.data, options, unknown=unknown)
-    proof = prove(model, X, y, given_parameters(arguments), quiet=arguments.quiet)
+    model, table = with_rows(model, arguments.model, arguments.data, options, unknown=unknown)
+    proof = prove(model, table, given_parameters(arguments), quiet=arguments.quiet)
     if arguments.json:
         values = {"certified": proof.is_proved, "certificate": certificate_values(proof.certificate)}
         print_json({**values, "at_least_above": proof.at_least, "tol": proof.tol, "accuracy": proof.accuracy})
     else:
         print_prose(f"{arguments.model} on {arguments.data}: {proof.certificate}.")
         print_prose(proof.sentence)
-        print(accuracy_text(proof.accuracy, len(y)))
+        print(accuracy_text(proof.accuracy, len(table.y)))
     return 0 if proof.is_proved else 1

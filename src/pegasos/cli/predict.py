@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise PegasosError("--json prints on stdout: give it or -o, not both.")
     model = load_model(arguments.model)
     how: dict[str, Any] = {"labelled": False, "unknown": arguments.unknown}
-    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), **how)
+    model, table = with_rows(model, arguments.model, arguments.data, format_options(arguments), **how)
+    X, y = table.X, table.y
     predictions = model.predict(X)
     columns = _columns(model, X, arguments)
     are_numbers = [labels.dtype.kind in "fiub" for labels in (y, model.classes_)]

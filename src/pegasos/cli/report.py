@@ -30,6 +30,6 @@ def run(arguments: argparse.Namespace) -> None:
     check_goals(output, read=(arguments.model, arguments.data, arguments.labels))
     model = load_model(arguments.model)
     options, unknown = format_options(arguments), arguments.unknown
-    model, X, y = with_rows(model, arguments.model, arguments.data, options, unknown=unknown)
-    write(model, X, y, output, title=arguments.title)
+    model, table = with_rows(model, arguments.model, arguments.data, options, unknown=unknown)
+    write(model, table.X, table.y, output, title=arguments.title)
     print(f"report   {output}")

@@ -149,7 +149,7 @@ def matched(name: str, found: Sequence[str], expected: Sequence[str]) -> list[st
     if unknown:
         raise PegasosError(
             f"{name} has the column {unknown[0]!r}, which the model was not trained on: give label={unknown[0]!r} if "
-            "it holds the labels, otherwise choose the columns with features=[...]."
+            "it holds the labels, say if it holds the sample weights, or choose the columns with features=[...]."
         )
     return list(expected)
 

@@ -26,7 +26,7 @@ from pegasos.kernels.graph_reading import read_graphs
 from pegasos.persistence import Saved
 from pegasos.problem import check_structure
 from pegasos.tuning.account import account, leaderboard
-from pegasos.tuning.columns import columns_of
+from pegasos.tuning.columns import check_texts, columns_of, texts_of
 from pegasos.tuning.kinds import kind_of, kinds
 from pegasos.tuning.race import Race
 from pegasos.tuning.search import Clock, Search, load_optuna, sampled_order
@@ -345,8 +345,10 @@ class Automatic(Saved, CallbackSupportMixin):
     def _fitted(self, X: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
         if hasattr(self, "n_features_in_"):
-            how = {} if self.best_estimator_.steps[0][0] == "columns" else how_to_read(X)
-            validate_data(self, X, reset=False, **how, skip_check_array=True)
+            reads_columns = self.best_estimator_.steps[0][0] == "columns"
+            validate_data(self, X, reset=False, **({} if reads_columns else how_to_read(X)), skip_check_array=True)
+            if reads_columns:
+                check_texts(X, texts_of(self.best_estimator_.steps[0][1]))
         return self.best_estimator_
 
 

@@ -34,6 +34,7 @@ def columns_of(X: Any) -> ColumnTransformer | None:
     steps: list[tuple[str, Any, Any]] = []
     if numbers:
         steps.append(("numbers", StandardScaler(), numbers))
+    check_texts(X, [name for name in names if kinds[name] == "text"])
     n_levels = sum(len(set(np.asarray(X[name]).tolist())) for name in categories)
     texts = [name for name in names if kinds[name] == "text"]
     is_sparse = bool(texts) or n_levels > _MOST_DENSE_LEVELS
@@ -43,6 +44,19 @@ def columns_of(X: Any) -> ColumnTransformer | None:
     # A vectorizer reads one column.
     steps += [(f"text {name}", TfidfVectorizer(sublinear_tf=True), name) for name in texts]
     return ColumnTransformer(steps, sparse_threshold=1.0 if is_sparse else 0.0)
+
+
+def check_texts(X: Any, names: list[Any]) -> None:
+    """Refuse missing values in columns of text, which are counted by word."""
+    for name in names:
+        missing = [row for row, value in enumerate(np.asarray(X[name])) if not isinstance(value, str)]
+        if missing:
+            raise PegasosError(f"column {name!r} has no text in row {missing[0]}; fill it in, with '' for example.")
+
+
+def texts_of(columns: ColumnTransformer) -> list[Any]:
+    """The columns that were read as text."""
+    return [chosen for _, step, chosen in columns.transformers_ if isinstance(step, TfidfVectorizer)]
 
 
 def _kind(X: Any, name: Any) -> str:

@@ -1,5 +1,7 @@
 """Tables with columns of words: categories and texts beside numbers."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.pipeline import Pipeline
@@ -203,3 +205,30 @@ def test_blocks_and_arrays_do_not_leave_out_words(folder):
         open_source(folder / "a.csv", label="stars", texts=True)
     with pytest.raises(PegasosError, match="read_table"):
         read(folder / "a.csv", label="stars", texts=True)
+
+
+@pytest.mark.parametrize("columns", [("--features", "size,zip"), ()], ids=["numbers", "words"])
+def test_certify_takes_the_sample_weights_of_the_file(tmp_path, capsys, columns):
+    weights = np.random.default_rng(3).uniform(0.1, 3.0, 150)
+    make_frame().assign(w=weights).to_csv(tmp_path / "w.csv", index=False)
+    model, options = tmp_path / "m.pegasos", ("--label", "stars", "--weight-column", "w", "--quiet", "--json")
+    _, trained_out, _ = run(capsys, "train", tmp_path / "w.csv", *options, *columns, "-o", model)
+    code, out, error = run(capsys, "certify", model, tmp_path / "w.csv", *options, *columns)
+    assert code == 0, error
+    primal = json.loads(out)["certificate"]["primal"]
+    assert primal == pytest.approx(json.loads(trained_out)["certificate"]["primal"], rel=1e-6)
+    weighted = run(capsys, "certify", model, tmp_path / "w.csv", *options, *columns, "--lam", "0.01")[1]
+    plain = ("--label", "stars", "--features", "size,zip" if columns else "city,size,note,zip", "--json", "--quiet")
+    without = run(capsys, "certify", model, tmp_path / "w.csv", *plain, "--lam", "0.01")[1]
+    assert json.loads(weighted)["certificate"]["dual"] != pytest.approx(json.loads(without)["certificate"]["dual"])
+
+
+def test_a_missing_text_is_named_by_a_search():
+    pytest.importorskip("optuna")
+    frame = make_frame()[["size", "note"]]
+    auto = pegasos.AutoPegasos(None, n_trials=1, cv=2, random_state=0).fit(frame, make_frame().stars)
+    frame["note"] = [None if k == 4 else note for k, note in enumerate(frame.note)]
+    with pytest.raises(PegasosError, match="'note' has no text in row 4"):
+        auto.predict(frame)
+    with pytest.raises(PegasosError, match="'note' has no text in row 4"):
+        auto.fit(frame, make_frame().stars)
