@@ -17,7 +17,7 @@ class NotFiniteError(PegasosError):
     def __init__(self, row: int, column: int, name: str | None = None):
         self.row, self.column = row, column
         where = f"column {column}" if name is None else f"column {name!r}"
-        super().__init__(f"X contains NaN or infinity (inf) in row {row}, {where}; impute it, or drop the row.")
+        super().__init__(f"X contains NaN or infinity in row {row}, {where}; impute it, or drop the row.")
 
     def named(self, names: Sequence[str] | None) -> NotFiniteError:
         """The same with the name of the column."""

@@ -129,6 +129,7 @@ def _in_options(message: str, known: Collection[str]) -> str:
     """The message with the options of a command instead of the arguments of Python functions."""
     for name in sorted(known, key=len, reverse=True):
         option = f"--{name.replace('_', '-')}"
+        message = re.sub(rf"(?<![\w.-]){name}=\[\.\.\.\]", f"{option} A,B", message)
         message = re.sub(rf"(?<![\w.-]){name}(=| must )", rf"{option}\1", message)
     return message
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pegasos.data import Table
 
 kinds = "svmlight text, CSV, TSV, Parquet, Arrow, .npy, .npz or a cache; text also .gz, .bz2, .zst; - is stdin"
-_names = ("label", "features", "weight", "header", "delimiter", "labels")
+_names = ("label", "features", "weight", "categories", "header", "delimiter", "labels")
 _names_of_text = ("n_features", "dtype", "block_bytes", "zero_based")
 _words = {"yes": True, "no": False, "auto": "auto"}
 
@@ -29,6 +29,17 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
     options.add_argument("--label", type=_name_or_number, help="tables: the label column, by name or number")
     options.add_argument(
         "--features", type=_listed, help="tables: the feature columns, separated by commas; default: all others"
+    )
+    options.add_argument(
+        "--categories",
+        type=_listed,
+        help="tables: columns to read as words although they look like numbers, separated by commas",
+    )
+    options.add_argument(
+        "--unknown",
+        choices=("ignore", "error"),
+        default="ignore",
+        help="tables: what to do with words in a category column that the model was not trained on; default: ignore",
     )
     options.add_argument(
         "--weight-column",
@@ -55,13 +66,18 @@ def format_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_rows(
-    path: str, options: dict[str, Any], *, labelled: bool = True, match: Sequence[str] | None = None
+    path: str,
+    options: dict[str, Any],
+    *,
+    labelled: bool = True,
+    match: Sequence[str] | None = None,
+    texts: bool = True,
 ) -> Table:
     """All rows of a file and their labels; no rows are an error. The path "-" is standard input."""
     from pegasos.data import read_table
 
     with _stored(path, options) as stored:
-        table = read_table(stored, labelled=labelled, match=match, **options)
+        table = read_table(stored, labelled=labelled, match=match, texts=texts, **options)
     if not table.X.shape[0]:
         raise PegasosError(f"{path} holds no rows.")
     return table
@@ -83,17 +99,32 @@ def _stored(path: str, options: dict[str, Any]) -> Iterator[str]:
 
 
 def read_rows_for(
-    model: Any, path: str, options: dict[str, Any], *, or_more: bool = False, labelled: bool = True
+    model: Any,
+    path: str,
+    options: dict[str, Any],
+    *,
+    or_more: bool = False,
+    labelled: bool = True,
+    unknown: str = "ignore",
 ) -> Table:
     """The rows of a file for a model; sparse rows may end before the last of its features.
 
-    Columns with names are put into the order of the model's. Svmlight text without an index 0 may begin with 0 all the
-    same. Where the last feature does not occur either, that cannot be seen, and a message says so.
+    Columns with names are put into the order of the model's; where it reads words, X is a frame. Svmlight text without
+    an index 0 may begin with 0 all the same. Where the last feature does not occur either, that cannot be seen, and a
+    message says so.
     """
     import scipy.sparse as sp
 
+    from pegasos.cli._columns import check_levels, columns_of_model, columns_of_words, frame_of
+
     n_features, names = int(model.n_features_in_), getattr(model, "feature_names_in_", None)
-    asked: dict[str, Any] = {"labelled": labelled, "match": None if names is None else list(names)}
+    asked: dict[str, Any] = {"labelled": labelled, "match": None if names is None else list(names), "texts": False}
+    columns = columns_of_model(model)
+    if columns is not None:
+        table = read_rows(path, {**options, "categories": columns_of_words(columns)}, **asked)
+        frame = frame_of(table)
+        check_levels(path, frame, columns, unknown=unknown)
+        return table._replace(X=frame)
     is_text = False
     with _stored(path, options) as stored:
         try:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
+from contextlib import suppress
+from copy import copy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from pegasos.cli._files import read_rows_for
 from pegasos.errors import PegasosError
+
+if TYPE_CHECKING:
+    from pegasos.data import Table
 
 models = "a model of pegasos, LIBLINEAR or LIBSVM"
 
@@ -52,16 +58,30 @@ def load_any(path: str) -> Any:
 
 
 def with_rows(
-    model: Any, path: str, data: str, options: dict[str, Any], *, labelled: bool = True
-) -> tuple[Any, Any, Any]:
-    """A model and the rows of a file with their labels; one of LIBSVM, whose file is read again, has their features."""
+    model: Any, path: str, data: str, options: dict[str, Any], *, labelled: bool = True, unknown: str = "ignore"
+) -> tuple[Any, Table]:
+    """A model and the rows of a file, with labels and weights; one of LIBSVM, read again, has as many features.
+
+    Of a pipeline, the machine at its end, and what its steps make of the rows.
+    """
     is_open = _first_bytes(path).startswith(b"svm_type")
-    X, y, *_ = read_rows_for(model, data, options, or_more=is_open, labelled=labelled)
-    if X.shape[1] > model.n_features_in_:
+    table = read_rows_for(model, data, options, or_more=is_open, labelled=labelled, unknown=unknown)
+    if table.X.shape[1] > model.n_features_in_:
         from pegasos.export import read_model
 
-        model = read_model(path, n_features=X.shape[1])
-    return model, X, y
+        model = read_model(path, n_features=table.X.shape[1])
+    machine, X = machine_and_rows(model, table.X)
+    return machine, table._replace(X=X)
+
+
+def machine_and_rows(model: Any, X: Any) -> tuple[Any, Any]:
+    """The machine of a pipeline, which has the names of its features, and what the steps before it make of X."""
+    if not isinstance(model, Pipeline):
+        return model, X
+    steps, machine = model[:-1], copy(model[-1])
+    with suppress(AttributeError, ValueError):  # a step without names
+        machine.feature_names_in_ = np.asarray(steps.get_feature_names_out(), dtype=object)
+    return machine, steps.transform(X)
 
 
 def _first_bytes(path: str) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from pegasos.estimators.one_class import TrainedOneClass
 from pegasos.estimators.parameters import DEFAULT_LAM
 from pegasos.estimators.regression import CertifiedRegressor, PegasosRegressor
 from pegasos.estimators.warnings import GapWarning
+
+if TYPE_CHECKING:
+    from pegasos.data import Table
 
 _default_tol = 1e-3
 _found = "a solution for these rows, found now"
@@ -57,23 +60,24 @@ class ModelProof(NamedTuple):
         return f"{verdict}."
 
 
-def prove(model: Any, X: Any, y: Any, given: dict[str, Any], *, quiet: bool) -> ModelProof:
+def prove(model: Any, table: Table, given: dict[str, Any], *, quiet: bool) -> ModelProof:
     """The proof for the rows, of the problem of the model's parameters where no others are given."""
     tol = next((tol for tol in (given.get("tol"), getattr(model, "tol", None)) if tol is not None), _default_tol)
     check_optional("tol", tol)
+    X, y, weights = table.X, table.y, table.weights
     aim = _aim(given)
     if not isinstance(model, Weights):
-        own = _own(model, X, y, aim)
+        own = _own(model, table, aim)
         if own is not None and (own.relative_gap <= tol or not hasattr(model, "coef_")):
             source = "the model's own dual point" if hasattr(model, "alpha_") else _found
             return ModelProof(own, tol, measured(model, X, y), source)
     judge = _judge(model, given | aim, tol)
     with shown_progress(judge, quiet=quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)  # a bound it is all the same
-        judge.fit(X, y)
+        judge.fit(X, y, sample_weight=weights)
     best = judge.certificate_.primal
     _adopt(judge, model)
-    certificate = judge.certify(X, y)
+    certificate = judge.certify(X, y, weights)
     at_least = max(0.0, certificate.primal - best) / best if best > 0.0 else 0.0  # the optimum is below best
     return ModelProof(certificate, tol, measured(judge, X, y), _found, at_least)
 
@@ -84,7 +88,7 @@ def _aim(given: dict[str, Any]) -> dict[str, Any]:
     return {"lam": DEFAULT_LAM, "C": None} | aim if aim else {}
 
 
-def _own(model: Any, X: Any, y: Any, aim: dict[str, Any]) -> Certificate | None:
+def _own(model: Any, table: Table, aim: dict[str, Any]) -> Certificate | None:
     """By the dual point of the model, if it is one of these rows and of the problem that is asked about.
 
     A kernel machine without one finds it itself.
@@ -95,7 +99,7 @@ def _own(model: Any, X: Any, y: Any, aim: dict[str, Any]) -> Certificate | None:
     elif any(getattr(model, name) != value for name, value in aim.items()) or not hasattr(model, "alpha_"):
         return None
     try:
-        certificate: Certificate = model.certify(X, y)
+        certificate: Certificate = model.certify(table.X, table.y, table.weights)
     except PegasosError:
         if is_linear:  # a dual point of other rows: another one can be found
             return None

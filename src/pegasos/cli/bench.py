@@ -133,7 +133,7 @@ class _Judge:
 def _data(arguments: argparse.Namespace) -> tuple[str, RacedRows]:
     if arguments.data is None:
         return "generated rows", _generated()
-    X, y, *_ = read_rows(arguments.data, format_options(arguments))
+    X, y, *_ = read_rows(arguments.data, format_options(arguments), texts=False)
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) < 2:
         raise PegasosError(f"{arguments.data} has rows of one class only, {label_text(classes[0])}: two are needed.")

@@ -36,8 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Say what is proved."""
     model = load_any(arguments.model)
-    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments))
-    proof = prove(model, X, y, given_parameters(arguments), quiet=arguments.quiet)
+    options, unknown = format_options(arguments), arguments.unknown
+    model, table = with_rows(model, arguments.model, arguments.data, options, unknown=unknown)
+    proof = prove(model, table, given_parameters(arguments), quiet=arguments.quiet)
     if arguments.json:
         values = {"certified": proof.is_proved, "certificate": certificate_values(proof.certificate)}
         print_json({**values, "at_least_above": proof.at_least, "tol": proof.tol, **proof.measured})
@@ -45,5 +46,5 @@ def run(arguments: argparse.Namespace) -> int:
         print_prose(f"{arguments.model} on {arguments.data}: {proof.certificate}.")
         print_prose(proof.sentence)
         if proof.measured:
-            print(measured_text(proof.measured, len(y)))
+            print(measured_text(proof.measured, len(table.y)))
     return 0 if proof.is_proved else 1

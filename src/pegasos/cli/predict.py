@@ -44,7 +44,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json and arguments.output is not None:
         raise PegasosError("--json prints on stdout: give it or -o, not both.")
     model = load_model(arguments.model)
-    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments), labelled=False)
+    how: dict[str, Any] = {"labelled": False, "unknown": arguments.unknown}
+    model, table = with_rows(model, arguments.model, arguments.data, format_options(arguments), **how)
+    X, y = table.X, table.y
     predictions = model.predict(X)
     columns = _columns(model, X, arguments)
     classes = getattr(model, "classes_", None)

@@ -29,9 +29,10 @@ def run(arguments: argparse.Namespace) -> None:
     output = arguments.output or Path(arguments.model).with_suffix(".html").name
     check_goals(output, read=(arguments.model, arguments.data, arguments.labels))
     model = load_model(arguments.model)
-    model, X, y = with_rows(model, arguments.model, arguments.data, format_options(arguments))
+    options, unknown = format_options(arguments), arguments.unknown
+    model, table = with_rows(model, arguments.model, arguments.data, options, unknown=unknown)
     # The labels of a file are about whether rows belong only where they are 1 and -1.
-    if not hasattr(model, "classes_") and hasattr(model, "offset_") and not set(y.tolist()) <= {1, -1}:
-        y = None
-    write(model, X, y, output, title=arguments.title)
+    is_one_class = not hasattr(model, "classes_") and hasattr(model, "offset_")
+    has_target = not is_one_class or set(table.y.tolist()) <= {1, -1}
+    write(model, table.X, table.y if has_target else None, output, title=arguments.title)
     print(f"report   {output}")

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from copy import copy
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from pegasos.cli._columns import frame_of
 from pegasos.cli._files import (
     add_format_options,
     check_goals,
@@ -26,12 +28,14 @@ from pegasos.cli._files import (
     read_rows,
     read_rows_for,
 )
+from pegasos.cli._models import machine_and_rows
 from pegasos.cli._parameters import add_parameter_options, model_of, option_of
 from pegasos.cli._progress import shown_progress
 from pegasos.cli._results import accuracy_of, certificate_values, label_text, print_json, print_prose
 from pegasos.errors import PegasosError
 from pegasos.estimators.warnings import GapWarning
 from pegasos.fitting import SATISFIED
+from pegasos.persistence import save
 from pegasos.solution import Status
 
 
@@ -61,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = model_of(arguments)
     training = _Training(arguments)
     seconds = _timed(model, training, quiet=arguments.quiet)
-    model.save(output)
+    save(training.whole(model), output)
     status = model.fitted_.status
     facts: dict[str, Any] = {"model": output, "report": None, "accuracy": None}
     if status is not Status.INTERRUPTED:
@@ -89,25 +93,41 @@ class _Training:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.given, self.options = arguments, format_options(arguments)
         self.test: tuple[Any, Any] | None = None
+        self.columns: Any = None
         self.name_of_test = arguments.test or "the rows held out"
         if _is_large(arguments):
             from pegasos.data import open_source
 
             self.source = open_source(arguments.data, **self.options)
             return
-        self.X, self.y, self.weights, self.names = read_rows(arguments.data, self.options)
+        table = read_rows(arguments.data, self.options)
+        self.X, self.y, self.weights, self.names = table[:4]
+        if table.words is not None:
+            self.X, self.names = frame_of(table), None
         if arguments.hold_out is not None:
             self._hold_out(arguments.hold_out)
+        if table.words is not None:
+            self._encode()
 
     def _hold_out(self, share: float) -> None:
         import numpy as np
         from sklearn.model_selection import train_test_split
+        from sklearn.utils import _safe_indexing
 
         seed = getattr(self.given, "random_state", None)
         train, test = train_test_split(np.arange(len(self.y)), test_size=share, random_state=seed, stratify=self.y)
-        self.test = self.X[test], self.y[test]
-        self.X, self.y = self.X[train], self.y[train]
+        self.test = _safe_indexing(self.X, test), self.y[test]
+        self.X, self.y = _safe_indexing(self.X, train), self.y[train]
         self.weights = None if self.weights is None else self.weights[train]
+
+    def _encode(self) -> None:
+        """Columns by their type become numbers, as the rows of training have them."""
+        from pegasos.tuning.columns import columns_of
+
+        self.columns = columns_of(self.X)
+        self.X = self.columns.fit_transform(self.X)
+        if self.test is not None:
+            self.test = self.columns.transform(self.test[0]), self.test[1]
 
     def fit(self, model: Any) -> None:
         """Until the gap is proved, a budget ends, or someone interrupts it."""
@@ -121,10 +141,19 @@ class _Training:
         else:
             model.fit_source(self.source, memory=self.given.memory or "2G", checkpoint=self.given.checkpoint)
 
+    def whole(self, model: Any) -> Any:
+        """The model with what turns the columns of its table into numbers, where it is needed."""
+        if self.columns is None:
+            return model
+        from sklearn.pipeline import Pipeline
+
+        return Pipeline([("columns", self.columns), ("machine", model)])
+
     def accuracy(self, model: Any) -> float | None:
         """On the test rows, if there are any."""
         if self.given.test is not None:
-            self.test = read_rows_for(model, self.given.test, self.options)[:2]
+            table = read_rows_for(self.whole(model), self.given.test, self.options, unknown=self.given.unknown)
+            self.test = machine_and_rows(self.whole(model), table.X)[1], table.y
         return None if self.test is None else accuracy_of(model, *self.test)
 
     def write_report(self, model: Any) -> str | None:
@@ -133,7 +162,10 @@ class _Training:
         if path is not None:
             from pegasos.report import write
 
-            write(model, self.X, self.y, path, trained_on=Path(self.given.data).name)
+            named = model if self.columns is None else copy(model)
+            if self.columns is not None:
+                keep_names(named, self.columns.get_feature_names_out())
+            write(named, self.X, self.y, path, trained_on=Path(self.given.data).name)
         return path
 
 

@@ -14,6 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pegasos.cli._columns import frame_of
 from pegasos.cli._files import add_format_options, check_goals, format_options, keep_names, kinds, read_rows
 from pegasos.cli._results import print_json, table
 from pegasos.errors import PegasosError
@@ -61,8 +62,11 @@ def run(arguments: argparse.Namespace) -> None:
     table = read_rows(arguments.data, format_options(arguments))
     if table.weights is not None:
         raise PegasosError("a search does not support sample weights: leave out --weight-column.")
-    auto.fit(table.X, table.y)
-    keep_names(auto, table.feature_names)
+    if table.words is not None:
+        auto.fit(frame_of(table), table.y)
+    else:
+        auto.fit(table.X, table.y)
+        keep_names(auto, table.feature_names)
     if arguments.output is not None:
         auto.save(arguments.output)
     if arguments.json:

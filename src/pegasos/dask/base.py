@@ -88,6 +88,12 @@ class OnCollections(BaseEstimator):
         check_is_fitted(self, self._about)
         return deepcopy(self._model)
 
+    @property
+    def lam_(self) -> Any:
+        """The lam of the fit, also where C was given."""
+        check_is_fitted(self, self._about)
+        return self._model.lam_
+
     def __sklearn_clone__(self) -> Any:
         """A clone works on the same cluster."""
         kept = {

@@ -25,15 +25,19 @@ class ParquetSource(TableSource):
         features: Sequence[str] | None = None,
         weight: str | int | None = None,
         match: Sequence[str] | None = None,
+        texts: bool = False,
+        categories: Sequence[str] | None = None,
     ) -> None:
         parquet = pyarrow("parquet", origin)
         try:
             file = parquet.ParquetFile(origin.path)
         except (OSError, ValueError) as error:
             raise PegasosError(f"{origin.name} is not a complete Parquet file: {reason(error)}.") from error
-        schema, self._metadata = file.schema_arrow, file.metadata
-        super().__init__(origin, schema.names, label=label, features=features, weight=weight, match=match)
-        self.dtype = _common_type(origin, schema, self.features)
+        self._schema, self._metadata = file.schema_arrow, file.metadata
+        of_words: dict[str, Any] = {"texts": texts, "categories": categories}
+        names = self._schema.names
+        super().__init__(origin, names, label=label, features=features, weight=weight, match=match, **of_words)
+        self.dtype = _common_type(origin, self._schema, self.features)
         groups = range(file.num_row_groups)
         rows = [self._metadata.row_group(k).num_rows for k in groups]
         self._groups = [k for k in groups if rows[k]]
@@ -42,16 +46,21 @@ class ParquetSource(TableSource):
     def _of_columns(self, features: list[str]) -> ParquetSource:
         return ParquetSource(self.origin, label=False, features=features)
 
+    def _holds_words(self, name: str) -> bool:
+        return _are_words(self._schema.field(name).type)
+
     def _read(self, k: int) -> Block:
+        return self.block_of(self._table_of(k), int(self.starts[k]))
+
+    def _table_of(self, k: int) -> Any:
         parquet = pyarrow("parquet", self.origin)
         try:
             # Each call opens its own file, because readers are not thread-safe.
             with parquet.ParquetFile(self.origin.path, metadata=self._metadata) as file:
-                table = file.read_row_group(self._groups[k], columns=[*self.features, *self.labels])
+                return file.read_row_group(self._groups[k], columns=[*self.columns, *self.labels])
         except (OSError, ValueError) as error:
             place = f"{self.origin.name}, row group {self._groups[k]}"
             raise PegasosError(f"{place}: it cannot be read: {reason(error)}.") from error
-        return self.block_of(table, int(self.starts[k]))
 
 
 class ArrowSource(TableSource):
@@ -65,9 +74,14 @@ class ArrowSource(TableSource):
         features: Sequence[str] | None = None,
         weight: str | int | None = None,
         match: Sequence[str] | None = None,
+        texts: bool = False,
+        categories: Sequence[str] | None = None,
     ) -> None:
+        of_words: dict[str, Any] = {"texts": texts, "categories": categories}
         with self._opened(origin) as file:
-            super().__init__(origin, file.schema.names, label=label, features=features, weight=weight, match=match)
+            self._schema = file.schema
+            names = self._schema.names
+            super().__init__(origin, names, label=label, features=features, weight=weight, match=match, **of_words)
             self.dtype = _common_type(origin, file.schema, self.features)
             rows = [file.get_batch(k).num_rows for k in range(file.num_record_batches)]
         self._batches = [k for k, n_rows in enumerate(rows) if n_rows]
@@ -76,11 +90,17 @@ class ArrowSource(TableSource):
     def _of_columns(self, features: list[str]) -> ArrowSource:
         return ArrowSource(self.origin, label=False, features=features)
 
+    def _holds_words(self, name: str) -> bool:
+        return _are_words(self._schema.field(name).type)
+
     def _read(self, k: int) -> Block:
+        return self.block_of(self._table_of(k), int(self.starts[k]))
+
+    def _table_of(self, k: int) -> Any:
         import pyarrow as pa
 
         with self._opened(self.origin) as file:
-            return self.block_of(pa.Table.from_batches([file.get_batch(self._batches[k])]), int(self.starts[k]))
+            return pa.Table.from_batches([file.get_batch(self._batches[k])])
 
     @staticmethod
     def _opened(origin: FileOrigin) -> Any:
@@ -89,6 +109,14 @@ class ArrowSource(TableSource):
             return ipc.open_file(pyarrow("", origin).memory_map(str(origin.path)))
         except (OSError, ValueError) as error:
             raise PegasosError(f"{origin.name} is not a complete Arrow file: {reason(error)}.") from error
+
+
+def _are_words(of: Any) -> bool:
+    """Whether a column of this type holds words: texts, or a dictionary of anything."""
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of)
+    return bool(is_text or pa.types.is_dictionary(of))
 
 
 def _common_type(origin: FileOrigin, schema: Any, features: Sequence[str]) -> np.dtype[Any]:

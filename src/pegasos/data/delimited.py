@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from io import TextIOWrapper
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from pegasos.data.tables import Label, TableSource, pyarrow
 from pegasos.data.text import LineFile
 from pegasos.errors import PegasosError
 
+_SAMPLE_ROWS = 1000  # rows that tell whether a column holds words or numbers
+_FEW_NUMBERS = 0.1  # share of numbers below which a column holds words; with more, the rest are mistakes in numbers
+_MISSING = frozenset(("", "#N/A", "#N/A N/A", "#NA", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "None"))
 _LABEL_KINDS = ("int64", "double", "string")  # possible kinds of labels, from the narrowest
 
 
@@ -26,7 +31,7 @@ class CsvSource(TableSource):
     Parameters
     ----------
     origin : FileOrigin
-    label, features, weight, match
+    label, features, weight, match, texts, categories
         As in `TableSource`.
     header : bool or 'auto'
         Whether the first line has names. 'auto': it has if the label is given by name, or no field of it is a number.
@@ -45,6 +50,8 @@ class CsvSource(TableSource):
         features: Sequence[str] | None = None,
         weight: str | int | None = None,
         match: Sequence[str] | None = None,
+        texts: bool = False,
+        categories: Sequence[str] | None = None,
         header: bool | str = "auto",
         delimiter: str | None = None,
         dtype: npt.DTypeLike = np.float32,
@@ -64,11 +71,37 @@ class CsvSource(TableSource):
         if match is not None and not has_header:
             raise PegasosError(f"{origin.name} has no line of names, and the model knows its columns by name: add one.")
         self._names = fields if has_header else [str(j) for j in range(len(fields))]
-        super().__init__(origin, self._names, label=label, features=features, weight=weight, match=match)
+        begin = size if has_header else 0
+        self._sample = self._first_words(begin) if texts else {}
+        self._hint = "; read a column of words by categories=[...]" if texts else ""
+        of_words: dict[str, Any] = {"texts": texts, "categories": categories}
+        super().__init__(origin, self._names, label=label, features=features, weight=weight, match=match, **of_words)
         if not has_header:
             self.feature_names = None
+            if self.strings:
+                raise PegasosError(
+                    f"{origin.name}: column {self.strings[0]} holds words, and such columns are known by their names: "
+                    "begin the file with a line of names."
+                )
         self.dtype, self._has_header = checked_float_type(dtype), has_header
-        self._survey(size if has_header else 0)
+        if self.strings:  # a text may go over lines, at whose ends blocks end
+            self._file = LineFile(origin, max(1, self._file.size))
+        self._survey(begin)
+
+    def _first_words(self, begin: int) -> dict[str, list[str]]:
+        """What the columns hold in the first rows."""
+        with self._file.origin.path.open("rb") as file:
+            file.seek(begin)
+            lines = TextIOWrapper(file, "utf-8", "replace", newline="")
+            try:
+                rows = list(islice(csv.reader(lines, delimiter=self._delimiter), _SAMPLE_ROWS))
+            except csv.Error:
+                return {}  # the reader of all rows says what is wrong
+        return {name: [row[j] for row in rows if j < len(row)] for j, name in enumerate(self._names)}
+
+    def _holds_words(self, name: str) -> bool:
+        there = [text for text in self._sample.get(name, []) if text.strip() not in _MISSING]
+        return bool(there) and sum(map(_is_number, there)) < _FEW_NUMBERS * len(there)
 
     def _of_columns(self, features: list[str]) -> CsvSource:
         form: dict[str, Any] = {
@@ -103,21 +136,33 @@ class CsvSource(TableSource):
         self._kind, self.starts = _LABEL_KINDS[kind], np.array(starts, dtype=np.int64)
 
     def _read(self, k: int) -> Block:
-        table = self._table(self._file.read(*self._places[k]), int(self.starts[k]))
+        table = self._table_of(k)
         block = self.block_of(table, int(self.starts[k]))
         if not self.labels or self._kind == "string":
             return block
         return Block(block.X, table[self.labels[0]].cast(self._kind).to_numpy())
 
+    def _table_of(self, k: int) -> Any:
+        return self._table(self._file.read(*self._places[k]), int(self.starts[k]))
+
     def _table(self, text: bytes, first_row: int) -> Any:
         import pyarrow as pa
 
-        reader = pyarrow("csv", self.origin)
         value = pa.from_numpy_dtype(self.dtype)
-        types = dict.fromkeys(self.features, value) | dict.fromkeys(self.labels, pa.string())
+        types = dict.fromkeys(self.features, value) | dict.fromkeys([*self.labels, *self.strings], pa.string())
+        table = self._parsed(text, first_row, types)
+        for name in self.labels:
+            self._refuse_odd_labels(table[name], first_row)
+        return table
+
+    def _parsed(self, text: bytes, first_row: int, types: dict[str, Any]) -> Any:
+        """The rows of a text, with columns of these types."""
+        import pyarrow as pa
+
+        reader = pyarrow("csv", self.origin)
         try:
             # Only with one thread does an error report its row.
-            table = reader.read_csv(
+            return reader.read_csv(
                 pa.BufferReader(text),
                 read_options=reader.ReadOptions(column_names=self._names, use_threads=False, block_size=len(text) + 1),
                 parse_options=reader.ParseOptions(delimiter=self._delimiter),
@@ -129,9 +174,6 @@ class CsvSource(TableSource):
             if isinstance(error, MemoryError):
                 raise
             raise PegasosError(f"{self.origin.name} could not be read: {reason(error)}.") from error
-        for name in self.labels:
-            self._refuse_odd_labels(table[name], first_row)
-        return table
 
     def _refuse_odd_labels(self, column: Any, first_row: int) -> None:
         for label in column.unique().to_pylist():
@@ -144,8 +186,9 @@ class CsvSource(TableSource):
         row = re.search(r"Row #(\d+): ", message)
         where = f", row {first_row + int(row[1])}" if row else f", after row {first_row}"
         message = re.sub(r"Row #\d+: ", "", message)
+        hint = self._hint if "conversion error" in message else ""
         message = re.sub(r"In CSV column #(\d+)", lambda found: f"column {self._names[int(found[1])]!r}", message)
-        return f"{self.origin.name}{where}: {message}."
+        return f"{self.origin.name}{where}: {message}{hint}."
 
 
 def _kind_of(column: Any) -> int:

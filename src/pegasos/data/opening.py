@@ -93,7 +93,20 @@ def open_source(path: str | os.PathLike[str], *, format: str | None = None, **op
         raise PegasosError(
             f"{path} is a {compression} file, which has no blocks: make a cache of it, pegasos convert {path}."
         )
-    return _openers[kind](FileOrigin(file.absolute(), str(path), stamp, _fingerprint(file, kind, options)), **options)
+    origin = FileOrigin(file.absolute(), str(path), stamp, _fingerprint(file, kind, options))
+    return _of_numbers(kind, origin, options)
+
+
+def _of_numbers(kind: str, origin: FileOrigin, options: dict[str, Any]) -> Blocks:
+    """The source, if its blocks hold all of its columns."""
+    found = {"texts": True} if _of_labels.get(kind) == "label" else {}
+    source = _openers[kind](origin, **{**options, **found})
+    if isinstance(source, TableSource) and source.strings:
+        raise PegasosError(
+            f"{source.origin.name}: column {source.strings[0]!r} holds words, and blocks hold numbers: such columns "
+            "are read with all rows in memory only, or left out by features=[...]."
+        )
+    return source
 
 
 def read(
@@ -127,6 +140,8 @@ def read(
     ((2, 3), [1.0, -1.0])
     """
     found = read_table(path, format=format, labelled=labelled, **options)
+    if found.words is not None:
+        raise PegasosError(f"{path}: column {next(iter(found.words))!r} holds words: read it with read_table.")
     return found.X, found.y
 
 
@@ -142,12 +157,18 @@ class Table(NamedTuple):
         The sample weights, where a column of them was named.
     feature_names : list of str, or None
         Where the file names its columns.
+    words : dict of lists of str, or None
+        The columns of words, by name, where there are any; they are not part of X. A missing value is "".
+    column_names : list of str, or None
+        Where there are columns of words: all columns of features, in the order of the file.
     """
 
     X: Any
     y: npt.NDArray[Any]
     weights: npt.NDArray[np.float64] | None = None
     feature_names: list[str] | None = None
+    words: dict[str, list[str]] | None = None
+    column_names: list[str] | None = None
 
 
 def read_table(
@@ -156,6 +177,7 @@ def read_table(
     format: str | None = None,
     labelled: bool = True,
     match: Sequence[str] | None = None,
+    texts: bool = False,
     **options: Any,
 ) -> Table:
     r"""All rows of a file with their labels, sample weights and the names of their columns, in memory.
@@ -167,6 +189,9 @@ def read_table(
     match : sequence of str, optional
         The names of a model's features. Where the file names its columns, they are put into this order, and a column
         that is missing or not among them raises an error.
+    texts : bool
+        Whether columns of tables may hold words, which `Table.words` has. In a CSV file a column holds words if less
+        than a tenth of its first thousand values are numbers; ``categories=[...]`` names others.
 
     Returns
     -------
@@ -197,6 +222,8 @@ def read_table(
         options = {_of_labels[kind]: False, **options}
     if match is not None and _of_labels[kind] == "label":
         options["match"] = match
+    if texts and _of_labels[kind] == "label":
+        options["texts"] = True
     with as_plain(file, Path(tempfile.gettempdir())) as plain:
         stamp = stamp if plain == file else stamp_of(plain)
         origin = FileOrigin(plain.absolute(), str(path), stamp, _fingerprint(file, kind, options))
@@ -205,15 +232,18 @@ def read_table(
 
 def _whole(source: Blocks) -> Table:
     """All blocks as one."""
+    words = source.words() if isinstance(source, TableSource) and source.strings else None
+    columns = source.columns if isinstance(source, TableSource) and source.strings else None
     blocks = list(source)
     if not blocks:
         shape = 0, source.n_features
         empty = sp.csr_matrix(shape, dtype=source.dtype) if source.is_sparse else np.empty(shape, source.dtype)
-        return Table(empty, np.empty(0), None, source.feature_names)
+        return Table(empty, np.empty(0), None, source.feature_names, words, columns)
     rows = [block.X for block in blocks]
     X = sp.vstack(rows, format="csr") if source.is_sparse else np.concatenate(rows)
     weights = source.sample_weights() if isinstance(source, TableSource) else None
-    return Table(X, np.concatenate([block.y for block in blocks]), weights, source.feature_names)
+    y = np.concatenate([block.y for block in blocks])
+    return Table(X, y, weights, source.feature_names, words, columns)
 
 
 def convert(
@@ -263,7 +293,7 @@ def convert(
         raise PegasosError(f"{goal.parent} is not a folder, so that {goal} cannot be written.")
     with as_plain(file, goal.parent) as plain:
         origin = FileOrigin(plain, str(path), stamp_of(plain), fingerprint)
-        write_cache(goal, _openers[kind](origin, **options), fingerprint)
+        write_cache(goal, _of_numbers(kind, origin, options), fingerprint)
     return CacheSource(goal)
 
 

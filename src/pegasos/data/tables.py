@@ -36,6 +36,10 @@ class TableSource(FileBlocks):
         The column with the sample weights, by its name or number.
     match : sequence of str, optional
         The columns that X must be made of, in this order: those of a model. Other columns raise an error.
+    texts : bool
+        Whether columns of words are allowed: they are found, and are not part of X but of `strings`.
+    categories : sequence of str, optional
+        Columns to be read as words, even if they look like numbers.
     """
 
     is_sparse = False
@@ -49,6 +53,8 @@ class TableSource(FileBlocks):
         features: Sequence[str] | None,
         weight: str | int | None = None,
         match: Sequence[str] | None = None,
+        texts: bool = False,
+        categories: Sequence[str] | None = None,
     ) -> None:
         self.origin = origin
         name, n_times = Counter(names).most_common(1)[0]
@@ -61,11 +67,18 @@ class TableSource(FileBlocks):
         self.features = left if features is None else list(features)
         if match is not None:
             self.features = matched(origin.name, self.features, match)
-        self.feature_names = self.features
         others = {*names} - taken
         unknown = [name for name in self.features if name not in others]
         if unknown:
             raise PegasosError(f"{origin.name}: {unknown[0]!r} is not a column of features; {_listed(names)}.")
+        unknown = [name for name in categories or () if name not in self.features]
+        if unknown:
+            raise PegasosError(f"{origin.name}: {unknown[0]!r} is not a column of features; {_listed(names)}.")
+        chosen = frozenset(categories or ())
+        self.columns = self.features  # of numbers and of words
+        self.strings = [name for name in self.columns if name in chosen or (texts and self._holds_words(name))]
+        self.features = [name for name in self.columns if name not in self.strings]
+        self.feature_names = self.features
         self.n_features = len(self.features)
 
     def block_of(self, table: Any, first_row: int) -> Block:
@@ -86,6 +99,23 @@ class TableSource(FileBlocks):
             return None
         blocks = self._of_columns(self.weights)
         return np.concatenate([np.empty(0), *(block.X[:, 0].astype(np.float64) for block in blocks)])
+
+    def words(self) -> dict[str, list[str]]:
+        """The columns of words, by name, of all rows; a missing value is the empty text."""
+        found: dict[str, list[str]] = {name: [] for name in self.strings}
+        for k in range(self.n_blocks):
+            table = self._table_of(k)
+            for name in self.strings:
+                found[name] += [text or "" for text in table[name].cast("string").to_pylist()]
+        return found
+
+    @abstractmethod
+    def _table_of(self, k: int) -> Any:
+        """All columns that are read of block k, as pyarrow has them."""
+
+    @abstractmethod
+    def _holds_words(self, name: str) -> bool:
+        """Whether a column holds words instead of numbers."""
 
     @abstractmethod
     def _of_columns(self, features: list[str]) -> TableSource:
@@ -119,7 +149,7 @@ def matched(name: str, found: Sequence[str], expected: Sequence[str]) -> list[st
     if unknown:
         raise PegasosError(
             f"{name} has the column {unknown[0]!r}, which the model was not trained on: give label={unknown[0]!r} if "
-            "it holds the labels, otherwise choose the columns with features=[...]."
+            "it holds the labels, say if it holds the sample weights, or choose the columns with features=[...]."
         )
     return list(expected)
 

@@ -10,11 +10,13 @@ from sklearn.utils.metaestimators import available_if
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
 from pegasos.estimators._until import until_certified
-from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
+from pegasos.estimators.certified import CertifiedClassifier, Evidence
 from pegasos.estimators.inputs import is_indicator, keeps_on_failure
+from pegasos.estimators.measuring import MeasuresRows
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
+from pegasos.machines.base import Data
 from pegasos.tasks import ManyLabels
 
 
@@ -25,8 +27,13 @@ def can_stream(model: Any) -> bool:
     return True
 
 
-class TrainedModel(CertifiedModel):
+class TrainedModel(MeasuresRows):
     """An estimator that is a machine and a task: a subclass has the parameters, and says what they mean."""
+
+    @property
+    def lam_(self) -> Any:
+        """The lam of the fit, also where C or nu was given; for ``multi_class="ovo"`` with C, one for each pair."""
+        return self.solved_lam_
 
     @with_callbacks
     @keeps_on_failure
@@ -52,7 +59,7 @@ class TrainedModel(CertifiedModel):
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
-        self._write(fit(self._machine(), self._task_for(data.y), settings, data, start=start, audience=audience))
+        self._write(fit(self._machine(), self._task_for(data), settings, data, start=start, audience=audience))
         if not self.fitted_.doubt:
             self._evidence = Evidence(X, y, sample_weight)
         is_met = self.fitted_.is_satisfied
@@ -62,8 +69,8 @@ class TrainedModel(CertifiedModel):
             warn_caller(self.status_, GapWarning)
         return self
 
-    def _task_for(self, y: Any) -> Any:
-        """The task that the parameters mean for these targets."""
+    def _task_for(self, data: Data) -> Any:
+        """The task that the parameters mean for these rows and targets."""
         return self._task()
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, told: Any) -> Self:
@@ -92,9 +99,9 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
 
     _takes_indicators = True
 
-    def _task_for(self, y: Any) -> Any:
-        if y.ndim == 1:
-            return self._task_of(y)
+    def _task_for(self, data: Data) -> Any:
+        if data.y.ndim == 1:
+            return self._task_of(data)
         if self.probability:
             raise PegasosError("probability=True does not support an indicator matrix; give probability=False.")
         return ManyLabels(self.class_weight)

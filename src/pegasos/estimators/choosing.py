@@ -13,8 +13,9 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError, warn_caller
-from pegasos.estimators.certified import CertifiedModel, Evidence
+from pegasos.estimators.certified import Evidence
 from pegasos.estimators.inputs import check_room_for_weights, keeps_on_failure
+from pegasos.estimators.measuring import MeasuresRows
 from pegasos.estimators.parameters import DEFAULT_LAM, CommonParameters
 from pegasos.estimators.reading import ReadsRows
 from pegasos.estimators.warnings import GapWarning, GridWarning
@@ -27,13 +28,16 @@ from pegasos.machines import Data
 _MOST_LAMS = 100_000
 _LAMS_PER_EXTENSION = 4  # tried at a time beyond the smallest of the grid
 _MOST_EXTENSIONS = 6
+_LAMS_AT_END = 2  # scores are noisy: the best need not be the very last while they still rise
 _NOISE = 0.1  # of tol: relative differences of scores below this say nothing
 
 
-def _gain_of_smallest(found: LamSearch) -> float:
-    """By which share the mean score of the smallest lam exceeds that of all others."""
+def _gain_at_end(found: LamSearch) -> float:
+    """By which share the best mean score of the smallest lams exceeds that of all others."""
     mean = found.scores.mean(axis=0)
-    return float((mean[-1] - mean[:-1].max()) / max(abs(mean[-1]), np.finfo(float).tiny))
+    n_last = min(_LAMS_AT_END, len(mean) - 1)
+    best = mean[-n_last:].max()
+    return float((best - mean[:-n_last].max()) / max(abs(best), np.finfo(float).tiny))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -75,7 +79,7 @@ class ChoiceParameters(CommonParameters):
             )
 
 
-class ChoosesLam(ReadsRows, CertifiedModel):
+class ChoosesLam(ReadsRows, MeasuresRows):
     """A linear estimator whose lam is chosen on folds; a subclass says which estimator, and which tasks compete."""
 
     lam_: float
@@ -166,14 +170,14 @@ class ChoosesLam(ReadsRows, CertifiedModel):
         return searches, best, chosen
 
     def _extended(self, found: LamSearch, scored: Callable[[Lams], LamSearch]) -> LamSearch:
-        """The search, continued with smaller lams while the smallest is the best."""
+        """The search, continued with smaller lams while the best is at the end."""
         model: Any = self
         ratio, least = found.lams[1] / found.lams[0], _NOISE * model.tol
         n_extensions = 0
-        while _gain_of_smallest(found) > least:
+        while _gain_at_end(found) > least:
             if n_extensions == _MOST_EXTENSIONS:
                 warn_caller(
-                    f"the best lam is the smallest of {len(found.lams)}, {found.lams[-1]:.2g}: smaller ones may be "
+                    f"the best lam is at the end of {len(found.lams)}, near {found.lams[-1]:.2g}: smaller ones may be "
                     "better still. Scale the features, or give lams.",
                     GridWarning,
                 )

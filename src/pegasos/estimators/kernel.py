@@ -94,7 +94,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     intercept_ : array of shape (1,) or (n_classes,); with "ovo" (n_pairs,)
     kernel_ : Kernel
         The kernel used, with the parameters that X gave it.
-    classes_, certificate_, status_, alpha_, margin_, trace_, n_iter_, n_steps_, fitted_
+    classes_, certificate_, status_, alpha_, margin_, trace_, n_iter_, n_steps_, lam_, fitted_
         As in `PegasosClassifier`.
     n_features_in_ : int, when items are rows of numbers
     feature_names_in_ : array of str, when X has names

@@ -607,9 +607,9 @@ kernel_online = Fitted(
 
 
 def _check_auto(model: Any) -> None:
-    """Whether the winner is a pipeline of scalers that ends in a machine, for the same classes and features."""
+    """Whether the winner is a pipeline of steps that ends in a machine, for the same classes and features."""
     pipeline = model.best_estimator_
-    require(isinstance(pipeline, Pipeline) and len(pipeline.steps) <= 2, "best_estimator_", "a pipeline")
+    require(isinstance(pipeline, Pipeline) and len(pipeline.steps) <= 3, "best_estimator_", "a pipeline")
     machine = pipeline.steps[-1][1]
     require(isinstance(getattr(machine, "_saved", None), Fitted), "best_estimator_", "a pipeline with a machine")
     require(np.array_equal(machine.classes_, model.classes_), "classes_", "those of the winner")
@@ -617,9 +617,11 @@ def _check_auto(model: Any) -> None:
 
 
 def check_winner(model: Any, pipeline: Any) -> None:
-    """Whether all steps are about the same features, and the search left a table."""
-    n_features = {getattr(each, _features, None) for each in (model, *(step for _, step in pipeline.steps))}
-    require(len(n_features) == 1, _features, "that of the winner")
+    """Whether all steps are about the same features, and the search left a table; columns of a frame come first."""
+    steps = [step for _, step in pipeline.steps]
+    reads_columns = pipeline.steps[0][0] == "columns"
+    for together in ((model, steps[0]), steps[1:]) if reads_columns else ((model, *steps),):
+        require(len({getattr(each, _features, None) for each in together}) == 1, _features, "that of the winner")
     require(isinstance(model.leaderboard_, list) and isinstance(model.best_params_, dict), "leaderboard_", "a table")
 
 

@@ -275,7 +275,7 @@ kernel = Fitted(
 
 def _check_auto(model: Any) -> None:
     pipeline = model.best_estimator_
-    require(isinstance(pipeline, Pipeline) and len(pipeline.steps) <= 2, "best_estimator_", "a pipeline")
+    require(isinstance(pipeline, Pipeline) and len(pipeline.steps) <= 3, "best_estimator_", "a pipeline")
     task = getattr(getattr(pipeline.steps[-1][1], "fitted_", None), "task", None)
     require(isinstance(task, Regression), "best_estimator_", "a pipeline with a regressor")
     layout.check_winner(model, pipeline)

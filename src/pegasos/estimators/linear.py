@@ -66,8 +66,8 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         "ovo": one problem per pair of classes, on the samples of those two; ``lam`` has the same meaning as for two
         classes alone, ``C`` the same as in LIBSVM. "crammer_singer": one joint problem,
         ``lam/2 |W|^2 + (1/N) sum_i cost_i max_r ([r != y_i] + <w_r - w_y, x_i>)``; for two classes it is solved for
-        w_1 - w_0, as an ordinary problem with half the lam. "auto": "ovo" for 3 to 30 classes, otherwise, in streams
-        and for sources of blocks "ovr".
+        w_1 - w_0, as an ordinary problem with half the lam. "auto": "ovo" for dense rows of 3 to 30 classes;
+        otherwise, in streams and for sources of blocks, "ovr".
     class_weight : dict, "balanced" or None, default=None
         Factor on the loss of each class; "balanced" is ``N / (n_classes * N_class)``.
     prior : fitted linear classifier, (coef, intercept) or None, default=None
@@ -94,8 +94,10 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         fit takes six times as long: by Platt's sigmoid (True or "sigmoid"), or by isotonic regression, which needs
         a few thousand samples. Each fit gets an equal share of ``time_budget``.
     warm_start : bool, default=False
-        Start the next fit where the last one ended: with the same number of rows from its dual point, otherwise (for
-        ``solver="pegasos"``) from its weights and step count.
+        Start the next fit where the last one ended: with the same number of rows at its dual point. With more rows, or
+        fewer, the first ones keep their dual variables and the others get those that the weights mean; where a method
+        is chosen that gains nothing from it, the fit starts from zero. ``solver="pegasos"`` goes on from the weights
+        and the step count.
     n_jobs : int, optional
         Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
         of a single problem, whose sums are rounded differently for another number. By default several problems share
@@ -131,6 +133,8 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         Epochs of the problem that took the most.
     n_steps_ : int
         Steps of all problems; in a stream the t of the step size 1/(lam t), which may start above 1 (`partial_fit`).
+    lam_ : float; for "ovo" with C an array of shape (n_pairs,)
+        The lam of the fit, also where C or nu was given.
     fitted_ : Fit
         Everything above in one frozen record, with the status as an enum.
     n_features_in_ : int

@@ -77,6 +77,11 @@ class OneClassParameters:
 class TrainedOneClass(OutlierMixin, CertifiedModel):
     """A certified estimator that tells what belongs to its rows from what does not."""
 
+    @property
+    def lam_(self) -> Any:
+        """The lam whose dual point adds up to the share nu."""
+        return self.solved_lam_
+
     @with_callbacks
     @keeps_on_failure
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -177,12 +182,12 @@ class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
     offset_ : float
         ``decision_function(X) = score_samples(X) - offset_``.
     certificate_ : Certificate
-        That of the problem at the lam found (``solved_lam_``).
+        That of the problem at the lam found (``lam_``).
     alpha_ : array of shape (n_rows,)
         The dual point: its sum is nu times the sum of the sample weights.
     support_ : array of int
         Indices of samples with alpha above 0: outliers and those on the edge.
-    status_, trace_, n_iter_, n_steps_, fitted_, n_features_in_, feature_names_in_
+    status_, trace_, n_iter_, n_steps_, lam_, fitted_, n_features_in_, feature_names_in_
         As in `PegasosClassifier`.
 
     Examples
@@ -208,7 +213,7 @@ class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
     """Kernel one-class support vector machine that proves how good its solution is.
 
     The region that holds all but a share ``nu`` of the rows, by the method of Schoelkopf et al. (2001), as
-    scikit-learn's `OneClassSVM`; scores are scaled so that the margin is 1; times ``solved_lam_ * N`` they are
+    scikit-learn's `OneClassSVM`; scores are scaled so that the margin is 1; times ``lam_ * N`` they are
     those of LIBSVM.
 
     Parameters
@@ -227,7 +232,7 @@ class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
     ----------
     support_, support_vectors_, dual_coef_, kernel_
         As in `KernelPegasosClassifier`.
-    intercept_, offset_, certificate_, alpha_, status_, trace_, n_iter_, n_steps_, fitted_
+    intercept_, offset_, certificate_, alpha_, status_, trace_, n_iter_, n_steps_, lam_, fitted_
         As in `PegasosOneClass`.
 
     Examples

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators import _checks
 from pegasos.losses import loss_of
+from pegasos.machines.base import Data
 from pegasos.machines.prior import check_prior
 from pegasos.machines.settings import Settings
 from pegasos.tasks import CLASSIFICATIONS, STORED_CLASSIFICATIONS, OneVsOne, OneVsRest
@@ -166,11 +168,12 @@ class ClassificationParameters(SolverParameters):
             name = self.fitted_.task.name if hasattr(self, "fitted_") else OneVsRest.name
         return {**STORED_CLASSIFICATIONS, **CLASSIFICATIONS}[name](self.class_weight)
 
-    def _task_of(self, labels: Any) -> OneVsRest:
-        """The task for these labels; see docs/multiclass.md for what "auto" rests on."""
+    def _task_of(self, data: Data) -> OneVsRest:
+        """The task for these rows and labels; see docs/multiclass.md for what "auto" rests on."""
         if self.multi_class != "auto":
             return self._task()
-        return self._task(OneVsOne.name if 2 < len(np.unique(labels)) <= self._most_paired else OneVsRest.name)
+        is_paired = not sp.issparse(data.X) and 2 < len(np.unique(data.y)) <= self._most_paired
+        return self._task(OneVsOne.name if is_paired else OneVsRest.name)
 
     def _settings(self) -> Settings:
         """What the parameters ask of a fit."""

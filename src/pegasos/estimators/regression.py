@@ -176,7 +176,7 @@ class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionP
         The dual point: first the entries of the rows whose target is above the tube, then of those below.
     support_ : array of int
         Rows with alpha above 0, for any target: those outside the tube or on its edge.
-    status_, trace_, n_iter_, n_steps_, fitted_, n_features_in_, feature_names_in_
+    status_, trace_, n_iter_, n_steps_, lam_, fitted_, n_features_in_, feature_names_in_
         As in `PegasosClassifier`.
 
     Examples
@@ -232,7 +232,7 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     intercept_ : array of shape (n_targets,)
     kernel_ : Kernel
         The kernel used, with the parameters that X gave it.
-    epsilon_, certificate_, alpha_, status_, trace_, n_iter_, n_steps_, fitted_, n_features_in_, feature_names_in_
+    epsilon_, certificate_, alpha_, status_, trace_, n_iter_, n_steps_, lam_, fitted_, n_features_in_, feature_names_in_
         As in `PegasosRegressor`.
 
     Examples

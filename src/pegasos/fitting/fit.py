@@ -54,7 +54,16 @@ class Start(Protocol):
     """The starting point of a fit that does not start at 0."""
 
     def states(
-        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
+        self,
+        machine: Any,
+        task: Any,
+        solvers: Any,
+        problems: Any,
+        *,
+        n_rows: list[int],
+        seed: int,
+        data: Data,
+        terms: Terms,
     ) -> list[Any]:
         """Return the state of each solver; None means a fresh start."""
 
@@ -97,7 +106,7 @@ def fit(
     def model_at(point: Point) -> Fit:
         return Fit(machine.model_of([point], members, data, prior=prior, bias=settings.bias), task)
 
-    whole: dict[str, Any] = {"n_rows": n_rows, "seed": seed}
+    whole: dict[str, Any] = {"n_rows": n_rows, "seed": seed, "data": data, "terms": terms}
     nothing = [None] * len(problems)
     if any(unit != 1.0 for unit in units):
         problems = [in_units(problem, unit) for problem, unit in zip(problems, units, strict=True)]
@@ -149,23 +158,6 @@ def terms_of(rows: Any, task: Any, settings: Settings, data: Data) -> Terms:
     )
 
 
-class WarmStart:
-    """Where the last fit ended, if it was of the same task."""
-
-    def __init__(self, last: Fit):
-        self.last = last
-
-    def states(
-        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
-    ) -> list[Any]:
-        """The states of the last fit, where they fit these problems."""
-        last = self.last
-        if last.state is None or last.terms is None or last.task.name != task.name:
-            return [None] * len(problems)
-        states: list[Any] = machine.states(last.state, last.alphas, solvers, problems, n_rows=n_rows, seed=seed)
-        return states
-
-
 class SharesStart:
     """Dual variables as a fraction of every row's cost, for each problem."""
 
@@ -173,7 +165,16 @@ class SharesStart:
         self.shares = shares
 
     def states(
-        self, machine: Any, task: Any, solvers: Any, problems: Any, *, n_rows: list[int], seed: int
+        self,
+        machine: Any,
+        task: Any,
+        solvers: Any,
+        problems: Any,
+        *,
+        n_rows: list[int],
+        seed: int,
+        data: Data,
+        terms: Terms,
     ) -> list[Any]:
         """Every solver starts at its dual variables."""
         each = zip(solvers, problems, self.shares, strict=True)

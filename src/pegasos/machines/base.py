@@ -88,6 +88,9 @@ class Model(Protocol):
     def products(self) -> npt.NDArray[np.float64]:
         """Return <w_k, w_l> of the weights of all problems, without intercepts."""
 
+    def squares(self, bias: float, X: Any) -> npt.NDArray[np.float64]:
+        """Return |w|^2 of each score, relative to the prior, with the weight of a constant column of this value."""
+
 
 class Machine(Protocol):
     """What rows are, and how problems over them are solved. A machine is independent of classes."""

@@ -180,6 +180,22 @@ class KernelModel:
         scores = self.scores_of(self.kernel.read(self.support_vectors), _nothing_settled) - self.intercept
         return np.asarray(self.dual_coef @ scores)
 
+    def squares(self, bias: float, X: Any) -> npt.NDArray[np.float64]:
+        """|w|^2 of each score, relative to the prior, with the weight of a constant column of this value."""
+        constant = np.square(bias * self.dual_coef.sum(axis=1))
+        if not len(self.support):
+            return np.asarray(constant)
+        if not self.is_precomputed:
+            scores = self.scores_of(self.kernel.read(self.support_vectors), _nothing_settled) - self.intercept
+        elif X.shape == (self.n_training, self.n_training):
+            scores = np.asarray(X, np.float64)[np.ix_(self.support, self.support)] @ self.dual_coef.T
+        else:
+            raise PegasosError(
+                "the objective needs |w|, and with it the kernel of the support vectors: give the square kernel matrix "
+                f"of the {self.n_training} rows of the fit, got shape {X.shape}."
+            )
+        return np.asarray(np.sum(self.dual_coef.T * scores, axis=0) + constant)
+
     def points(
         self,
         problems: Sequence[Problem],

@@ -85,6 +85,10 @@ class LinearModel:
         """<w_k, w_l> of all problems."""
         return np.asarray(self.coef @ self.coef.T, np.float64)
 
+    def squares(self, bias: float, X: Any) -> npt.NDArray[np.float64]:
+        """|w|^2 of each score, relative to the prior, with the weight of a constant column of this value."""
+        return np.asarray(np.square(self.weights(bias)).sum(axis=1))
+
     def weights(self, bias: float) -> npt.NDArray[np.float64]:
         """The regularized weights, one row per score, for a constant column of this value."""
         coef, intercept = self.coef, self.intercept

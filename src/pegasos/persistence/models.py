@@ -43,8 +43,7 @@ _homes = {
     "PegasosRegressor": "pegasos.estimators.regression",
     "PegasosRegressorCV": "pegasos.estimators.regression_cv",
     "Perceptron": "pegasos.online",
-    **dict.fromkeys(preprocessing.fitted, "sklearn.preprocessing"),
-    "Pipeline": "sklearn.pipeline",
+    **{name: step.home for name, step in preprocessing.steps.items()},
 }
 
 
@@ -167,7 +166,9 @@ def save(model: Any, path: str | os.PathLike[str], *, dual: bool = True) -> None
 
     Parameters
     ----------
-    model : fitted estimator, or pipeline of scalers of scikit-learn and one of ours
+    model : fitted estimator, or pipeline of steps of scikit-learn and one of ours
+        Scalers, encoders, imputers, vectorizers, ColumnTransformer, FeatureUnion, PCA and others. A step with a
+        function of your own is refused: a file holds data, never code.
     path : path of the file, usually with the suffix ``.pegasos``
         It appears complete or not at all; an existing file is replaced at the end.
     dual : bool, default=True
@@ -287,27 +288,41 @@ def _fitted_of(known: Any) -> Fitted:
     if issubclass(known, Saved):
         fitted: Fitted = known._saved
         return fitted
-    specs = preprocessing.fitted.get(known.__name__, {})
-    return Fitted({}, lambda _: specs, tuple(name for name in specs if name not in preprocessing.optional))
+    step = preprocessing.steps[known.__name__]
+    return Fitted({}, lambda _: step.attributes, (), restore=lambda model, found: _restore(model, found, step))
 
 
-def _pack_model(model: Any, what: str, out: Writer) -> dict[str, Any]:
+def _restore(model: Any, found: Mapping[str, Any], step: preprocessing.Step) -> None:
+    _set_all(model, found)
+    step.check(model)
+
+
+def _pack_model(model: Any, what: str, out: Writer, *, is_part: bool = False) -> dict[str, Any]:
+    """A fitted model; a part of one may be a step that is not fitted, from which its owner has made fitted ones."""
     if isinstance(model, type) or not _is_known(model):
         whose = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
         raise PegasosError(
-            f"{what} is {whose}, and a model file holds estimators of pegasos and pipelines of scalers that end in "
-            "one; keep it with joblib or skops."
+            f"{what} is {whose}, and a model file holds estimators of pegasos and pipelines that end in one, of these "
+            f"steps of scikit-learn: {', '.join(preprocessing.steps)}; keep it with joblib or skops."
         )
-    try:
-        check_is_fitted(model)
-    except NotFittedError as error:
-        raise PegasosError(f"{what} is not fitted, and there is nothing to save; call fit first.") from error
+    is_template = is_part and not isinstance(model, Saved) and not _is_fitted(model)
+    if not is_template and not _is_fitted(model):
+        raise PegasosError(f"{what} is not fitted, and there is nothing to save; call fit first.")
     if isinstance(model, Saved):
         model._check_parameters()  # type: ignore[attr-defined]
     given = model.get_params(deep=False)
     parameters = {name: Shared().pack(value, name, out) for name, value in given.items()}
-    fitted = _fitted_of(type(model)).pack(model, out)
-    return {"name": type(model).__name__, "parameters": parameters, "fitted": fitted}
+    fitted = {} if is_template else _fitted_of(type(model)).pack(model, out)
+    packed = {"name": type(model).__name__, "parameters": parameters, "fitted": fitted}
+    return {**packed, "template": True} if is_template else packed
+
+
+def _is_fitted(model: Any) -> bool:
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
 
 
 def _model_of(stored: Any, what: str, source: Reader) -> Any:
@@ -322,16 +337,22 @@ def _model_of(stored: Any, what: str, source: Reader) -> Any:
         model = known(**{name: Shared().unpack(value, name, source) for name, value in given.items()})
         if isinstance(model, Saved):
             model._check_parameters()  # type: ignore[attr-defined]
-        _fitted_of(known).of(fitted).unpack_into(model, fitted, source)
+        if stored.get("template") is not True or isinstance(model, Saved):
+            _fitted_of(known).of(fitted).unpack_into(model, fitted, source)
     return model
 
 
 def _pack_inner(model: Any, what: str, out: Writer) -> dict[str, Any]:
-    return {"model": _pack_model(model, what, out)}
+    return {"model": _pack_model(model, what, out, is_part=True)}
 
 
 def _inner_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
     return _model_of(stored.get("model"), what, source)
 
 
-anything.kinds["model"] = Kind(_is_known, _pack_inner, _inner_of)
+def _is_estimator(value: Any) -> bool:
+    """Whether it is in the table of classes, or is a step, for which the error message names those of the table."""
+    return _is_known(value) or (hasattr(value, "get_params") and hasattr(value, "transform"))
+
+
+anything.kinds["model"] = Kind(_is_estimator, _pack_inner, _inner_of)

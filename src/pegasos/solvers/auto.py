@@ -42,6 +42,7 @@ _LOOK = 6e4  # nanoseconds per look at dual ascent (see `Solver.next_look`)
 _CACHED = float(1 << 24)  # number of values that fit into the caches
 # approximate distance of a smoothed solution's residuals from the exact ones, per unit of softness
 _PART_OF_SOFTNESS = 0.5
+_WARM_GAP = 3e-3  # relative gap above which a second-order method gains nothing from a starting point
 _WARM_WIDTH = 0.03  # assumed error of the residuals when an interior point starts from a dual point
 _AT_BOUND = 1e-3  # fraction of the cost: a smoothed dual variable this close to a bound is moved to it
 _USUAL_GAP = 1e-6  # relative gap that remaining work is estimated for, whatever the tol
@@ -135,11 +136,18 @@ class Auto:
         return self.tol is not None and gap > 0.0 and Newton.price(problem) < others
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
-        """Start at a dual point of these rows, with an interior point or dual ascent."""
+        """Start at a dual point of these rows, with an interior point or dual ascent.
+
+        Far from the optimum only dual ascent gains from it: an interior point starts better in the middle, and
+        Newton's method, like a single epoch of Pegasos, at zero.
+        """
         certificate, weights = certify_dual(problem, alpha)
         best = Review(certificate, weights, problem.within_bounds(alpha))
         if self._is_settled(best):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
+        if not certificate.relative_gap <= _WARM_GAP:
+            state = self.start(problem, seed)
+            return state if state.dual is None else AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         state = AutoState(seed, best=best)

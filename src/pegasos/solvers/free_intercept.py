@@ -24,6 +24,7 @@ from pegasos.certificate import balanced, best_intercept, certify_around, certif
 from pegasos.problem import Floats, Problem, inner
 from pegasos.solvers.driver import Choosy, EndsAnywhere, ExhaustedError, Review, Solver
 
+_NEAR = 0.01  # relative gap of a dual point that is worth starting from
 _FIRST_TOL = 0.1  # relative gap of the first stage
 _TIGHTER = 0.2  # factor on the relative gap from one stage to the next
 _LEAST_PART = 0.3  # fraction of the requested gap: no stage needs less
@@ -72,8 +73,10 @@ class FreeIntercept:
         return self.enter(problem, np.zeros(problem.rows.n_rows), seed)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> FreeState:
-        """Start at a dual point of these rows."""
-        _, _, intercept = certify_free(problem, alpha)
+        """Start at a dual point of these rows, where it is near the optimum: elsewhere its intercept misleads."""
+        certificate, _, intercept = certify_free(problem, alpha)
+        if alpha.any() and not certificate.relative_gap <= _NEAR:
+            return self.start(problem, seed)
         around = _around(problem, intercept)
         return FreeState(self.ascent.enter(around, balanced(problem, alpha), seed), around, seed, intercept)
 

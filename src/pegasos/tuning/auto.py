@@ -128,6 +128,32 @@ class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
         """The probability of each class, of shape (n_rows, n_classes); needs ``probability=True``."""
         return np.asarray(self._fitted(X).predict_proba(X))
 
+    def certified(self, X: Any, *, region: str = "ellipsoid") -> npt.NDArray[np.bool_]:
+        """For each row: whether every exact solution of the winner's training problem predicts the same.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+        region : {"ellipsoid", "ball"}, default="ellipsoid"
+            As in `PegasosClassifier.certified`.
+        """
+        machine, rows = self._machine_and_rows(X)
+        return np.asarray(machine.certified(rows, region=region))
+
+    def margin(self, X: Any, y: Any, *, geometric: bool = False) -> npt.NDArray[np.float64]:
+        """How far each row is on the right side of the winner; see `PegasosClassifier.margin`.
+
+        Parameters
+        ----------
+        X : rows, as in `predict`
+        y : array of shape (n_rows,)
+            Their classes.
+        geometric : bool, default=False
+            True: the distance from the boundary, in the space of the features.
+        """
+        machine, rows = self._machine_and_rows(X)
+        return np.asarray(machine.margin(rows, y, geometric=geometric))
+
     def _check_parameters(self) -> None:
         if not (isinstance(self.probability, bool | np.bool_) or self.probability in ("sigmoid", "isotonic")):
             raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {self.probability!r}.")

@@ -26,7 +26,7 @@ from pegasos.kernels.graph_reading import read_graphs
 from pegasos.persistence import Saved
 from pegasos.problem import check_structure
 from pegasos.tuning.account import account, leaderboard
-from pegasos.tuning.columns import columns_of
+from pegasos.tuning.columns import check_texts, columns_of, texts_of
 from pegasos.tuning.kinds import kind_of, kinds
 from pegasos.tuning.race import Race
 from pegasos.tuning.search import Clock, Search, load_optuna, sampled_order
@@ -163,7 +163,7 @@ class Automatic(Saved, CallbackSupportMixin):
         X, y, sample_weight
             Those of the fit, in the same order.
         """
-        pipeline = self._fitted(X)
+        self._fitted(X)
         if sample_weight is not None and not np.all(sample_weight):
             counts = np.flatnonzero(sample_weight)
             X, y, sample_weight = (_safe_indexing(each, counts) for each in (X, y, sample_weight))
@@ -172,10 +172,26 @@ class Automatic(Saved, CallbackSupportMixin):
                 f"the winner was fitted to {self.n_rows_fitted_} rows, and these are {len(y)}: certify the rows of "
                 "the fit; where there was time for a part of them only, raise time_budget."
             )
-        machine = pipeline[-1]
-        rows = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+        machine, rows = self._machine_and_rows(X)
         certificate: Certificate = machine.certify(rows, y, sample_weight)
         return certificate
+
+    def _machine_and_rows(self, X: Any) -> tuple[Any, Any]:
+        """The machine of the winner, and what the steps before it make of X."""
+        pipeline = self._fitted(X)
+        return pipeline[-1], pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+
+    @property
+    def lam_(self) -> Any:
+        """The lam of the winner's fit."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_[-1].lam_
+
+    @property
+    def trace_(self) -> Any:
+        """How the winner's fit went, as of its machine."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_[-1].trace_
 
     @property
     def certificate_(self) -> Certificate:
@@ -329,8 +345,10 @@ class Automatic(Saved, CallbackSupportMixin):
     def _fitted(self, X: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
         if hasattr(self, "n_features_in_"):
-            how = {} if self.best_estimator_.steps[0][0] == "columns" else how_to_read(X)
-            validate_data(self, X, reset=False, **how, skip_check_array=True)
+            reads_columns = self.best_estimator_.steps[0][0] == "columns"
+            validate_data(self, X, reset=False, **({} if reads_columns else how_to_read(X)), skip_check_array=True)
+            if reads_columns:
+                check_texts(X, texts_of(self.best_estimator_.steps[0][1]))
         return self.best_estimator_
 
 

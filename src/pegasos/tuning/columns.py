@@ -13,6 +13,7 @@ from pegasos.errors import PegasosError
 
 _WORDS_OF_A_TEXT = 3  # at least, in half of the entries
 _ROWS_LOOKED_AT = 1000
+_MOST_DENSE_LEVELS = 200  # with more categories, rows of indicators are mostly zeros
 
 
 def columns_of(X: Any) -> ColumnTransformer | None:
@@ -33,13 +34,29 @@ def columns_of(X: Any) -> ColumnTransformer | None:
     steps: list[tuple[str, Any, Any]] = []
     if numbers:
         steps.append(("numbers", StandardScaler(), numbers))
+    check_texts(X, [name for name in names if kinds[name] == "text"])
+    n_levels = sum(len(set(np.asarray(X[name]).tolist())) for name in categories)
+    texts = [name for name in names if kinds[name] == "text"]
+    is_sparse = bool(texts) or n_levels > _MOST_DENSE_LEVELS
     if categories:
-        encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, sparse_output=False)
+        encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, sparse_output=is_sparse)
         steps.append(("categories", encoder, categories))
     # A vectorizer reads one column.
-    texts = [name for name in names if kinds[name] == "text"]
     steps += [(f"text {name}", TfidfVectorizer(sublinear_tf=True), name) for name in texts]
-    return ColumnTransformer(steps, sparse_threshold=1.0 if texts else 0.0)
+    return ColumnTransformer(steps, sparse_threshold=1.0 if is_sparse else 0.0)
+
+
+def check_texts(X: Any, names: list[Any]) -> None:
+    """Refuse missing values in columns of text, which are counted by word."""
+    for name in names:
+        missing = [row for row, value in enumerate(np.asarray(X[name])) if not isinstance(value, str)]
+        if missing:
+            raise PegasosError(f"column {name!r} has no text in row {missing[0]}; fill it in, with '' for example.")
+
+
+def texts_of(columns: ColumnTransformer) -> list[Any]:
+    """The columns that were read as text."""
+    return [chosen for _, step, chosen in columns.transformers_ if isinstance(step, TfidfVectorizer)]
 
 
 def _kind(X: Any, name: Any) -> str:

@@ -214,7 +214,7 @@ def test_what_a_table_cannot_say_is_refused(tmp_path, write):
     missing = pa.array([1.0] * 10 + [None] + [1.0] * 9)
     assert "row 11: column 'a' has no value" in refused(of.set_column(0, "a", missing))
     assert "row 11: column 'y' has no value" in refused(of.set_column(2, "y", missing))
-    assert "column 'a' holds string, not numbers" in refused(of.set_column(0, "a", of["y"]))
+    assert "column 'a' holds words, and blocks hold numbers" in refused(of.set_column(0, "a", of["y"]))
     assert "labels must be numbers or texts; 'y' is timestamp" in refused(
         of.set_column(2, "y", pa.array([0] * 20, pa.timestamp("s")))
     )

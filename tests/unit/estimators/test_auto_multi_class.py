@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 import pegasos
@@ -41,3 +42,14 @@ def test_streams_go_on_as_they_began(tmp_path):
 def test_other_words_are_refused():
     with pytest.raises(PegasosError, match="multi_class must be"):
         PegasosClassifier(multi_class="pairs").fit(X, Y)
+
+
+def test_sparse_rows_are_told_apart_class_by_class():
+    model = PegasosClassifier(lam=1e-2, multi_class="auto", random_state=0).fit(sp.csr_matrix(X), Y)
+    assert model.fitted_.task.name == "ovr"
+    assert model.coef_.shape == (3, X.shape[1])
+
+
+def test_the_default_has_one_row_of_weights_per_class():
+    assert PegasosClassifier().multi_class == "ovr"
+    assert PegasosClassifier(lam=1e-2).fit(X, Y).coef_.shape == (3, X.shape[1])

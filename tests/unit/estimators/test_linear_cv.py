@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer, recall_score
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold, cross_val_score, train_test_split
 
 from pegasos import GapWarning, LamPathDisplay, PegasosClassifier, PegasosClassifierCV, PegasosError, load
 from pegasos.estimators.warnings import GridWarning
@@ -314,10 +314,19 @@ def test_the_grid_goes_on_below_its_smallest_lam_while_that_is_the_best():
 def test_a_search_that_ends_at_its_smallest_lam_says_so():
     calls = itertools.count()  # lams are scored in their order: each is better than the last
     model = PegasosClassifierCV(4, eps=0.1, scoring=lambda estimator, X, y: float(next(calls)), random_state=0)
-    with pytest.warns(GridWarning, match="the best lam is the smallest of"):
+    with pytest.warns(GridWarning, match="the best lam is at the end of"):
         model.fit(X, Y)
     given = PegasosClassifierCV([1e-2, 1e-3], random_state=0).fit(X, Y)
     assert given.lams_.tolist() == [1e-2, 1e-3]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_score_that_dips_at_the_end_of_the_grid_does_not_end_the_search(seed):
+    rows, y = load_breast_cancer(return_X_y=True)  # not scaled: the best lam is far below the grid
+    train, test, y_train, y_test = train_test_split(rows, y, random_state=seed, stratify=y, test_size=0.4)
+    model = PegasosClassifierCV(random_state=0).fit(train, y_train)
+    assert model.lam_ < 1.0
+    assert model.score(test, y_test) > 0.935
 
 
 def test_the_lam_chosen_has_a_score_a_cost_and_probabilities(tmp_path):

@@ -55,3 +55,9 @@ def test_a_column_of_text_is_named(frame):
 def test_a_lazy_frame_is_refused():
     with pytest.raises(PegasosError, match=r"X\.collect\(\)"):
         PegasosClassifier().fit(pl.DataFrame(X).lazy(), Y)
+
+
+@pytest.mark.parametrize("make", [PegasosClassifier, KernelPegasosClassifier])
+def test_a_missing_label_is_refused_with_what_to_do(make):
+    with pytest.raises(PegasosError, match=r"y contains None; drop the rows"):
+        make().fit(np.eye(4), ["a", None, "b", "a"])

@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+import pegasos
 from pegasos import AutoPegasos, KernelPegasosClassifier, PegasosClassifier, PegasosError
 from pegasos.export import to_onnx
 
@@ -74,6 +75,17 @@ def test_a_search_hands_over_its_best_estimator():
     assert (run(to_onnx(search), {"X": X.astype(np.float32)})["label"] == search.predict(X)).all()
     auto = AutoPegasos(time_budget=1.0, random_state=0).fit(X, Y)
     assert (run(to_onnx(auto, dtype=np.float64), {"X": X})["label"] == auto.predict(X)).mean() > 0.99
+
+
+def test_a_search_over_the_columns_of_a_frame_has_an_input_for_each(tmp_path):
+    frame = pd.DataFrame({"length": X[:, 2], "color": np.where(X[:, 0] > 5.8, "red", "blue")})
+    frame["note"] = [f"petal is {'long' if wide > 1.0 else 'short'} here" for wide in X[:, 3]]
+    auto = AutoPegasos(time_budget=None, n_trials=2, cv=2, random_state=0).fit(frame, Y)
+    auto.save(tmp_path / "auto.pegasos")
+    proto = to_onnx(pegasos.load(tmp_path / "auto.pegasos"), example=frame)
+    inputs = {name: frame[[name]].to_numpy() for name in frame}
+    inputs = {name: each.astype(np.float32 if each.dtype.kind == "f" else object) for name, each in inputs.items()}
+    assert (run(proto, inputs)["label"] == auto.predict(frame)).mean() > 0.99
 
 
 def test_what_cannot_be_written_is_named():

@@ -83,7 +83,7 @@ def assert_same_model(model, loaded, X, y):
     for method in ("predict", "decision_function", "predict_proba"):
         if hasattr(model, method):
             assert same(getattr(loaded, method)(X), getattr(model, method)(X)), method
-    if hasattr(model, "certified"):
+    if hasattr(model, "certify"):
         assert same(loaded.certified(X, region="ball"), model.certified(X, region="ball"))
         assert loaded.certify(X, y) == model.certify(X, y)
         assert same(loaded.certified(X), model.certified(X))  # the rows of the fit are known again
@@ -181,6 +181,27 @@ def test_a_search_comes_back_with_its_pipeline_and_its_leaderboard(tmp_path):
     assert_same_model(model, loaded, X, names)
     assert loaded.leaderboard_ == model.leaderboard_
     assert loaded.certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_a_search_over_the_columns_of_a_frame_comes_back(tmp_path, task):
+    pytest.importorskip("optuna")
+    pandas = pytest.importorskip("pandas")
+    notes = [f"this is {'good' if name == 'left' else 'bad'} stuff number {k % 9}" for k, name in enumerate(names)]
+    frame = pandas.DataFrame({"size": X[:, 0], "side": [f"s{k % 3}" for k in range(len(X))], "note": notes})
+    budget = {"time_budget": None, "n_trials": 2, "cv": 2, "random_state": 0}
+    if task == "classes":
+        model, y = pegasos.AutoPegasos(**budget), names
+    else:
+        model, y = pegasos.AutoPegasosRegressor(**budget), X[:, 0]
+    model.fit(frame, y)
+    loaded = reloaded(model, tmp_path)
+    other = frame[["note", "side", "size"]].iloc[::-1]
+    assert same(loaded.predict(frame), model.predict(frame))
+    assert same(loaded.best_estimator_.predict(other), model.predict(frame)[::-1])
+    assert loaded.certify(frame, y) == model.certify(frame, y)
+    if task == "classes":
+        assert same(loaded.certified(frame), model.certified(frame))
 
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), Normalizer()], ids=str)
