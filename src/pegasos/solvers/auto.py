@@ -562,10 +562,14 @@ class Auto:
             state.gaps.clear()
             return
         has_tried = spent * epoch > _TRIAL * min(price, _AFFORDABLE)
-        if has_tried and to_go * epoch > 2.0 * min(price, 5.0 * _AFFORDABLE):
+        if has_tried and to_go * epoch > self._reprieve(price, spent * epoch, len(state.gaps)):
             self._enter_from_far(problem, state, *self.ascent.point(problem, state.dual))
         elif price > _FACE_PRICE * epoch and to_go > _FACE_EPOCHS and len(state.gaps) >= (4 if state.faces == 0 else 2):
             self._move_on_face(problem, state, state.dual)
+
+    def _reprieve(self, price: float, spent: float, n_looks: int) -> float:
+        """Nanoseconds that dual ascent may still need, after those it has spent, beside an interior point's price."""
+        return 2.0 * min(price, 5.0 * _AFFORDABLE)
 
     def _move_on_face(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
         """Run conjugate gradients over the rows between their bounds; dual ascent continues from there in double."""

@@ -28,6 +28,8 @@ from pegasos.solvers.pegasos import Pegasos, PegasosState
 
 _WORTH_BOUNDS = 2e8  # nanoseconds of an interior point up to which a dual point on its bounds is worth more iterations
 
+_LOOKS_FOR_A_RATE = 8  # looks at dual ascent from which its rate is known
+
 
 @dataclass(frozen=True)
 class JointPegasos(Pegasos):
@@ -110,6 +112,10 @@ class JointAuto(Auto):
         stored = problem.rows.n_stored / problem.rows.n_rows
         visit = 25.0 * problem.n_classes + stored * (0.75 + 0.05 * problem.n_classes)
         return float(problem.rows.n_rows * visit)
+
+    def _reprieve(self, price: float, spent: float, n_looks: int) -> float:
+        """Let dual ascent go on where it is halfway there or its rate unknown: others start from scratch."""
+        return price + 2.0 * spent if n_looks >= _LOOKS_FOR_A_RATE else np.inf
 
     def _enter_from_far(self, problem: Any, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats) -> None:
         """Start an interior point on all rows; where its matrix would be too large, continue with dual ascent."""
