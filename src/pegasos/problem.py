@@ -48,6 +48,8 @@ from pegasos.rounding import (
 Floats = npt.NDArray[np.floating[Any]]
 _largest_single = 1e38
 long_rows = 1024  # rows examined at a time where rounding counts
+_MANY_COLUMNS = 1000  # columns of sparse rows from which empty ones are looked for
+_MOSTLY = 0.75  # fraction of occupied columns up to which the others are left out
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
 
 
@@ -156,6 +158,26 @@ class Rows:
     def dense(self) -> Rows:
         """The same rows as a dense array."""
         values = np.ascontiguousarray(self.own_values.toarray())
+        return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias, self.threads))
+
+    @cached_property
+    def occupied(self) -> npt.NDArray[np.intp] | None:
+        """The columns of sparse rows in which something is stored; None where that is not worth knowing.
+
+        Rows of hashed or rare categories, or of some classes only, may leave most of the columns empty. The weights of
+        these are 0 in every solution.
+        """
+        if not sp.issparse(self.values) or self.n_features < _MANY_COLUMNS:
+            return None
+        found = np.flatnonzero(np.bincount(self.own_values.indices, minlength=self.n_features))
+        return found if len(found) <= _MOSTLY * self.n_features else None
+
+    def of_columns(self, columns: npt.NDArray[np.intp]) -> Rows:
+        """The same rows, whose stored values all lie in these columns, without the others."""
+        place = np.zeros(self.n_features, self.values.indices.dtype)
+        place[columns] = np.arange(len(columns))
+        own = self.own_values
+        values = sp.csr_matrix((own.data, place[own.indices], own.indptr), shape=(self.n_rows, len(columns)))
         return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias, self.threads))
 
     def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
@@ -620,6 +642,13 @@ class Problem:
     def loss(self) -> Loss:
         """The loss of a row with a cost of 1."""
         return Loss(self.cap, self.ridge)
+
+    @cached_property
+    def without_empty_columns(self) -> Problem:
+        """The problem of the occupied columns."""
+        rows = self.rows
+        assert isinstance(rows, Rows)
+        return self if rows.occupied is None else replace(self, rows=rows.of_columns(rows.occupied))
 
     @cached_property
     def bound(self) -> npt.NDArray[np.float64]:
