@@ -22,11 +22,9 @@ from pegasos.rounding import (
     Floats,
     Gain,
     LongTerms,
-    dual_bound,
-    is_negligible,
+    is_settled,
     length_of,
     lowered,
-    size_of_dual,
 )
 from pegasos.source_columns import Numbers, SourceColumns
 from pegasos.window import Piece, Window
@@ -235,8 +233,7 @@ class SourceProblem:
     def _own(self, weights: npt.NDArray[np.float64], gain: Gain) -> DualSums | None:
         """The sums of a problem as computed in double; None where their rounding matters."""
         mu, length = self.lam * self.total, length_of(weights)
-        is_clear = is_negligible(dual_bound(gain, length, mu), size_of_dual(gain, length, mu))
-        if not is_clear and np.isfinite(length + gain.off):
+        if not is_settled(gain, length, mu) and np.isfinite(length + gain.off):
             return None
         return DualSums(weights, *lowered(gain, length, mu), gain.off, gain.ridge)
 
