@@ -141,10 +141,12 @@ class Auto:
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
-        state = AutoState(seed, best=best)
-        self._enter_interior(
-            problem, state, all_rows(problem), weights, problem.within_bounds(alpha), width=_WARM_WIDTH
-        )
+        state, own = AutoState(seed, best=best), problem.within_bounds(alpha)
+        if certificate.primal > problem.lam * problem.radius**2:  # the weights 0 are better, and well centered
+            zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
+            self._enter_interior(problem, state, all_rows(problem), *zero)
+        else:
+            self._enter_interior(problem, state, all_rows(problem), weights, own, width=_WARM_WIDTH)
         return state
 
     def steps(self, state: AutoState) -> int:
