@@ -30,6 +30,7 @@ from pegasos import _core
 from pegasos.deadline import check_deadline
 from pegasos.joint_problem import JointProblem
 from pegasos.problem import Floats, Rows, inner
+from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.interior_point import INTERIOR_ITERATIONS
 
 Values = npt.NDArray[np.float64]
@@ -68,7 +69,8 @@ class _Basis:
         values = rows.own_values
         dense = values.toarray() if sp.issparse(values) else values
         constant = np.full((rows.n_rows, 1), rows.bias)
-        columns, upper = np.linalg.qr(np.hstack([dense.astype(np.float64), constant]).T)
+        with one_thread_of_blas():  # whose bits may depend on the number of threads
+            columns, upper = np.linalg.qr(np.hstack([dense.astype(np.float64), constant]).T)
         return cls(columns, Rows.of(np.ascontiguousarray(upper.T), 0.0))
 
     def coordinates(self, weights: Values) -> Values:
