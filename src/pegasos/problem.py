@@ -634,12 +634,17 @@ class Problem:
         """The loss of a row with a cost of 1."""
         return Loss(self.cap, self.ridge)
 
-    @cached_property
+    @property
     def without_empty_columns(self) -> Problem:
-        """The problem of the occupied columns."""
-        rows = self.rows
-        assert isinstance(rows, Rows)
-        return self if rows.occupied is None else replace(self, rows=rows.of_columns(rows.occupied))
+        """The problem of the occupied columns; itself where none is left out."""
+        assert isinstance(self.rows, Rows)
+        return self if self.rows.occupied is None else self._of_occupied_columns
+
+    @cached_property
+    def _of_occupied_columns(self) -> Problem:
+        assert isinstance(self.rows, Rows)
+        assert self.rows.occupied is not None
+        return replace(self, rows=self.rows.of_columns(self.rows.occupied))
 
     @cached_property
     def bound(self) -> npt.NDArray[np.float64]:

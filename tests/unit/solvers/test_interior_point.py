@@ -1,6 +1,8 @@
 """The interior point and conjugate gradients: step by step against numpy, solutions against an independent solver."""
 
+import gc
 import pickle
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -240,3 +242,17 @@ def test_columns_that_are_empty_do_not_count(is_view):
     assert certificate.primal == pytest.approx(expected.primal, rel=1e-8)
     np.testing.assert_allclose(weights[np.append(columns, 9000)], narrow, rtol=1e-3, atol=1e-5)
     assert np.count_nonzero(weights) <= 21
+
+
+def test_a_problem_is_freed_after_the_interior_point_without_a_collector():
+    problem = awkward_problem()
+    solver, chosen = InteriorPoint(), np.arange(problem.rows.n_rows, dtype=np.uint32)
+    state = solver.enter(problem, chosen, np.zeros(problem.weights_shape), np.zeros(problem.rows.n_rows))
+    solver.advance(problem, state, 2, 1e-9)
+    alive = weakref.ref(problem)
+    gc.disable()
+    try:
+        del problem
+        assert alive() is None
+    finally:
+        gc.enable()
