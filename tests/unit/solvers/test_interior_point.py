@@ -246,7 +246,7 @@ def test_columns_that_are_empty_do_not_count(is_view):
 
 def test_a_problem_is_freed_after_the_interior_point_without_a_collector():
     problem = awkward_problem()
-    solver, chosen = InteriorPoint(), np.arange(problem.rows.n_rows, dtype=np.uint32)
+    solver, chosen = InteriorPoint(), some_rows(problem)
     state = solver.enter(problem, chosen, np.zeros(problem.weights_shape), np.zeros(problem.rows.n_rows))
     solver.advance(problem, state, 2, 1e-9)
     alive = weakref.ref(problem)
