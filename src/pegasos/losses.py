@@ -64,6 +64,11 @@ class Loss:
         return np.multiply(cost, self.cap, where=cost > 0.0, out=np.zeros_like(cost))
 
     @property
+    def cap_roundings(self) -> float:
+        """Units in the last place by which a dual variable at its bound may exceed cap cost_i."""
+        return 0.0 if self.cap in (1.0, math.inf) else 2.0
+
+    @property
     def words(self) -> str:
         """The names of the loss, where the table has it."""
         names = [name for name in LOSSES if LOSSES[name](self.ridge) == self and name not in _OF_CAP]

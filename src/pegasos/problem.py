@@ -26,6 +26,7 @@ from pegasos.rounding import (
     Carried,
     DualSums,
     Gain,
+    LongTerms,
     Primal,
     Room,
     hidden_length,
@@ -46,6 +47,8 @@ from pegasos.rounding import (
 Floats = npt.NDArray[np.floating[Any]]
 _largest_single = 1e38
 long_rows = 1024  # rows examined at a time where rounding counts
+_MANY_COLUMNS = 1000  # columns of sparse rows from which empty ones are looked for
+_MOSTLY = 0.75  # fraction of occupied columns up to which the others are left out
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
 
 
@@ -156,6 +159,26 @@ class Rows:
         values = np.ascontiguousarray(self.own_values.toarray())
         return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias, self.threads))
 
+    @cached_property
+    def occupied(self) -> npt.NDArray[np.intp] | None:
+        """The columns of sparse rows in which something is stored; None where that is not worth knowing.
+
+        Rows of hashed or rare categories, or of some classes only, may leave most of the columns empty. The weights of
+        these are 0 in every solution.
+        """
+        if not sp.issparse(self.values) or self.n_features < _MANY_COLUMNS:
+            return None
+        found = np.flatnonzero(np.bincount(self.own_values.indices, minlength=self.n_features))
+        return found if len(found) <= _MOSTLY * self.n_features else None
+
+    def of_columns(self, columns: npt.NDArray[np.intp]) -> Rows:
+        """The same rows, whose stored values all lie in these columns, without the others."""
+        place = np.zeros(self.n_features, self.values.indices.dtype)
+        place[columns] = np.arange(len(columns))
+        own = self.own_values
+        values = sp.csr_matrix((own.data, place[own.indices], own.indptr), shape=(self.n_rows, len(columns)))
+        return Rows(values, self.bias, self.squared_norms, _native_rows(values, self.bias, self.threads))
+
     def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
         """w(alpha), alpha clipped to its bounds, and the linear term of the dual with room for rounding."""
         weights, gain = self.terms(problem, alpha)
@@ -166,7 +189,10 @@ class Rows:
             return DualSums(weights, *lowered(gain, length, mu), gain.off, gain.ridge)
         if not np.isfinite(self.longest + length):
             return DualSums(weights, -np.inf, np.inf, np.inf)
-        return self._long_dual_sums(problem, alpha, weights, length)._replace(ridge=gain.ridge)
+        long_mu = np.longdouble(problem.lam) * np.longdouble(problem.total)
+        terms = self.long_terms(problem, alpha)
+        found = terms.dual_sums(weights, self.square(weights), long_mu, problem.cap_roundings)
+        return found._replace(ridge=gain.ridge)
 
     def terms(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], Gain]:
         """The rows' terms of w(alpha) and of the dual's linear term, with the bounds of their errors."""
@@ -183,36 +209,20 @@ class Rows:
         error = spent * (of_offset + of_sum * (1.0 + problem.largest_offset)) + self.n_rows * smallest
         return weights, Gain(value, error + problem.ridge_error(of_sum, spent, ridge), off, ridge)
 
-    def _long_dual_sums(
-        self, problem: Problem, alpha: Floats, weights: npt.NDArray[np.float64], length: float
-    ) -> DualSums:
-        """The same sums in extended precision, which is slow, for when the rounding of double matters."""
-        mu = np.longdouble(problem.lam) * np.longdouble(problem.total)
-        own, gain = np.zeros(len(weights), np.longdouble), np.longdouble(0.0)
-        spread = np.zeros(len(weights), np.longdouble)  # sum_i a_i |x_ij|
-        magnitude = reach = ridge = np.longdouble(0.0)
+    def long_terms(self, problem: Problem, alpha: Floats) -> LongTerms:
+        """The same terms in extended precision, which is slow, for when the rounding of double matters."""
+        found, reach = LongTerms.none(self.n_features + 1), np.longdouble(0.0)
         for mine in self.blocks():
             a = np.clip(alpha[mine].astype(np.longdouble), 0.0, problem.bound[mine])
-            self.add_long(mine, a * problem.sign[mine], own, spread)
-            gain += np.sum(a * (1.0 - problem.sign[mine] * problem.offset[mine].astype(np.longdouble)))
-            magnitude += np.sum(a * (1.0 + np.abs(problem.offset[mine])))
+            self.add_long(mine, a * problem.sign[mine], found.own, found.spread)
+            found.gain += np.sum(a * (1.0 - problem.sign[mine] * problem.offset[mine].astype(np.longdouble)))
+            found.magnitude += np.sum(a * (1.0 + np.abs(problem.offset[mine])))
+            found.ridge += problem.ridge_terms(a, mine)
             reach += np.sum(a * self.lengths_of(mine))
-            ridge += problem.ridge_terms(a, mine)
-        own /= mu
-        gain -= ridge
-        depth = long_rows + self.n_rows / long_rows + 8.0
-        rate = long_unit * depth + unit * problem.cap_roundings
-        off = rate * (spread + magnitude * hidden_length(self.n_features)) / mu  # of each weight
-        carried = unit * (
-            self.scores_depth * problem.carried.length * reach + 8.0 * problem.carried.constant * magnitude
-        )
-        of_bounds = unit * problem.cap_roundings * (magnitude + 2.0 * ridge)
-        error = long_unit * depth * (magnitude + ridge) + of_bounds + carried
-        # Feature by feature, as the scores above.
-        dual = gain - error - 0.5 * mu * np.sum((np.abs(own) + off) ** 2) * (1.0 + 64.0 * long_unit)
-        value = float(dual + 0.5 * mu * np.longdouble(self.square(weights)))
-        apart = float(np.sqrt(np.sum((own - weights) ** 2)) + np.sqrt(np.sum(off * off)))
-        return DualSums(weights, value, last_roundings(value, float(mu), length), apart)
+        carried = problem.carried
+        found.of_offset = unit * (self.scores_depth * carried.length * reach + 8.0 * carried.constant * found.magnitude)
+        found.depth = long_rows + self.n_rows / long_rows + 8.0
+        return found
 
     def losses(self, problem: Problem, weights: npt.NDArray[np.float64]) -> Losses:
         """The sum of the losses of these weights, the least margin, and |w|^2."""
@@ -624,6 +634,18 @@ class Problem:
         """The loss of a row with a cost of 1."""
         return Loss(self.cap, self.ridge)
 
+    @property
+    def without_empty_columns(self) -> Problem:
+        """The problem of the occupied columns; itself where none is left out."""
+        assert isinstance(self.rows, Rows)
+        return self if self.rows.occupied is None else self._of_occupied_columns
+
+    @cached_property
+    def _of_occupied_columns(self) -> Problem:
+        assert isinstance(self.rows, Rows)
+        assert self.rows.occupied is not None
+        return replace(self, rows=self.rows.of_columns(self.rows.occupied))
+
     @cached_property
     def bound(self) -> npt.NDArray[np.float64]:
         """Upper bounds of the dual variables: cap cost_i, 0 where the cost is 0."""
@@ -649,7 +671,7 @@ class Problem:
     @property
     def cap_roundings(self) -> float:
         """Units in the last place by which a dual variable at its bound may exceed cap cost_i."""
-        return 0.0 if self.cap in (1.0, np.inf) else 2.0
+        return self.loss.cap_roundings
 
     def ridge_error(self, of_sum: float, spent: float, ridge: float) -> float:
         """Error that a loss other than the hinge adds to the dual; ``of_sum`` is the error of a sum, per term."""

@@ -107,6 +107,49 @@ class DualSums(NamedTuple):
     ridge: float = 0.0
 
 
+@dataclass
+class LongTerms:
+    """The terms of w(alpha), times lam total, and of the dual, of some of the rows, in extended precision.
+
+    Errors are counted feature by feature: where features differ in size by many orders of magnitude, the length of a
+    row would say far too much about the small ones.
+    """
+
+    own: npt.NDArray[np.longdouble]  # sum_i alpha_i sign_i x_i
+    spread: npt.NDArray[np.longdouble]  # sum_i alpha_i |x_ij|
+    gain: np.longdouble  # the linear term
+    magnitude: np.longdouble  # the sum of the absolute values of its terms
+    ridge: np.longdouble
+    of_offset: np.longdouble  # what the rounding of offsets may add to the linear term
+    depth: float  # additions that a term may go through
+
+    @classmethod
+    def none(cls, side: int) -> LongTerms:
+        """The terms of no rows."""
+        zero = np.longdouble(0.0)
+        return cls(np.zeros(side, np.longdouble), np.zeros(side, np.longdouble), zero, zero, zero, zero, 0.0)
+
+    def __add__(self, other: LongTerms) -> LongTerms:
+        sums = self.own + other.own, self.spread + other.spread, self.gain + other.gain
+        more = self.magnitude + other.magnitude, self.ridge + other.ridge, self.of_offset + other.of_offset
+        return LongTerms(*sums, *more, max(self.depth, other.depth) + 1.0)
+
+    def dual_sums(
+        self, weights: npt.NDArray[np.float64], square: float, mu: np.longdouble, cap_roundings: float
+    ) -> DualSums:
+        """The sums of the dual point, where `weights` is w(alpha) up to rounding and `square` its |w|^2."""
+        own = self.own / mu
+        rate = long_unit * self.depth + unit * cap_roundings
+        off = rate * (self.spread + self.magnitude * hidden_length(len(own) - 1)) / mu  # of each weight
+        of_bounds = unit * cap_roundings * (self.magnitude + 2.0 * self.ridge)
+        error = long_unit * self.depth * (self.magnitude + self.ridge) + of_bounds + self.of_offset
+        dual = self.gain - self.ridge - error
+        dual -= 0.5 * mu * np.sum((np.abs(own) + off) ** 2) * (1.0 + 64.0 * long_unit)
+        value = float(dual + 0.5 * mu * np.longdouble(square))
+        apart = float(np.sqrt(np.sum((own - weights) ** 2)) + np.sqrt(np.sum(off * off)))
+        return DualSums(weights, value, last_roundings(value, float(mu), length_of(weights)), apart)
+
+
 def length_of(vector: Floats) -> float:
     """Upper bound of |vector|, scaled by a power of two so that no square is out of range."""
     largest = float(np.max(np.abs(vector), initial=0.0))

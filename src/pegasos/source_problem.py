@@ -17,7 +17,15 @@ import numpy.typing as npt
 
 from pegasos.losses import HINGE, Loss
 from pegasos.problem import Losses, Problem, Rows, added, inner
-from pegasos.rounding import DualSums, Floats, Gain, length_of, lowered
+from pegasos.rounding import (
+    DualSums,
+    Floats,
+    Gain,
+    LongTerms,
+    is_settled,
+    length_of,
+    lowered,
+)
 from pegasos.source_columns import Numbers, SourceColumns
 from pegasos.window import Piece, Window
 
@@ -213,12 +221,35 @@ class SourceProblem:
                 share, gain = cast(Rows, part.rows).terms(part, alpha[k, self.span(block)])
                 own[k] += share
                 gains[k] = (gains[k] + gain).with_sum_of(length_of(own[k]))
-        mu = self.lam * self.total
-        each = zip(weights, parts, own, gains, strict=True)
-        return [
-            Sums(added(found, given), DualSums(mine, *lowered(gain, length_of(mine), mu), gain.off, gain.ridge))
-            for given, found, mine, gain in each
-        ]
+        owns = [self._own(mine, gain) for mine, gain in zip(own, gains, strict=True)]
+        unsure = [k for k, found in enumerate(owns) if found is None]
+        for k, terms in zip(unsure, self._long_terms(unsure, alpha), strict=True):
+            mu = np.longdouble(self.lam) * np.longdouble(self.total)
+            found = terms.dual_sums(own[k], inner(own[k], own[k]), mu, self.loss.cap_roundings)
+            owns[k] = found._replace(ridge=gains[k].ridge)
+        each = zip(weights, parts, owns, strict=True)
+        return [Sums(added(found, given), cast(DualSums, mine)) for given, found, mine in each]
+
+    def _own(self, weights: npt.NDArray[np.float64], gain: Gain) -> DualSums | None:
+        """The sums of a problem as computed in double; None where their rounding matters."""
+        mu, length = self.lam * self.total, length_of(weights)
+        if not is_settled(gain, length, mu) and np.isfinite(length + gain.off):
+            return None
+        return DualSums(weights, *lowered(gain, length, mu), gain.off, gain.ridge)
+
+    def _long_terms(self, problems: list[int], alpha: Floats) -> list[LongTerms]:
+        """The terms of these problems in extended precision, in another pass over all blocks."""
+        found = [LongTerms.none(self.weights_shape[1]) for _ in problems]
+        if not problems:
+            return found
+        everything = range(self.n_blocks)
+        self.window.plan(None, everything, whole=everything)
+        for block in everything:
+            piece = self.window.piece(block, whole=True)
+            for place, k in enumerate(problems):
+                part = self.part_of_block(piece, block, k)
+                found[place] += cast(Rows, part.rows).long_terms(part, alpha[k, self.span(block)])
+        return found
 
     def dual_sums(self, alpha: Floats) -> DualSums:
         """The weights w(alpha) of all problems, and the sum of the linear terms, times total."""

@@ -172,4 +172,4 @@ def test_far_more_features_than_rows_need_no_matrix_of_all_weights():
     auto = JointAuto(JointPegasos(), JointAscent())
     state = auto.start(problem, 0)
     auto._enter_from_far(problem, state, *auto.point(problem, state))
-    assert state.interior is None
+    assert state.interior.weights.shape == (3, 13)  # in a basis of the rows

@@ -103,6 +103,24 @@ def test_a_source_reaches_the_optimum_of_a_fit_on_unscaled_rows(block_rows, lam)
     assert model.certificate_.primal == pytest.approx(fitted(X, y, lam=lam).certificate_.primal, rel=1e-3)
 
 
+def test_a_source_of_huge_features_is_certified_like_a_fit():
+    """In double, the rounding of w(alpha) alone would be more than tol here."""
+    X, y = noisy(1500, 12, seed=14)
+    X = (1e6 * X * 10.0 ** np.random.default_rng(1).integers(-3, 4, 12)).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GapWarning)
+        model = PegasosClassifier(1e-6, max_iter=100, random_state=0).fit_source(ArraySource(X, y, block_rows=4000))
+    assert model.certificate_.primal == pytest.approx(fitted(X, y, lam=1e-6).certificate_.primal, rel=1e-3)
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1e-6])
+def test_a_free_intercept_beside_huge_features_is_certified(lam):
+    """In the sum of the dual variables that the intercept follows from, rounding is more than the intercept."""
+    X, y = noisy(1500, 12, seed=14)
+    X = (1e6 * X * 10.0 ** np.random.default_rng(1).integers(-3, 4, 12)).astype(np.float32)
+    fitted(X, y, lam=lam, regularize_intercept=False)
+
+
 def test_the_alphas_of_a_hard_margin_are_those_of_the_textbook():
     X, y = load_iris(return_X_y=True)
     X, y = X[:100], y[:100]

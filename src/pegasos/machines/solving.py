@@ -21,7 +21,7 @@ from joblib.parallel import get_active_backend
 from pegasos.kernels.base import n_threads as n_processors
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
-from pegasos.solvers.driver import Solver, Stop, Watcher, run
+from pegasos.solvers.driver import Solver, Stop, Watcher, run_from
 
 _WORTH_THREADS = 1 << 20  # values of the rows of all problems: fewer are trained faster than threads start
 
@@ -71,14 +71,8 @@ def solve_all(
         return replace(stop, time_budget=max(0.0, deadline - perf_counter()) / waiting)
 
     def solve(k: int) -> Solution:
-        problem = problems[k]
-        looked_on: dict[str, Any] = {"seed": seed, "watcher": watchers[k], "begun": begun}
-        solution = run(problem, solvers[k], share_of(k), state=states[k], **looked_on)
-        if states[k] is not None and solution.status is Status.ROUNDING:
-            # The state may have been a bad start.
-            fresh = run(problem, solvers[k], share_of(k), **looked_on)
-            solution = min(solution, fresh, key=lambda one: one.certificate.relative_gap)
-        return complete(problem, solution)
+        of_run: dict[str, Any] = {"state": states[k], "seed": seed, "watcher": watchers[k], "begun": begun}
+        return complete(problems[k], run_from(problems[k], solvers[k], share_of(k), **of_run))
 
     if n_threads == 1:
         return [solve(k) for k in range(len(problems))]

@@ -36,7 +36,6 @@ from pegasos.solvers.pegasos import Pegasos, PegasosState
 _GAP_OF_ONE_EPOCH = 0.01  # relative gap at which Pegasos starts when no tol is given
 _LEAST_NEWTON_GAP = 1e-3  # relative gap below which an interior point on the rows near the margin is faster
 _NEWTON_MARGIN = 0.8  # Newton's method aims at this fraction of the requested gap by its own estimate
-_INTERIOR_MARGIN = 0.3  # the same fraction for an interior point
 _SMOOTH_EPOCHS = 2.0  # factor on the epochs of dual ascent where the loss is smooth (measured on ten data sets)
 _LOOK = 6e4  # nanoseconds per look at dual ascent (see `Solver.next_look`)
 _CACHED = float(1 << 24)  # number of values that fit into the caches
@@ -100,6 +99,7 @@ class Auto:
     ascent: DualAscent
     tol: float | None = 1e-3
     interior: InteriorPoint = field(default_factory=InteriorPoint)
+    interior_margin: float = 0.3  # fraction of the requested gap that an interior point aims at
     ends_at_once: bool = True  # whether a good enough starting point ends the run; a search stage sets its own gap
 
     def start(self, problem: Problem, seed: int) -> AutoState:
@@ -150,10 +150,12 @@ class Auto:
             return state if state.dual is None else AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
-        state = AutoState(seed, best=best)
-        self._enter_interior(
-            problem, state, all_rows(problem), weights, problem.within_bounds(alpha), width=_WARM_WIDTH
-        )
+        state, own = AutoState(seed, best=best), problem.within_bounds(alpha)
+        if certificate.primal > problem.lam * problem.radius**2:  # the weights 0 are better, and well centered
+            zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
+            self._enter_interior(problem, state, all_rows(problem), *zero)
+        else:
+            self._enter_interior(problem, state, all_rows(problem), weights, own, width=_WARM_WIDTH)
         return state
 
     def steps(self, state: AutoState) -> int:
@@ -368,7 +370,7 @@ class Auto:
         # one. It starts at its lower end where iterations cost almost nothing.
         is_cheap = self.interior.price(problem, len(chosen)) < _CHEAP
         aim = min(self.tol, _CHEAP_GAP) if is_cheap else self.tol
-        state.target = _INTERIOR_MARGIN * 10.0 ** math.floor(math.log10(max(aim, _LAST_TARGET)))
+        state.target = self.interior_margin * 10.0 ** math.floor(math.log10(max(aim, _LAST_TARGET)))
         state.gaps.clear()
 
     def _enter_from_far(
@@ -423,11 +425,16 @@ class Auto:
         if best.certificate.relative_gap > tol:
             self._go_on_inside(problem, state, interior)
             return best
-        if interior.stalled or state.target <= _FAR_BELOW * min(tol, _CHEAP_GAP):
+        is_far_below = state.target <= _FAR_BELOW * min(tol, _CHEAP_GAP)
+        if interior.stalled or is_far_below or not self._is_worth_bounds(problem, interior):
             return best
         # A dual point that is good enough but not on its bounds is worth a few more iterations.
         state.target *= 0.1
         return review
+
+    def _is_worth_bounds(self, problem: Problem, interior: InteriorState) -> bool:
+        """Whether a dual point on its bounds is worth further iterations."""
+        return True
 
     def _on_bounds(self, problem: Problem, state: AutoState, interior: InteriorState) -> npt.NDArray[np.float64]:
         """Move every row to the bound that its multiplier indicates, and let the other rows compensate.
@@ -568,10 +575,14 @@ class Auto:
             state.gaps.clear()
             return
         has_tried = spent * epoch > _TRIAL * min(price, _AFFORDABLE)
-        if has_tried and to_go * epoch > 2.0 * min(price, 5.0 * _AFFORDABLE):
+        if has_tried and to_go * epoch > self._reprieve(price, spent * epoch, len(state.gaps)):
             self._enter_from_far(problem, state, *self.ascent.point(problem, state.dual))
         elif price > _FACE_PRICE * epoch and to_go > _FACE_EPOCHS and len(state.gaps) >= (4 if state.faces == 0 else 2):
             self._move_on_face(problem, state, state.dual)
+
+    def _reprieve(self, price: float, spent: float, n_looks: int) -> float:
+        """Nanoseconds that dual ascent may still need, after those it has spent, beside an interior point's price."""
+        return 2.0 * min(price, 5.0 * _AFFORDABLE)
 
     def _move_on_face(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
         """Run conjugate gradients over the rows between their bounds; dual ascent continues from there in double."""

@@ -18,7 +18,7 @@ from pegasos.problem import Floats
 from pegasos.solvers.block_ascent import BlockAscent, BlockDualState
 from pegasos.solvers.block_newton import BlockNewton
 from pegasos.solvers.block_pegasos import BlockPegasos, BlockPegasosState
-from pegasos.solvers.driver import Review
+from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.source_problem import SourceProblem
 
 _FIRST_GAP_WORTH_HAVING = 0.2  # largest relative gap for which a first walk of Pegasos is worthwhile
@@ -35,6 +35,8 @@ class BlockAutoState:
     first_gap: float = np.inf  # relative gap that Pegasos is expected to leave
     next_finish: int = _FIRST_FINISH  # walk after which Newton's method is tried
     is_finished: bool = False  # whether Newton's method has ended with a point that is not reviewed yet
+    best: Review | None = None  # the point that Newton's method left, while dual ascent has none with a smaller gap
+    is_exhausted: bool = False  # whether rounding is most of the gap that Newton's method left
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class BlockAuto:
 
     def advance_to(self, problem: SourceProblem, state: BlockAutoState, visits: int) -> None:
         """Continue with the current solver, which changes after the first walk."""
+        if state.is_exhausted:
+            raise ExhaustedError
         if state.pegasos is not None:
             first_walk = problem.rows.n_rows
             self.pegasos.advance_to(problem, state.pegasos, min(visits, first_walk))
@@ -112,10 +116,16 @@ class BlockAuto:
         return is_over and tol is not None and 2.0 * state.first_gap <= tol  # the estimate is not a guarantee
 
     def review(self, problem: SourceProblem, state: BlockAutoState, tol: float | None) -> Review:
-        """Certify the point reached."""
-        state.is_finished = False
+        """Certify the point reached, and return the better of it and the best that Newton's method left."""
+        is_finished, state.is_finished = state.is_finished, False
         if state.dual is not None:
-            return self._ascent(state).review(problem, state.dual, tol)
+            review = self._ascent(state).review(problem, state.dual, tol)
+            if is_finished and not (state.best is not None and state.best.is_better_than(review)):
+                state.best = review._replace(alpha=review.alpha.copy())  # dual ascent changes its own in place
+                certificate = review.certificate
+                is_open = tol is not None and certificate.relative_gap > tol
+                state.is_exhausted = is_open and certificate.rounding > 0.5 * certificate.gap
+            return state.best if state.best is not None and state.best.is_better_than(review) else review
         assert state.pegasos is not None
         return self.pegasos.review(problem, state.pegasos, tol)
 

@@ -26,6 +26,10 @@ from pegasos.solvers.dual_ascent import Climbing, DualAscent
 from pegasos.solvers.joint_interior import JointInterior
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
+_WORTH_BOUNDS = 2e8  # nanoseconds of an interior point up to which a dual point on its bounds is worth more iterations
+
+_LOOKS_FOR_A_RATE = 8  # looks at dual ascent from which its rate is known
+
 
 @dataclass(frozen=True)
 class JointPegasos(Pegasos):
@@ -86,6 +90,7 @@ class JointAuto(Auto):
     """Pegasos and dual ascent, each where it is faster, and an interior point on all rows where both are slow."""
 
     interior: Any = field(default_factory=JointInterior)
+    interior_margin: float = 0.6
 
     def _is_for_interior(self, problem: Any, gap: float) -> bool:
         """Always try dual ascent first: only its rate shows how many epochs it needs."""
@@ -94,10 +99,23 @@ class JointAuto(Auto):
     def _is_for_newton(self, problem: Any, gap: float) -> bool:
         return False
 
+    def review_due(self, problem: Any, state: AutoState, epoch: int | None, tol: float | None) -> bool:
+        """Like `Auto`, but an interior point is not reviewed before it is ready, because a review takes as long."""
+        if state.interior is not None and not self._is_settled(state.best):
+            return self._interior_is_ready(state, state.interior)
+        return super().review_due(problem, state, epoch, tol)
+
+    def _is_worth_bounds(self, problem: Any, interior: Any) -> bool:
+        return bool(self.interior.price(problem, len(interior.chosen)) < _WORTH_BOUNDS)
+
     def _epoch_price(self, problem: Any) -> float:
         stored = problem.rows.n_stored / problem.rows.n_rows
-        visit = 60.0 + problem.n_classes * (4.0 + 0.4 * stored)
+        visit = 25.0 * problem.n_classes + stored * (0.75 + 0.05 * problem.n_classes)
         return float(problem.rows.n_rows * visit)
+
+    def _reprieve(self, price: float, spent: float, n_looks: int) -> float:
+        """Let dual ascent go on where it is halfway there or its rate unknown: others start from scratch."""
+        return price + 2.0 * spent if n_looks >= _LOOKS_FOR_A_RATE else np.inf
 
     def _enter_from_far(self, problem: Any, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats) -> None:
         """Start an interior point on all rows; where its matrix would be too large, continue with dual ascent."""
@@ -109,7 +127,7 @@ class JointAuto(Auto):
         return np.asarray(self.interior.alpha_of(problem, interior, interior.best_shares))
 
     def _on_bounds(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
-        return np.asarray(self.interior.on_bounds(problem, interior))
+        return np.asarray(self.interior.on_bounds(problem, interior, self.tol or 0.0))
 
     def _move_on_face(self, problem: Any, state: AutoState, dual: Climbing) -> None:
         """Do nothing: there are no conjugate gradients for this problem."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
@@ -373,6 +373,32 @@ def run(
     # The certificate detects overflow, which becomes a status instead of a numpy warning.
     with np.errstate(all="ignore"):
         return _solved(whole, seed)
+
+
+def run_from(
+    problem: Objective,
+    solver: Solver,
+    stop: Stop,
+    *,
+    state: Any,
+    seed: int = 0,
+    watcher: Watcher | None = None,
+    begun: float | None = None,
+    doubtful: tuple[Status, ...] = (Status.ROUNDING,),
+) -> Solution:
+    """Like `run`, from a state that may be a bad start, where features are badly scaled for example.
+
+    If such a run ends with a doubtful status, the solver starts again from scratch in the time that is left, and the
+    better solution counts.
+    """
+    started = perf_counter()
+    solution = run(problem, solver, stop, state=state, seed=seed, watcher=watcher, begun=begun)
+    if state is None or solution.status not in doubtful:
+        return solution
+    if stop.time_budget is not None:
+        stop = replace(stop, time_budget=max(0.0, stop.time_budget - (perf_counter() - started)))
+    fresh = run(problem, solver, stop, seed=seed, watcher=watcher, begun=begun)
+    return min(solution, fresh, key=lambda one: one.certificate.relative_gap)
 
 
 def _solved(whole: _Run, seed: int) -> Solution:

@@ -111,7 +111,7 @@ class FreeIntercept:
         review = self._of_stage(problem, state, of_stage, tol)
         is_over = state.is_exhausted or of_stage.certificate.relative_gap <= state.tol
         if is_over and (tol is None or review.certificate.relative_gap > tol):
-            self._next_stage(problem, state, of_stage.alpha, tol)
+            self._next_stage(problem, state, of_stage, tol)
         return review
 
     def last_review(self, problem: Problem, state: FreeState) -> Review:
@@ -151,9 +151,10 @@ class FreeIntercept:
         """Return the intercept of the stage."""
         return state.intercept + _step(problem, self.point(problem, state)[1])
 
-    def _next_stage(self, problem: Problem, state: FreeState, alpha: Floats, tol: float | None) -> None:
-        bias = problem.rows.bias
-        own_step = _step(problem, alpha)
+    def _next_stage(self, problem: Problem, state: FreeState, of_stage: Review, tol: float | None) -> None:
+        bias, alpha = problem.rows.bias, of_stage.alpha
+        # Of huge features, the step of a dual point is mostly rounding; that of the weights need not be.
+        own_step = problem.rows.constant_score(of_stage.weights) if self._has_weights else _step(problem, alpha)
         slope = -own_step * problem.lam / bias**2
         here = state.intercept + own_step  # the intercept at which g has this slope
         step = secant_step(state.last, (here, slope), own_step)

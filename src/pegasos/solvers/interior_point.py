@@ -2,7 +2,7 @@
 
 It works on chosen rows, with the dual variables of the others fixed. About twenty iterations close the gap, whatever
 the conditioning; each one builds and factors a matrix of features x features, or of rows x rows where there are fewer
-rows. `price` estimates the work in advance.
+rows. Columns of sparse rows that are empty are left out. `price` estimates the work in advance.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _LEAST_WIDTH = 1e-8  # least width of the initial multipliers, where all residua
 
 @dataclass
 class InteriorState:
-    """An iterate: the chosen rows, their dual variables a with t = bound - a, and the multipliers of both bounds."""
+    """An iterate: the chosen rows, their dual variables a with t = bound - a, and the multipliers of both bounds.
+
+    Weights have an entry per column, or only for the occupied ones.
+    """
 
     chosen: npt.NDArray[np.uint32]
     fixed: Vector  # sum of alpha_i sign_i x_i over the other rows
@@ -40,10 +43,21 @@ class InteriorState:
     slack: Vector
     lower: Vector
     upper: Vector
-    best_weights: Vector
+    best: Vector  # weights
     best_alpha: Vector
     counters: _core.InteriorCounters
+    entries: npt.NDArray[np.intp] | None = None  # entries of the weights that are not left out; None for all
+    n_weights: int = 0  # number of all entries
     outer: Vector | None = None  # Z Z', where there are fewer rows than features; computed on first use
+
+    @property
+    def best_weights(self) -> Vector:
+        """The best weights so far, one per column; those of empty columns are 0."""
+        if self.entries is None:
+            return self.best
+        weights = np.zeros(self.n_weights)
+        weights[self.entries] = self.best
+        return weights
 
     @property
     def stalled(self) -> bool:
@@ -69,7 +83,8 @@ class InteriorPoint:
         """Nanoseconds that a solution is expected to take on one thread; infinite where the matrix is too large."""
         rows = problem.rows
         assert isinstance(rows, Rows)
-        return self.price_of(n_chosen, rows.n_features, rows.n_stored / max(rows.n_rows, 1))
+        n_columns = rows.n_features if rows.occupied is None else len(rows.occupied)
+        return self.price_of(n_chosen, n_columns, rows.n_stored / max(rows.n_rows, 1))
 
     @staticmethod
     def price_of(n_chosen: int, n_features: int, stored: float) -> float:
@@ -117,28 +132,37 @@ class InteriorPoint:
         own_alpha, slack, lower, upper = _centred(residual, bound, damping, centre)
         counters = _core.InteriorCounters()
         counters.dual = -0.5 * inner(fixed, fixed) / (problem.lam * problem.total)  # the dual at a = 0
+        assert isinstance(problem.rows, Rows)
+        columns = problem.rows.occupied
+        entries = None if columns is None else np.append(columns, problem.rows.n_features)
+        weights, n_weights = weights.astype(np.float64), len(weights)
+        if entries is not None:
+            weights, fixed = weights[entries], fixed[entries]
         return InteriorState(
             chosen,
             fixed,
             constant,
-            weights.astype(np.float64),
+            weights,
             alpha=own_alpha,
             slack=slack,
             lower=lower,
             upper=upper,
-            best_weights=weights.astype(np.float64),
+            best=weights.copy(),
             best_alpha=np.zeros(len(chosen)),
             counters=counters,
+            entries=entries,
+            n_weights=n_weights,
         )
 
     def advance(self, problem: Problem, state: InteriorState, n_iterations: int, tol: float) -> None:
         """Iterate until the restricted problem reaches this relative gap, or this many times."""
+        problem = problem.without_empty_columns
         if state.outer is None and len(state.chosen) <= problem.rows.n_features:
             outer = np.empty((len(state.chosen),) * 2)
             _core.outer(problem.native, state.chosen, outer)
             state.outer = outer
         arrays = state.weights, state.fixed, state.alpha, state.slack, state.lower, state.upper
-        best = state.best_weights, state.best_alpha
+        best = state.best, state.best_alpha
         _core.interior_advance(
             problem.native, state.chosen, state.counters, *arrays, *best, state.outer, n_iterations, tol, state.constant
         )

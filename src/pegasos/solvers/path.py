@@ -23,7 +23,7 @@ from pegasos import _core
 from pegasos.problem import Floats, Losses, Problem
 from pegasos.solution import Solution, Status
 from pegasos.solvers.auto import Auto, AutoState
-from pegasos.solvers.driver import Review, Stop, Watcher, run
+from pegasos.solvers.driver import Review, Stop, Watcher, run_from
 from pegasos.solvers.dual_ascent import DualAscent, DualState
 
 _FIRM = 0.1  # least distance from the margin at which a row at its bound is skipped
@@ -124,11 +124,8 @@ def follow(
         if last is not None:
             before, here = here, ScoredProblem.of(problem, lam)
             state = _carried(solver, last, before, here, seed)
-        last = run(here, solver, stop, seed=seed, state=state, watcher=watcher)
-        if state is not None and last.status in (Status.ROUNDING, Status.EPOCHS):
-            # A point of another lam may be a bad start, where features are badly scaled for example.
-            fresh = run(here, solver, stop, seed=seed, watcher=watcher)
-            last = min(last, fresh, key=lambda solution: solution.certificate.relative_gap)
+        doubtful = Status.ROUNDING, Status.EPOCHS
+        last = run_from(here, solver, stop, state=state, seed=seed, watcher=watcher, doubtful=doubtful)
         if last.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         yield replace(last, state=None)
@@ -141,7 +138,7 @@ def _follow_entering(
     for lam in lams:
         here = replace(problem, lam=lam)
         state = None if last is None else solver.enter(here, last.alpha, settings["seed"])
-        last = run(here, solver, stop, state=state, **settings)
+        last = run_from(here, solver, stop, state=state, **settings)
         if last.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         last = replace(last, state=None)

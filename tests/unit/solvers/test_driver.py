@@ -210,3 +210,37 @@ def test_a_run_goes_on_from_the_state_of_another():
     np.testing.assert_array_equal(resumed.weights, straight.weights)
     assert (resumed.n_epochs, resumed.n_steps) == (7, 7 * problem.rows.n_rows)
     assert not np.array_equal(run(problem, solver, Stop(tol=None, max_iter=7), seed=2).weights, straight.weights)
+
+
+class Exhausted(DualAscent):
+    """Dual ascent that gives up at once where it continues from another point."""
+
+    def advance_to(self, problem, state, visits):
+        if state.order is self.bad.order:
+            raise driver.ExhaustedError
+        super().advance_to(problem, state, visits)
+
+
+def test_a_bad_start_is_dropped_with_the_time_that_is_left(monkeypatch):
+    problem, solver = awkward_problem(lam=1.0), Exhausted()
+    bad = solver.start(problem, 0)
+    object.__setattr__(solver, "bad", bad)
+    budgets = []
+
+    def recorded(*arguments, **settings):
+        budgets.append(arguments[2].time_budget)
+        return run(*arguments, **settings)
+
+    monkeypatch.setattr(driver, "run", recorded)
+    solution = driver.run_from(problem, solver, Stop(tol=0.02, time_budget=60.0), state=bad)
+    assert solution.status is Status.CERTIFIED
+    assert budgets[0] == 60.0
+    assert 0.0 < budgets[1] < 60.0
+
+
+def test_a_run_out_of_epochs_is_not_repeated_unless_asked():
+    problem, solver = hard_problem(), DualAscent()
+    few = Stop(tol=1e-9, max_iter=3)
+    state = solver.start(problem, 0)
+    assert driver.run_from(problem, solver, few, state=state).n_epochs == 3
+    assert solver.visits(state) == 3 * problem.rows.n_rows

@@ -1,6 +1,8 @@
 """The interior point and conjugate gradients: step by step against numpy, solutions against an independent solver."""
 
+import gc
 import pickle
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -210,3 +212,47 @@ def test_where_time_is_up_the_point_stays_what_it_was(n_features):
     np.testing.assert_array_equal(state.weights, before[0])
     np.testing.assert_array_equal(state.alpha, before[1])
     assert state.iterations == before[2]
+
+
+@pytest.mark.parametrize("is_view", [False, True])
+def test_columns_that_are_empty_do_not_count(is_view):
+    """All of them would make a matrix that is too large."""
+    random = np.random.default_rng(0)
+    few = random.normal(size=(60, 20)) * (random.random((60, 20)) < 0.5)
+    columns = np.sort(random.choice(9000, 20, replace=False))
+    wide = np.zeros((60, 9000))
+    wide[:, columns] = few
+    chosen = np.arange(0, 60, 2) if is_view else np.arange(60)
+    sign = np.where(few[chosen, 0] + 0.3 * random.normal(size=len(chosen)) > 0.0, 1, -1).astype(np.int8)
+    n = len(chosen)
+
+    def solved(values):
+        rows = Rows.of(sp.csr_matrix(values), 1.0)
+        rows = rows.view(chosen) if is_view else rows
+        problem = Problem(rows, sign, np.ones(n), np.zeros(n), 1e-5, float(n))
+        solver, everyone = InteriorPoint(), np.arange(n, dtype=np.uint32)
+        state = solver.enter(problem, everyone, np.zeros(problem.weights_shape), np.zeros(n))
+        solver.advance(problem, state, 60, 1e-9)
+        return certify(problem, state.best_weights, state.best_alpha), state.best_weights, solver.price(problem, 6000)
+
+    certificate, weights, price = solved(wide)
+    expected, narrow, _ = solved(few)
+    assert price < np.inf
+    assert certificate.relative_gap <= 1e-8
+    assert certificate.primal == pytest.approx(expected.primal, rel=1e-8)
+    np.testing.assert_allclose(weights[np.append(columns, 9000)], narrow, rtol=1e-3, atol=1e-5)
+    assert np.count_nonzero(weights) <= 21
+
+
+def test_a_problem_is_freed_after_the_interior_point_without_a_collector():
+    problem = awkward_problem()
+    solver, chosen = InteriorPoint(), some_rows(problem)
+    state = solver.enter(problem, chosen, np.zeros(problem.weights_shape), np.zeros(problem.rows.n_rows))
+    solver.advance(problem, state, 2, 1e-9)
+    alive = weakref.ref(problem)
+    gc.disable()
+    try:
+        del problem
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pegasos.certificate import certify, certify_dual
+from pegasos.certificate import certify, certify_dual, dual_point
 from pegasos.data import ArraySource
 from pegasos.errors import PegasosError
 from pegasos.problem import Problem, Rows
+from pegasos.solvers.auto import Auto
 from pegasos.solvers.block_ascent import BlockAscent
 from pegasos.solvers.block_auto import BlockAuto
 from pegasos.solvers.block_checkpoint import pack, unpack
 from pegasos.solvers.block_pegasos import BlockPegasos
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
+from pegasos.solvers.pegasos import Pegasos
 from pegasos.source_columns import ClassColumns
 from pegasos.source_problem import SourceProblem
 from pegasos.window import Window, bytes_of
@@ -235,3 +237,30 @@ def test_rows_are_not_numbered_while_their_counts_say_that_they_are_too_many(mon
         monkeypatch.setattr(BlockAscent, "_rows_left", lambda *_: pytest.fail("the rows were numbered"))
         solver._consider_gathering(problem, state)
     assert state.gathered is None
+
+
+def test_sums_of_blocks_have_the_room_of_those_in_memory_where_rounding_counts():
+    values = X * 10.0 ** np.arange(3, 10)
+    sign = np.where(CODES == 1, 1, -1).astype(np.int8)
+    here = Problem(Rows.of(values, BIAS), sign, FACTORS[CODES], np.zeros(len(X)), 1e-6, float(len(X)))
+    alpha = run(here, Auto(Pegasos(), DualAscent(), 1e-6), Stop(tol=1e-6)).alpha
+    bound = dual_point(here, alpha)[1]
+    with of_blocks(values, lam=1e-6) as problem:
+        assert dual_point(problem, alpha[None])[1] == pytest.approx(bound, rel=1e-9)
+
+
+def test_what_newtons_method_left_is_not_lost():
+    """Dual ascent goes on from it, through points that are worse, on features that suit it badly."""
+    values = X * 10.0 ** np.arange(7)
+    gaps = []
+    with of_blocks(values, lam=1e-5) as problem:
+        solver = BlockAuto.of_type(np.float64, 1e-14)
+        state = solver.start(problem, SEED)
+        for _ in range(40):
+            solver.advance_to(problem, state, solver.next_look(problem, state))
+            if state.best is not None or state.is_finished:
+                gaps.append(solver.review(problem, state, 1e-14).certificate.relative_gap)
+            if state.is_exhausted:
+                break
+    assert len(gaps) > 1
+    assert gaps == sorted(gaps, reverse=True)
