@@ -8,7 +8,7 @@ count. A fit keeps the promise when its certificate reaches tol, or when its sta
 represent the answer: at tol 1e-9, and where the whole gap is below 1e-11, the zero vector costing 1 (a prior may leave
 nothing to learn). Beside it: LinearSVC (hinge) with the same lam and tol, its other settings at their defaults, and its
 objective measured against the best lower bound that our fits proved. The other ways to train (several classes, a free
-intercept, a prior, weights, a path, cross-validation, a source) have their rows at the default tol.
+intercept, a prior, weights, a path, cross-validation, a source, dask) have their rows at the default tol.
 
 The whole takes hours. The rows of every data set are kept in build/promise, so that a run that was interrupted goes on
 where it ended, and parts can be run side by side; results/promise.json is written from all of them.
@@ -23,13 +23,16 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import dask
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from benchmarks import collection
 from benchmarks.collection import Binary
 from pegasos import PegasosClassifier, PegasosClassifierCV, lam_path
+from pegasos.dask import PegasosClassifier as OnDask
 from pegasos.data import ArraySource
 from pegasos.solution import Status
 
@@ -163,6 +166,7 @@ def _others(problem: Binary, limit: _Limit) -> Iterator[dict]:
         ways = {way: partial(model.fit, X, target) for way, (model, target) in models.items()}
         ways["weights"] = partial(PegasosClassifier(**settings).fit, X, y, sample_weight=weights)
         ways["source"] = partial(PegasosClassifier(**settings).fit_source, ArraySource(X, y, block_rows=4096))
+        ways["dask"] = partial(_over_partitions, settings, X, y)
         for way, fit in ways.items():
             yield {**_timed(problem, fit, 1e-3, limit)[0], "way": way, "lam": lam, "dtype": "float32"}
     start = time.perf_counter()
@@ -172,6 +176,14 @@ def _others(problem: Binary, limit: _Limit) -> Iterator[dict]:
         **{"problem": problem.name, "units": problem.units, "tol": 1e-3, "way": "path", "lam": 1e-6},
         **{"gap": max(gaps), "kept": max(gaps) <= 1e-3, "status": "", "seconds": time.perf_counter() - start},
     }
+
+
+def _over_partitions(settings: dict, X: np.ndarray | sp.csr_matrix, y: np.ndarray) -> OnDask:
+    """Four partitions of random rows, trained in this process, so that its processor time counts."""
+    parts = np.array_split(np.random.default_rng(2).permutation(len(y)), 4)
+    with dask.config.set(scheduler="synchronous"):
+        blocks = [dask.delayed(X[part]) for part in parts]
+        return OnDask(**settings).fit(blocks, [dask.delayed(y[part]) for part in parts])
 
 
 def _report(name: str, results: list[dict]) -> None:

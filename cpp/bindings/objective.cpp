@@ -1,6 +1,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -113,6 +114,39 @@ static Found inspect(const OwnedRows& rows, AnyFloatArray squared_norms) {
   return first_of(found);
 }
 
+// numpy's longdouble as bytes, since arrays of it cannot be exchanged otherwise.
+using LongArray = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+static long double* long_doubles(const LongArray& bytes, Index n) {
+  if (Index(bytes.shape(0)) != n * Index(sizeof(long double)))
+    throw std::invalid_argument("an array of long doubles must have as many as its rows or features.");
+  return reinterpret_cast<long double*>(bytes.data());
+}
+
+static void check_range(const OwnedRows& rows, Index begin, Index end) {
+  if (begin < 0 || end < begin || end > rows.rows.n_rows) throw std::invalid_argument("there are no such rows.");
+}
+
+static void long_scores(const OwnedRows& rows, Index begin, Index end, LongArray weights, LongArray scores,
+                        LongArray sizes) {
+  check_range(rows, begin, end);
+  const long double* given = long_doubles(weights, rows.rows.n_features + 1);
+  long double *found = long_doubles(scores, end - begin), *bounds = long_doubles(sizes, end - begin);
+  nb::gil_scoped_release release;
+  loops().long_scores(rows.rows, given, found, bounds, begin, end);
+}
+
+static void add_long(const OwnedRows& rows, Index begin, Index end, LongArray coefficients, LongArray sums,
+                     LongArray sizes, LongArray room) {
+  check_range(rows, begin, end);
+  const Index side = rows.rows.n_features + 1;
+  const long double* given = long_doubles(coefficients, end - begin);
+  long double *found = long_doubles(sums, side), *bounds = long_doubles(sizes, side);
+  long double* spare = long_doubles(room, 2 * side);
+  nb::gil_scoped_release release;
+  loops().add_long(rows.rows, given, found, bounds, spare, begin, end);
+}
+
 void bind_objective(nb::module_& m) {
   m.def("dual_sums", dual_sums, nb::arg("problem"), nb::arg("alpha"), nb::arg("weights"),
         "Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander, climbed and ridge of objective.h.");
@@ -125,6 +159,14 @@ void bind_objective(nb::module_& m) {
   m.def("inspect", inspect, nb::arg("rows"), nb::arg("squared_norms"),
         "Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite, and with a square "
         "beyond the type of the squares.");
+  m.def("long_scores", long_scores, nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("weights"),
+        nb::arg("scores"), nb::arg("sizes"),
+        "Writes the scores of the rows begin..end in long doubles, without the constant column, and the sums of their "
+        "absolute terms.");
+  m.def("add_long", add_long, nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("coefficients"),
+        nb::arg("sums"), nb::arg("sizes"), nb::arg("room"),
+        "Adds the rows begin..end times their coefficients to sums, without the constant column, and the absolute "
+        "terms to sizes; room is 0 before and after.");
 }
 
 }  // namespace pegasos

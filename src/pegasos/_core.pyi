@@ -241,6 +241,16 @@ def inspect(rows: Rows, squared_norms: Annotated[NDArray, dict(shape=(None,), or
     Writes |x_i|^2 + bias^2; returns the first row (or -1) out of bounds, unsorted, not finite, and with a square beyond the type of the squares.
     """
 
+def long_scores(rows: Rows, begin: int, end: int, weights: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], scores: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], sizes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Writes the scores of the rows begin..end in long doubles, without the constant column, and the sums of their absolute terms.
+    """
+
+def add_long(rows: Rows, begin: int, end: int, coefficients: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], sums: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], sizes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], room: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Adds the rows begin..end times their coefficients to sums, without the constant column, and the absolute terms to sizes; room is 0 before and after.
+    """
+
 class JointProblem:
     """The problem of all classes at once, as the loops see it."""
 

@@ -26,15 +26,14 @@ from pegasos.rounding import (
     Gain,
     Primal,
     Room,
-    dual_bound,
     is_negligible,
+    is_settled,
     last_roundings,
     length_of,
     long_unit,
     lowered,
     nothing,
     reach_of,
-    size_of_dual,
     smallest,
     sum_depth,
     sum_of,
@@ -140,8 +139,7 @@ class JointProblem:
         )
         of_sum = unit * (sum_depth(n) + self.n_classes + 4.0) * (1.0 + 2.0 * self.largest_offset)
         gain, length = Gain(value, spent * (of_prior + of_sum) + n * smallest, off), length_of(weights)
-        is_nothing = is_negligible(dual_bound(gain, length, mu), size_of_dual(gain, length, mu))
-        if is_nothing or not np.isfinite(longest + length):
+        if is_settled(gain, length, mu) or not np.isfinite(longest + length):
             return DualSums(weights, *lowered(gain, length, mu), off)
         return self._long_dual_sums(alpha, weights, of_prior)
 
@@ -149,6 +147,7 @@ class JointProblem:
         """The same sums in extended precision, which is slow, for when the rounding of double matters."""
         mu = np.longdouble(self.lam) * np.longdouble(self.total)
         own, gain = np.zeros(weights.shape, np.longdouble), np.longdouble(0.0)
+        sizes = np.zeros(weights.shape[1], np.longdouble)
         magnitude = reach = np.longdouble(0.0)
         for mine in self.rows.blocks():
             a, spent = self._long_shares(alpha[mine], mine)
@@ -157,7 +156,7 @@ class JointProblem:
             magnitude += np.sum(spent) * (1.0 + 2.0 * self.largest_offset)
             reach += np.sum(spent * self.rows.lengths_of(mine))
             for r in range(self.n_classes):
-                self.rows.add_long(mine, np.where(self.codes[mine] == r, spent, -a[:, r]), own[r])
+                self.rows.add_long(mine, np.where(self.codes[mine] == r, spent, -a[:, r]), own[r], sizes)
         own /= mu
         depth = long_rows + self.rows.n_rows / long_rows + self.n_classes + 8.0
         # A row is added to its own class and subtracted from others: coefficients of length at most sqrt(2) alpha.
@@ -205,7 +204,7 @@ class JointProblem:
         codes, offset = self.codes[mine][:, None].astype(np.intp), self.offset[mine]
         claims = 1.0 + offset.astype(np.longdouble)
         for r in range(self.n_classes):
-            claims[:, r] += self.rows.long_scores(weights[r], mine)
+            claims[:, r] += self.rows.long_scores(weights[r], mine)[0]
         own = np.take_along_axis(claims, codes, axis=1)[:, 0] - 1.0
         np.put_along_axis(claims, codes, -np.inf, axis=1)
         above = claims.max(axis=1) - own  # the loss, if nonnegative

@@ -28,16 +28,15 @@ from pegasos.rounding import (
     Gain,
     Primal,
     Room,
-    dual_bound,
     hidden_length,
     is_negligible,
+    is_settled,
     last_roundings,
     length_of,
     long_unit,
     lowered,
     nothing,
     reach_of,
-    size_of_dual,
     smallest,
     sum_depth,
     sum_of,
@@ -163,7 +162,7 @@ class Rows:
         if not gain.off > 0.0 and gain.value == 0.0:
             return DualSums(weights, 0.0)
         mu, length = problem.lam * problem.total, length_of(weights)
-        if is_negligible(dual_bound(gain, length, mu), size_of_dual(gain, length, mu)):
+        if is_settled(gain, length, mu):
             return DualSums(weights, *lowered(gain, length, mu), gain.off, gain.ridge)
         if not np.isfinite(self.longest + length):
             return DualSums(weights, -np.inf, np.inf, np.inf)
@@ -194,8 +193,7 @@ class Rows:
         magnitude = reach = ridge = np.longdouble(0.0)
         for mine in self.blocks():
             a = np.clip(alpha[mine].astype(np.longdouble), 0.0, problem.bound[mine])
-            self.add_long(mine, a * problem.sign[mine], own)
-            self.add_long(mine, a, spread, absolute=True)
+            self.add_long(mine, a * problem.sign[mine], own, spread)
             gain += np.sum(a * (1.0 - problem.sign[mine] * problem.offset[mine].astype(np.longdouble)))
             magnitude += np.sum(a * (1.0 + np.abs(problem.offset[mine])))
             reach += np.sum(a * self.lengths_of(mine))
@@ -246,9 +244,10 @@ class Rows:
         self, problem: Problem, weights: npt.NDArray[np.longdouble], mine: slice, primal: Primal
     ) -> np.longdouble:
         offset = problem.offset[mine]
-        margins = problem.sign[mine] * (self.long_scores(weights, mine) + offset)
+        scores, sizes = self.long_scores(weights, mine)
+        margins = problem.sign[mine] * (scores + offset)
         # Feature by feature: of features of very different size, |w| |x_i| would be far more than any score.
-        of_score = long_unit * (primal.depth + 4.0) * self.long_scores(np.abs(weights), mine, absolute=True)
+        of_score = long_unit * (primal.depth + 4.0) * sizes
         by_length = primal.carried_by_length
         if problem.carried.length > 0.0:  # the model adds the prior in double
             by_length += primal.moved
@@ -261,40 +260,32 @@ class Rows:
         return np.longdouble(np.sum(problem.cost[mine][counts] * farthest[counts]))
 
     def long_scores(
-        self, weights: npt.NDArray[np.longdouble], mine: slice, *, absolute: bool = False
-    ) -> npt.NDArray[np.longdouble]:
-        """The scores of some rows, or of their absolute values, with all the digits that the machine has; slowly."""
-        block = self.values[mine if self.numbers is None else self.numbers[mine]]
-        block = abs(block) if absolute else block
-        if sp.issparse(block):
-            products = np.append(block.data * weights[block.indices], np.longdouble(0.0))
-            sums = np.add.reduceat(products, block.indptr[:-1])
-            scores = np.where(np.diff(block.indptr) > 0, sums, 0.0)
-        else:
-            scores = (block * weights[:-1]).sum(axis=1)
+        self, weights: npt.NDArray[np.longdouble], mine: slice
+    ) -> tuple[npt.NDArray[np.longdouble], npt.NDArray[np.longdouble]]:
+        """The scores of some rows with all the digits that the machine has, and the sums of their absolute terms."""
+        begin, end, _ = mine.indices(self.n_rows)
+        scores, sizes = (np.empty(end - begin, np.longdouble) for _ in range(2))
+        _core.long_scores(self.native, begin, end, *map(_as_bytes, (weights, scores, sizes)))
         # What the constant column adds is the intercept of the model, which is a number in double.
-        bias = abs(self.bias) if absolute else self.bias
-        return np.asarray(scores + bias * np.float64(weights[-1]), np.longdouble)
+        constant = self.bias * np.float64(weights[-1])
+        return scores + constant, sizes + abs(constant)
 
     def add_long(
         self,
         mine: slice,
         coefficients: npt.NDArray[np.longdouble],
-        out: npt.NDArray[np.longdouble],
-        *,
-        absolute: bool = False,
+        sums: npt.NDArray[np.longdouble],
+        sizes: npt.NDArray[np.longdouble],
     ) -> None:
-        """Add the sum of some rows, each times its coefficient, with all the digits that the machine has.
+        """Add some rows, each times its coefficient, with all the digits that the machine has.
 
-        ``absolute``: of their absolute values.
+        The absolute terms are added to `sizes`.
         """
-        block = self.values[mine if self.numbers is None else self.numbers[mine]]
-        block = abs(block) if absolute else block
-        if sp.issparse(block):
-            np.add.at(out, block.indices, block.data * np.repeat(coefficients, np.diff(block.indptr)))
-        else:
-            out[:-1] += (block * coefficients[:, None]).sum(axis=0)
-        out[-1] += (abs(self.bias) if absolute else self.bias) * np.sum(coefficients)
+        begin, end, _ = mine.indices(self.n_rows)
+        room = np.zeros(2 * len(sums), np.longdouble)
+        _core.add_long(self.native, begin, end, *map(_as_bytes, (coefficients, sums, sizes, room)))
+        sums[-1] += self.bias * np.sum(coefficients)
+        sizes[-1] += abs(self.bias) * np.sum(np.abs(coefficients))
 
     def blocks(self) -> Iterator[slice]:
         """Iterate over all rows in blocks small enough that results take little memory."""
@@ -740,6 +731,11 @@ class Problem:
     def square(self, weights: npt.NDArray[np.float64]) -> float:
         """|w|^2."""
         return self.rows.square(weights)
+
+
+def _as_bytes(longs: npt.NDArray[np.longdouble]) -> npt.NDArray[np.uint8]:
+    """The memory of an array that native loops could not take otherwise."""
+    return longs.view(np.uint8)
 
 
 def inner(a: Floats, b: Floats) -> float:

@@ -272,6 +272,13 @@ def dual_bound(gain: Gain, length: float, mu: float) -> float:
     return gain.error + mu * (gain.off * (length + 0.5 * gain.off) + of_square)
 
 
+def is_settled(gain: Gain, length: float, mu: float) -> bool:
+    """Whether more digits cannot matter: the bound is negligible, or the dual is below 0, which is known anyway."""
+    room = dual_bound(gain, length, mu)
+    is_below = gain.value + room <= 0.5 * mu * length * length
+    return is_below or is_negligible(room, size_of_dual(gain, length, mu))
+
+
 def last_roundings(value: float, mu: float, length: float) -> float:
     """Error that remains where the sums are exact: the rounding of a few operations on them."""
     return _INNER_UNITS * unit * (abs(value) + mu * length * length) + smallest

@@ -9,6 +9,7 @@
 #include "interior_point.inl"
 #include "kernel_blocks.inl"
 #include "linear_pegasos.inl"
+#include "long_sums.inl"
 #include "newton.inl"
 #include "objective.inl"
 #include "online.inl"
@@ -34,6 +35,8 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   scores,
                   checked_scores,
                   inspect,
+                  long_scores,
+                  add_long,
                   residuals,
                   slope,
                   smooth,

@@ -33,6 +33,10 @@ struct Loops {
   Inspection (*checked_scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin,
                                Index end);
   Inspection (*inspect)(const Rows&, const Buffer& squared_norms, Index begin, Index end);
+  void (*long_scores)(const Rows&, const long double* weights, long double* scores, long double* sizes, Index begin,
+                      Index end);
+  void (*add_long)(const Rows&, const long double* coefficients, long double* sums, long double* sizes,
+                   long double* room, Index begin, Index end);
   void (*residuals)(const Problem&, const Buffer& weights, const Buffer& out, Index begin, Index end);
   Slope (*slope)(const Problem&, const Line&, double softness, Index begin, Index end);
   Smoothed (*smooth)(const Problem&, const SmoothedState&, double softness, Index begin, Index end);
