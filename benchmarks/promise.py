@@ -1,6 +1,6 @@
 """The promise: how many fits end with their proof.
 
-    python -m benchmarks.promise [--quick] [--seconds 10] [--patience 1] [--again] [names ...]
+    python -m benchmarks.promise [--quick] [--seconds 10] [--patience 1] [--alone] [--again] [names ...]
 
 Every binary problem of `benchmarks.collection`, over lam, tol, float32 and float64, and two units, each fit with
 `time_budget=10`. On a shared machine, `--patience 4` gives four times as long, of which ten seconds of processor time
@@ -10,8 +10,9 @@ nothing to learn). Beside it: LinearSVC (hinge) with the same lam and tol, its o
 objective measured against the best lower bound that our fits proved. The other ways to train (several classes, a free
 intercept, a prior, weights, a path, cross-validation, a source, dask) have their rows at the default tol.
 
-The whole takes hours. The rows of every data set are kept in build/promise, so that a run that was interrupted goes on
-where it ended, and parts can be run side by side; results/promise.json is written from all of them.
+The whole takes hours, most of them LinearSVC's; `--alone` leaves it out. The rows of every data set are kept in
+build/promise, so that a run that was interrupted goes on where it ended, and parts can be run side by side;
+results/promise_full.json, or promise_coarse.json with `--quick`, is written from all of them.
 """
 
 import argparse
@@ -36,7 +37,7 @@ from pegasos.dask import PegasosClassifier as OnDask
 from pegasos.data import ArraySource
 from pegasos.solution import Status
 
-_RESULT = Path(__file__).parent / "results" / "promise.json"
+_RESULTS = Path(__file__).parent / "results"
 _LAMS = tuple(10.0**-k for k in range(1, 9))
 _TOLS = (1e-2, 1e-3, 1e-5, 1e-7, 1e-9)
 _TYPES = (np.float32, np.float64)
@@ -54,6 +55,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three lams, two tols, float32")
     parser.add_argument("--seconds", type=float, default=_SECONDS, help="time_budget of every fit")
     parser.add_argument("--patience", type=float, default=1.0, help="seconds on the clock per second that counts")
+    parser.add_argument("--alone", action="store_true", help="without LinearSVC")
     parser.add_argument("--again", action="store_true", help="repeat data sets that were measured before")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -64,7 +66,8 @@ def main() -> None:
         file = kept / f"{name}.json"
         if arguments.again or not file.exists():
             limit = _Limit(arguments.seconds, arguments.patience)
-            file.write_text(json.dumps(list(_measured(name, limit, quick=arguments.quick))))
+            rows = _measured(name, limit, quick=arguments.quick, alone=arguments.alone)
+            file.write_text(json.dumps(list(rows)))
         _report(name, json.loads(file.read_text()))
         results = [row for file in sorted(kept.glob("*.json")) for row in json.loads(file.read_text())]
         about = {
@@ -73,7 +76,8 @@ def main() -> None:
             "patience": arguments.patience,
             "problems": len({row["problem"] for row in results}),
         }
-        _RESULT.write_text(json.dumps({**about, **_summary(results)}, indent=1) + "\n")
+        result = _RESULTS / f"promise_{grid}.json"
+        result.write_text(json.dumps({**about, **_summary(results)}, indent=1) + "\n")
 
 
 class _Limit(NamedTuple):
@@ -85,13 +89,13 @@ class _Limit(NamedTuple):
         return self.seconds * self.patience
 
 
-def _measured(name: str, limit: _Limit, *, quick: bool) -> Iterator[dict]:
+def _measured(name: str, limit: _Limit, *, quick: bool, alone: bool) -> Iterator[dict]:
     for problem in collection.load(name):
-        yield from _fits(problem, limit, quick=quick)
+        yield from _fits(problem, limit, quick=quick, alone=alone)
         yield from _others(problem, limit)
 
 
-def _fits(problem: Binary, limit: _Limit, *, quick: bool) -> Iterator[dict]:
+def _fits(problem: Binary, limit: _Limit, *, quick: bool, alone: bool) -> Iterator[dict]:
     lams, tols, types = ((1e-2, 1e-5, 1e-8), (1e-3, 1e-7), (np.float32,)) if quick else (_LAMS, _TOLS, _TYPES)
     for lam in lams:
         best = 0.0
@@ -102,7 +106,8 @@ def _fits(problem: Binary, limit: _Limit, *, quick: bool) -> Iterator[dict]:
                 row, dual = _timed(problem, partial(model.fit, X, problem.y), tol, limit)
                 best = max(best, dual)
                 yield {**row, "way": "fit", "lam": lam, "dtype": np.dtype(dtype).name}
-        yield from _linear_svcs(problem, lam, tols, best)
+        if not alone:
+            yield from _linear_svcs(problem, lam, tols, best)
 
 
 def _timed(problem: Binary, fit: Callable[[], PegasosClassifier], tol: float, limit: _Limit) -> tuple[dict, float]:

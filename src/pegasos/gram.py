@@ -381,16 +381,26 @@ class KernelRows:
     def load(self, rows: Numbers) -> None:
         """Compute the columns of these rows that are not in the table, and keep them while there is room."""
         missing = self.missing(rows)
-        at_once = _columns_at_once if self.arranged is None else _ARRANGED_AT_ONCE
+        arranged = self.arranged or self._all_in_order(missing)
+        at_once = _columns_at_once if arranged is None else _ARRANGED_AT_ONCE
         for begin in range(0, len(missing), at_once):
+            check_deadline()
             part = missing[begin : begin + at_once]
             first, end = self.n_kept, self.n_kept + len(part)
-            if self.arranged is not None:
-                self._compute_arranged(part, first, self.arranged)
+            if arranged is not None:
+                self._compute_arranged(part, first, arranged)
+                arranged = self.arranged or arranged
             else:
                 self._compute(part, self.table[first:end])
             self.n_kept = end
             self.slot_of[part] = np.arange(first, end)
+
+    def _all_in_order(self, rows: Numbers) -> Vectors | None:
+        """The items, if these are all rows, dense and in their order: then half of the values are copies of others."""
+        items = self.items
+        if not isinstance(items, Vectors) or items.is_sparse or not len(rows) == self.n_rows == len(self.table):
+            return None
+        return items if bool((rows == np.arange(self.n_rows)).all()) else None
 
     def keep_only(self, rows: Numbers) -> None:
         """Make room if there is none by dropping the columns of all other rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -99,10 +100,13 @@ class Kernel:
         assert self.kernel is not None
         n, room = len(items), self._cache_bytes
         is_large = settings.tol is not None and n >= _SINGLE_FROM and _strength(data, settings, task) <= _WEAK
-        fits = is_computed(self.kernel, items) and 8.0 * task.rows_per_problem(n) ** 2 <= room
+        of_problem = task.rows_per_problem(n)
+        # Pairs of classes share one table, unless computing a value again is faster than fetching it.
+        tabled = of_problem if is_computed(self.kernel, items) else n if of_problem < n else math.inf
+        fits = 8.0 * tabled**2 <= room
         is_cheap = isinstance(self.kernel, VectorKernel) and (fits or n < _SINGLE_FROM)
         # With this many rows no columns are kept, and a second proof in double would take as long as the first.
-        is_vast = is_quick(items) and task.rows_per_problem(n) ** 2 > _VAST * room
+        is_vast = is_quick(items) and of_problem**2 > _VAST * room
         single = is_large and isinstance(self.kernel, VectorKernel) and not is_cheap and not is_vast
         double = settings.is_exact or is_cheap or is_vast
         return KernelRows.of(self.kernel, items, settings.bias, cache_bytes=room, double=double, single=single)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pegasos.deadline import TimeIsUp, within
 from pegasos.gram import KernelRows, is_quick
 from pegasos.kernels import Precomputed
 from pegasos.kernels.vector import VectorKernel
@@ -28,6 +29,7 @@ from pegasos.solvers.kernel_pegasos import KernelPegasosState
 from pegasos.tasks.one_vs_one import Pairs
 
 _ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved sequentially, because starting threads would take longer
+_LOADING = 0.5  # part of a time budget that computing the whole kernel matrix may take
 _LEAST_EPOCHS = 100  # least number of epochs that pairs solved together must be allowed
 
 
@@ -86,10 +88,14 @@ def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan)
 def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool) -> list[Any]:
     """The solutions that are certified at once; else the point reached, or None if there was no time."""
     begun, rows = perf_counter(), small.rows
-    if rows.source is None:
-        rows.load(np.arange(rows.n_rows))
     assert stop.tol is not None
     found: list[Any] = []
+    if rows.source is None:
+        try:
+            with within(None if stop.time_budget is None else _LOADING * stop.time_budget):
+                rows.load(np.arange(rows.n_rows))
+        except TimeIsUp:
+            return [None] * len(small.sizes)
     for first, end in small.batches:
         if stop.time_budget is not None and perf_counter() - begun >= 0.5 * stop.time_budget:
             break
@@ -107,11 +113,12 @@ def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes:
     if len(problems) == 1 and isinstance(rows.kernel, VectorKernel):
         return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
-    if rows.source is None:
-        is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # quick enough to load all columns
-        is_small = rows.holds_all and rows.n_rows <= most_table_rows and is_quick
-    else:
+    if rows.source is not None:
         is_small = largest <= most_rows and plan.settings.threads * largest**2 * 8.0 <= cache_bytes
+    else:
+        is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # quick enough to load all columns
+        few = largest <= 2 * most_rows if isinstance(problems, Pairs) else largest <= most_table_rows
+        is_small = rows.holds_all and few and is_quick
     is_plain = stop.tol is not None and not stop.is_hard and plan.terms.loss.is_hinge
     is_plain = is_plain and stop.max_iter >= _LEAST_EPOCHS
     is_new = not plan.is_seen and all(state is None for state in plan.states)
