@@ -30,13 +30,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments", description="Run experiments, all unless named.")
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="little data; nothing is written")
+    parser.add_argument("--twin", action="store_true", help="the same on small data that scikit-learn has")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(names))
     if unknown:
         parser.error(f"there is no experiment {unknown[0]!r}; there are {', '.join(names)}.")
+    forms = ["--quick"] * options.quick + ["--twin"] * options.twin
     for name in options.names or names:
         begun = perf_counter()
-        subprocess.run([sys.executable, "-m", f"experiments.{name}", *["--quick"] * options.quick], check=True)
+        subprocess.run([sys.executable, "-m", f"experiments.{name}", *forms], check=True)
         print(f"-- {name}: {perf_counter() - begun:.0f} seconds", flush=True)
 
 

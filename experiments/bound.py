@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from experiments import command, data, judging, pages, pictures
-from pegasos.solvers.driver import Stop, run
-from pegasos.solvers.dual_ascent import DualAscent
-from pegasos.solvers.pegasos import Pegasos
+from experiments import command, data, judging, pages, pictures, walking
+from pegasos import PegasosClassifier
 from pegasos.theory import suboptimality_bound
 
 lam = 1e-3
@@ -23,30 +21,28 @@ averages = {"last iterate": None, "average": "uniform", "tail average": "tail"}
 
 def measure(quick: bool) -> dict[str, Any]:
     """How far above the optimum, over seeds."""
-    problem, _ = data.text_problem("movie_reviews", lam)
-    best = run(problem, DualAscent(), Stop(tol=1e-9, max_iter=10_000)).certificate.dual
+    X, sign = data.training_text("movie_reviews")
+    exact = PegasosClassifier(lam, fit_intercept=False, tol=1e-9, max_iter=10_000, random_state=0)
+    best = exact.fit(X, sign).certificate_.dual
     seeds, longest = (2, 1e4) if quick else (20, 1e6)
     steps = np.unique(np.geomspace(10, longest, 6 if quick else 21).round().astype(int)).tolist()
     curves = {}
     for (name, average), projection in product(averages.items(), (False, True)):
         excess = [
-            _excess(problem, best, Pegasos(sampling="uniform", projection=projection, average=average), steps, seed)
+            [
+                primal - best
+                for _, primal in walking.objectives(
+                    walking.pegasos(lam, seed, projection=projection, average=average), X, sign, steps
+                )
+            ]
             for seed in range(seeds)
         ]
         curves[f"{name}, projected" if projection else name] = [float(f"{v:.4g}") for v in np.mean(excess, axis=0)]
-    largest = float(np.sqrt(problem.rows.squared_norms.max()))
+    largest = float(np.sqrt(X.multiply(X).sum(axis=1).max()))
     bound = suboptimality_bound(steps, lam, largest).tolist()
     results = {"lam": lam, "largest_norm": largest, "optimum": best, "seeds": seeds, "steps": steps, "bound": bound}
     results["curves"] = curves
     return results | {"picture": "bound.png"}
-
-
-def _excess(problem: Any, best: float, solver: Pegasos, steps: list[int], seed: int) -> list[float]:
-    state, found = solver.start(problem, seed), []
-    for step in steps:
-        solver.advance_to(problem, state, step)
-        found.append(data.objective(problem, solver.point(problem, state)[0]) - best)
-    return found
 
 
 def claims(results: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The data sets: strings, graphs, time series and images."""
+"""The data sets: strings, graphs, time series and images. `experiments.fetch` fetches them, `twins` replaces them."""
 
 import os
 from pathlib import Path
@@ -6,15 +6,26 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from pegasos.problem import Problem, Rows
+from experiments import twins
 
 
 def read(name: str) -> dict[str, np.ndarray]:
-    """The arrays of a data set."""
-    if "PEGASOS_DATA" not in os.environ:
-        raise SystemExit(f"Set PEGASOS_DATA to the folder that holds {name}.npz.")
+    """The arrays of a data set, or with PEGASOS_DATA=twins those of its twin."""
+    where = os.environ.get("PEGASOS_DATA")
+    if where == "twins":
+        return twins.make(name)
+    if where is None or not (Path(where) / f"{name}.npz").exists():
+        raise SystemExit(
+            f"There is no {name}.npz: fetch it by `python -m experiments.fetch {name} --to folder` and set "
+            "PEGASOS_DATA to that folder, or run the experiment with --twin, on data that scikit-learn has."
+        )
     with np.load(Path(os.environ["PEGASOS_DATA"]) / f"{name}.npz", allow_pickle=False) as archive:
         return {key: archive[key] for key in archive.files}
+
+
+def use_twins() -> None:
+    """From here on, read the twins of the data sets."""
+    os.environ["PEGASOS_DATA"] = "twins"
 
 
 def matrix(arrays: dict[str, np.ndarray]) -> sp.csr_matrix | np.ndarray:
@@ -73,24 +84,13 @@ def signs(y: np.ndarray) -> np.ndarray:
     return np.where(y == y.max(), 1, -1).astype(np.int8)
 
 
-def text_problem(name: str, lam: float) -> tuple[Problem, tuple[sp.csr_matrix, np.ndarray]]:
-    """The problem of the training rows, without intercept as in the paper, and the rows to test on."""
+def training_text(name: str) -> tuple[sp.csr_matrix, np.ndarray]:
+    """The training rows and their signs."""
     X, sign, is_test = text(name)
-    return problem_of(X[~is_test], sign[~is_test], lam), (X[is_test], sign[is_test])
+    return X[~is_test], sign[~is_test]
 
 
 def hinge_objective(X: sp.csr_matrix | np.ndarray, sign: np.ndarray, lam: float, weights: np.ndarray) -> float:
     """lam/2 |w|^2 + mean hinge loss, without an intercept."""
     losses = np.maximum(0.0, 1.0 - sign * np.asarray(X @ weights))
     return float(0.5 * lam * weights @ weights + losses.mean())
-
-
-def problem_of(X: sp.csr_matrix | np.ndarray, sign: np.ndarray, lam: float) -> Problem:
-    """All costs 1, no intercept."""
-    return Problem.plain(Rows.of(X, 0.0), np.ascontiguousarray(sign), lam)
-
-
-def objective(problem: Problem, weights: np.ndarray) -> float:
-    """P(w)."""
-    losses = problem.losses(weights)
-    return float(losses.total / problem.total + 0.5 * problem.lam * losses.square)

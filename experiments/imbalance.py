@@ -48,7 +48,7 @@ def splits(name: str, n_splits: int) -> Iterator[Split]:
         X.data = np.log1p(np.abs(X.data))  # counts and bytes spread over nine orders of magnitude
         train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
         X = MaxAbsScaler().fit(X[train]).transform(X)
-        samples = StratifiedShuffleSplit(n_splits, train_size=kdd_rows, random_state=seed)
+        samples = StratifiedShuffleSplit(n_splits, train_size=min(kdd_rows, len(train) // 2), random_state=seed)
         parts = [(train[part], test) for part, _ in samples.split(train, y[train])]
     else:
         parts = list(StratifiedShuffleSplit(n_splits, test_size=0.25, random_state=seed).split(X, y))

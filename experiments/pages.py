@@ -87,6 +87,10 @@ measured several times, over seeds, draws, splits, pairs of classes or data sets
 the range the claim *held*, outside it *did not hold*, across the border it is *undecided*. A claim about every case (an
 identity, a proved bound) is judged by the cases; of one with several parts all must hold.
 
+`python -m experiments.fetch --to folder` fetches the data sets from their public sources; `PEGASOS_DATA` names the
+folder. Without them every experiment runs with `--twin`, on small data made of the digits that scikit-learn has
+(`experiments/twins.py`): it shows how the experiment works, and writes nothing.
+
 {table(["page", "claim", "", "what was found", ""], lines)}"""
 
 

@@ -452,11 +452,15 @@ def main() -> None:
     """Run, and write what was found."""
     parser = argparse.ArgumentParser(description="Accuracies of the kernels on strings, graphs and time series.")
     parser.add_argument("--quick", action="store_true", help="fewer folds, smaller sets; nothing is written")
+    parser.add_argument("--twin", action="store_true", help="quick, on small data that scikit-learn has")
     parser.add_argument(
         "--parts", nargs="*", choices=all_parts, default=usual_parts, help="the others stay as they are"
     )
     parser.add_argument("--draw", action="store_true", help="verdicts, page and pictures anew, from results on file")
     options = parser.parse_args()
+    if options.twin:
+        data.use_twins()
+        options.quick = True
     warnings.simplefilter("error", GapWarning)
     results = {} if options.draw else run(options.quick, tuple(options.parts))
     if options.quick:

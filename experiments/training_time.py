@@ -11,23 +11,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC
 
-from experiments import command, data, judging, pages, pictures
-from pegasos.problem import Problem
-from pegasos.solvers.auto import Auto
-from pegasos.solvers.cutting_plane import CuttingPlane
-from pegasos.solvers.driver import ExhaustedError, Stop, run
-from pegasos.solvers.dual_ascent import DualAscent
-from pegasos.solvers.pegasos import Pegasos
+from experiments import command, data, judging, pages, pictures, walking
+from pegasos import GapWarning, PegasosClassifier
 from pegasos.theory import c_of_lam
 
 enough = 1e-3  # above the optimum
@@ -47,60 +43,74 @@ stands_for = {
 }
 
 
-def problem_of(name: str, n_rows: int | None = None) -> Problem:
+class Rows(NamedTuple):
+    """Training rows, their signs, and lam."""
+
+    X: Any
+    sign: np.ndarray
+    lam: float
+
+    @property
+    def cost(self) -> float:
+        """C, the other convention for the same problem."""
+        return c_of_lam(self.lam, len(self.sign))
+
+
+def rows_of(name: str, n_rows: int | None = None) -> Rows:
     """The training rows, in random order; Covertype is class 1 against the rest, columns divided by their largest."""
     if name != "covtype":
-        X, sign, is_test = data.text(name)
-        X, sign = X[~is_test], sign[~is_test]
+        X, sign = data.training_text(name)
     else:
         arrays = data.read(name)
         X = data.matrix(arrays)
         X = (X / np.maximum(np.abs(X).max(axis=0), 1e-9)).astype(np.float32)
         sign = np.where(arrays["y"] == 1, 1, -1).astype(np.int8)
     order = np.random.default_rng(0).permutation(len(sign))[:n_rows]
-    return data.problem_of(X[order], sign[order], lams[name])
+    return Rows(X[order], sign[order], lams[name])
 
 
-def pegasos(problem: Problem, goal: float) -> dict[str, Any]:
-    """Last iterate, rows drawn uniformly, one a step; looked at when there are a tenth more than at the last look."""
-    solver, seconds, steps = Pegasos(sampling="uniform"), 0.0, 1000
-    state = solver.start(problem, 0)
-    while True:
-        before = process_time()
-        solver.advance_to(problem, state, steps)
-        seconds += process_time() - before
-        primal = data.objective(problem, solver.point(problem, state)[0])
-        if primal <= goal or seconds > longest:
-            return _found(seconds, primal <= goal, steps=steps)
-        steps = steps * 11 // 10
-
-
-def planes(problem: Problem, goal: float) -> dict[str, Any]:
-    """Until the objective of the last weights is low enough, which a plane tells at no price."""
-    solver, begun = CuttingPlane(), process_time()
-    state = solver.start(problem, 0)
-    try:
-        while state.primal > goal and process_time() - begun < longest:
-            solver.advance_to(problem, state, state.visits + 1)
-    except ExhaustedError:
-        pass
-    return _found(process_time() - begun, state.primal <= goal, steps=state.n_planes)
-
-
-def default(problem: Problem, goal: float) -> dict[str, Any]:
-    """What the library does by itself, to a proof of the same accuracy."""
+def fitted(model: Any, rows: Rows) -> tuple[Any, float]:
+    """The machine, and the seconds of the processor of its fit: reading, training, and its certificate."""
     begun = process_time()
-    solution = run(problem, Auto(Pegasos(), DualAscent(np.float32), enough / goal), Stop(tol=enough / goal))
-    return _found(process_time() - begun, solution.status.name == "CERTIFIED", steps=solution.n_steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)  # some are to end before their gap is small
+        model.fit(rows.X, rows.sign)
+    return model, process_time() - begun
 
 
-def ocas(problem: Problem, goal: float, method: int) -> dict[str, Any]:
+def pegasos(rows: Rows, goal: float) -> dict[str, Any]:
+    """Last iterate, rows drawn uniformly, one a step: how many steps it takes, then a fit of as many."""
+    begun = process_time()
+    looks = walking.objectives(walking.pegasos(rows.lam, 0), rows.X, rows.sign, walking.tenth_more(1000))
+    steps = next(steps for steps, primal in looks if primal <= goal or process_time() - begun > longest)
+    model, seconds = fitted(walking.pegasos(rows.lam, 0, max_steps=steps), rows)
+    return _found(seconds, model.certificate_.primal <= goal, steps=steps)
+
+
+def planes(rows: Rows, goal: float) -> dict[str, Any]:
+    """Cutting planes: how many it takes, then a fit of as many."""
+    settings = {"lam": rows.lam, "solver": "cutting_plane", "fit_intercept": False, "max_iter": 100_000}
+    whole, _ = fitted(PegasosClassifier(**settings, tol=0.5 * enough / goal, time_budget=longest), rows)
+    is_enough = whole.trace_["primal"] <= goal
+    n_planes = int(whole.trace_["step"][is_enough.argmax() if is_enough.any() else -1])
+    model, seconds = fitted(PegasosClassifier(**settings | {"tol": None, "max_iter": n_planes}), rows)
+    return _found(seconds, model.certificate_.primal <= goal, steps=n_planes)
+
+
+def default(rows: Rows, goal: float) -> dict[str, Any]:
+    """What the library does by itself, to a proof of the same accuracy."""
+    model, seconds = fitted(
+        PegasosClassifier(rows.lam, fit_intercept=False, tol=enough / goal, time_budget=longest, random_state=0), rows
+    )
+    return _found(seconds, model.certificate_.relative_gap <= enough / goal, steps=model.n_steps_)
+
+
+def ocas(rows: Rows, goal: float, method: int) -> dict[str, Any]:
     """``svmocas`` on a file, until its objective is low enough; the reading is not counted."""
-    C = c_of_lam(problem.lam, problem.total)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows"
-        dump_svmlight_file(sp.csr_matrix(problem.rows.values), problem.sign, str(path), zero_based=False)
-        call = ["svmocas", "-m", method, "-c", C, "-r", 0, "-a", 0, "-q", goal / problem.lam, "-t", longest]
+        dump_svmlight_file(sp.csr_matrix(rows.X), rows.sign, str(path), zero_based=False)
+        call = ["svmocas", "-m", method, "-c", rows.cost, "-r", 0, "-a", 0, "-q", goal / rows.lam, "-t", longest]
         call = [*map(str, call), str(path), str(Path(folder) / "model")]
         before = _seconds_of_children()
         said = subprocess.run(call, check=True, capture_output=True, text=True).stdout
@@ -108,7 +118,7 @@ def ocas(problem: Problem, goal: float, method: int) -> dict[str, Any]:
     steps, reached = re.findall(r"^\s*(\d+): .*Q_P=([\d.eE+-]+), Q_D", said, re.MULTILINE)[-1]
     # It tells times of the clock: how much of all they are is true of the processor, too.
     solving, all_of_it = (float(re.findall(rf"{name}_time *: ([\d.]+)", said)[0]) for name in ("ocas", "total"))
-    return _found(seconds * solving / all_of_it, float(reached) * problem.lam <= goal * (1.0 + 1e-6), steps=int(steps))
+    return _found(seconds * solving / all_of_it, float(reached) * rows.lam <= goal * (1.0 + 1e-6), steps=int(steps))
 
 
 def _seconds_of_children() -> float:
@@ -116,35 +126,33 @@ def _seconds_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def decomposition(problem: Problem) -> dict[str, Any]:
+def decomposition(rows: Rows) -> dict[str, Any]:
     """LIBSVM with its own tolerance of 1e-3, that of SVM-Light too; its intercept is free."""
-    C = c_of_lam(problem.lam, problem.total)
-    begun = process_time()
-    SVC(kernel="linear", C=C, cache_size=500).fit(problem.rows.values, problem.sign)
-    return _found(process_time() - begun, True)
+    _, seconds = fitted(SVC(kernel="linear", C=rows.cost, cache_size=500), rows)
+    return _found(seconds, True)
 
 
 def _found(seconds: float, reached: bool, **more: Any) -> dict[str, Any]:
     return {"seconds": float(f"{seconds:.3g}"), "reached": bool(reached)} | more
 
 
-def machines(problem: Problem, goal: float, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def machines(rows: Rows, goal: float, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """One after the other, each to the same objective."""
-    yield "Pegasos", pegasos(problem, goal)
-    yield "cutting planes", planes(problem, goal)
+    yield "Pegasos", pegasos(rows, goal)
+    yield "cutting planes", planes(rows, goal)
     if shutil.which("svmocas"):
-        yield "svmocas, cutting planes", ocas(problem, goal, 0)
-        yield "svmocas, OCAS", ocas(problem, goal, 1)
+        yield "svmocas, cutting planes", ocas(rows, goal, 0)
+        yield "svmocas, OCAS", ocas(rows, goal, 1)
     if name != "covtype":
-        yield "LIBSVM", decomposition(problem)
+        yield "LIBSVM", decomposition(rows)
     else:
-        yield "LIBSVM", _extrapolated(problem.rows.n_rows)
-    yield "auto, proved", default(problem, goal)
+        yield "LIBSVM", _extrapolated(len(rows.sign))
+    yield "auto, proved", default(rows, goal)
 
 
 def _extrapolated(n: int) -> dict[str, Any]:
     """Covertype would take LIBSVM hours: a power of the rows, from a few sizes."""
-    seconds = [decomposition(problem_of("covtype", rows))["seconds"] for rows in decomposed]
+    seconds = [decomposition(rows_of("covtype", n_rows))["seconds"] for n_rows in decomposed]
     power, start = np.polyfit(np.log(decomposed), np.log(seconds), 1)
     at_all = float(np.exp(start + power * np.log(n)))
     return _found(at_all, True, measured=dict(zip(map(str, decomposed), seconds, strict=True)), power=round(power, 2))
@@ -154,13 +162,14 @@ def measure(quick: bool) -> dict[str, Any]:
     """Each machine on each data set."""
     found = {}
     for name in ("rcv1_small", "movie_reviews") if quick else lams:
-        problem = problem_of(name)
-        best = run(problem, Auto(Pegasos(), DualAscent(), 1e-5), Stop(tol=1e-5)).certificate.dual
-        each = dict(machines(problem, best + enough, name))
+        rows = rows_of(name)
+        exact, _ = fitted(PegasosClassifier(rows.lam, fit_intercept=False, tol=1e-5, random_state=0), rows)
+        best = exact.certificate_.dual
+        each = dict(machines(rows, best + enough, name))
         found[name] = {
-            "rows": problem.rows.n_rows,
-            "features": problem.rows.n_features,
-            "lam": problem.lam,
+            "rows": len(rows.sign),
+            "features": rows.X.shape[1],
+            "lam": rows.lam,
             "optimum": best,
             "machines": each,
         }

@@ -19,6 +19,7 @@ class Status(Enum):
     # Ordered by how much is missing: for several problems, the last one is reported.
     CERTIFIED = "The duality gap reached tol: the result is proved."
     COMPLETED = "All max_iter epochs were run, as asked by tol=None."
+    COUNTED = "All max_steps steps were taken, as asked by tol=None."
     PASSED = "One pass was made over the block; the certificate speaks of this block alone."
     REDUCED = (
         "Support vectors beyond max_support were dropped, and the certificate says what that left: raise max_support "
@@ -30,6 +31,7 @@ class Status(Enum):
     )
     STOPPED = "A callback asked to stop; the model is the last one reached."
     EPOCHS = "max_iter epochs ended before the gap reached tol; raise max_iter, raise tol, or scale the features."
+    STEPS = "max_steps steps ended before the gap reached tol; raise max_steps, raise tol, or give tol=None."
     TIME = "time_budget ended before the gap reached tol; give more time, raise tol, or scale the features."
     INSEPARABLE = (
         "No margin is above 1e-5 of the longest row, as the dual proves: the classes cannot be separated by more, as "

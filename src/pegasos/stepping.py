@@ -24,6 +24,7 @@ from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.online.kernel_perceptron import KernelPerceptron
 from pegasos.estimators.online.norma import Norma
+from pegasos.fitting import GivenWeights
 from pegasos.fitting.fit import terms_of
 from pegasos.machines.base import known_of
 from pegasos.problem import Problem, Rows, constant
@@ -105,9 +106,9 @@ def steps(
     kernel : as for `KernelPegasosClassifier`, or None for the linear algorithm
     n_steps : int, optional
         Number of steps after which to end.
-    initial : array of shape (n_features,), optional
-        The weights before the first step, by default 0; linear Pegasos only. The first step has the length 1/lam and
-        forgets them, after they have decided whether its rows violate.
+    initial : array of shape (n_features,), or a pair of that and an intercept; optional
+        The weights before the first step, by default 0; linear Pegasos only; `coef_init` and `intercept_init` of `fit`.
+        The first step has the length 1/lam and forgets them, after they have decided whether its rows violate.
     objectives : bool, default=False
         Whether to compute the primal and the dual objective after each step: a pass over all rows.
     seed : int, default=0
@@ -178,15 +179,10 @@ def _plan(model: Any, X: Any, y: Any) -> _Plan:
 def _linear(model: PegasosClassifier, X: Any, y: Any, initial: Any, *, objectives: bool) -> Iterator[Step]:
     problem, pegasos, seed = _plan(model, X, y)
     n = problem.rows.n_rows
-    weights = np.zeros(problem.weights_shape, pegasos.dtype)
+    state = pegasos.start(problem, seed)
     if initial is not None:
-        given = np.asarray(initial, np.float64)
-        if given.shape != (len(weights) - 1,) or not np.isfinite(given).all():
-            raise PegasosError(
-                f"initial must be {len(weights) - 1} finite weights; got an array of shape {given.shape}."
-            )
-        weights[:-1] = given
-    state = pegasos.enter(problem, weights, step=0, seed=seed)
+        given = initial if isinstance(initial, tuple) and len(initial) == 2 and np.ndim(initial[0]) else (initial,)
+        state = GivenWeights(*given).entered([pegasos], [problem], seed)[0]
     while True:
         drawn = _drawn(problem, pegasos, state)
         before, alpha_before = pegasos.point(problem, state)

@@ -97,6 +97,24 @@ def test_every_experiment_has_a_quick_form_that_writes_nothing(name):
     assert {path: path.stat().st_mtime_ns for path in pages.folder.iterdir()} == before
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names)
+def test_every_experiment_runs_on_twins_of_its_data(name, monkeypatch):
+    monkeypatch.delenv("PEGASOS_DATA", raising=False)
+    before = {path: path.stat().st_mtime_ns for path in pages.folder.iterdir()}
+    subprocess.run([sys.executable, "-m", f"experiments.{name}", "--twin"], check=True, capture_output=True)
+    assert {path: path.stat().st_mtime_ns for path in pages.folder.iterdir()} == before
+
+
+def test_one_experiment_runs_on_the_twin_of_its_data(monkeypatch):
+    from experiments import imbalance
+
+    monkeypatch.setenv("PEGASOS_DATA", "twins")
+    rows, is_rare, _, _ = next(imbalance.splits("kddcup99", 1))
+    assert rows.shape[0] == len(is_rare)
+    assert 0.0 < is_rare.mean() < 0.5
+
+
 def test_an_unknown_experiment_is_refused_in_a_sentence():
     call = [sys.executable, "-m", "experiments", "nonsense"]
     said = subprocess.run(call, capture_output=True, text=True, check=False)

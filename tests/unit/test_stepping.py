@@ -133,7 +133,7 @@ def test_the_first_step_tests_the_initial_weights_and_forgets_them():
     [
         ({"lam": -1.0}, "lam must be"),
         ({"n_steps": -1}, "n_steps must not be negative; got -1"),
-        ({"initial": [1.0]}, "initial must be 3 finite weights"),
+        ({"initial": [1.0]}, r"coef_init must be of shape \(1, 3\), got \(1,\)"),
         ({"initial": [1.0, 0.0, 0.0], "kernel": "rbf"}, "for the linear algorithm"),
         ({"sampling": "backwards"}, "sampling must be"),
     ],

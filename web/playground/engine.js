@@ -27,6 +27,7 @@ class Engine {
   // Points as pairs, one code from 0 on per point; classes without a point do not count.
   begin(points, codes, settings) {
     const n = codes.length, core = this.core;
+    this.known = null;
     this.n = n;
     this.nClasses = Math.max(...codes) + 1;
     this.nProblems = this.nClasses === 2 ? 1 : this.nClasses;
@@ -40,8 +41,15 @@ class Engine {
     this.norm = core.largest_norm();
   }
 
-  advance(nSteps) { this.core.advance(nSteps); }
-  look() { this.core.look(); }
+  advance(nSteps) {
+    this.core.advance(nSteps);
+    this.known = null;
+  }
+
+  look() {
+    this.core.look();
+    this.known = null;
+  }
 
   get step() { return this.core.step(); }
   get eta() { return this.core.eta(); }
@@ -61,7 +69,16 @@ class Engine {
     };
   }
 
-  problems() { return Array.from({ length: this.nProblems }, (_, k) => this.problem(k)); }
+  // Read once per state, since several parts of the page ask; again when memory has grown, which detaches all views.
+  problems() {
+    const memory = this.core.memory.buffer;
+    if (this.known === null || this.seen !== memory) {
+      this.known = Array.from({ length: this.nProblems }, (_, k) => this.problem(k));
+      this.seen = memory;
+    }
+    return this.known;
+  }
+
   scores(k, ofCenter, size, reach) {
     return this.doubles(this.core.scores(k, ofCenter ? 1 : 0, size, reach), size * size).slice();
   }

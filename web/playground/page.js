@@ -16,7 +16,7 @@ const RULES = {
   "dual-ascent": "visit a row; α ← clip(α + λn (1 − y⟨w, x⟩)/|x|², 0, 1): the best α for this row alone",
 };
 const page = {
-  settings: { ...DEFAULTS }, points: [], drawnClass: 1, engine: null, isReady: false, isPlaying: false, owed: 0,
+  settings: { ...DEFAULTS }, points: [], drawnClass: 1, engine: null, isReady: false, isPlaying: false, owed: 0, turn: 0,
   frames: [],
 };
 window.playground = page;
@@ -73,23 +73,25 @@ function step() {
 }
 
 function play() {
-  if (!page.isReady) return;
+  if (!page.isReady || page.isPlaying) return;
   page.isPlaying = true;
   page.last = performance.now();
   $("play").textContent = "Pause";
   $("play").setAttribute("aria-pressed", "true");
-  requestAnimationFrame(frame);
+  page.asked = requestAnimationFrame(frame);
 }
 
 function pause() {
   if (!page.isPlaying) return;
   page.isPlaying = false;
+  cancelAnimationFrame(page.asked);  // or playing again at once would draw everything twice
   $("play").textContent = "Play";
   $("play").setAttribute("aria-pressed", "false");
-  if (page.isReady) tell(`Paused at step ${page.engine.step}. ${$("certificate").textContent}`);
+  if (page.isReady) show(), tell(`Paused at step ${page.engine.step}. ${$("certificate").textContent}`);
 }
 
-// Steps that are due since the last frame; a slow machine takes fewer steps, not fewer frames.
+// Steps that are due since the last frame; a slow machine takes fewer steps, not fewer frames. Numbers, the chart and
+// the settled region change with every other frame.
 function frame(now) {
   if (!page.isPlaying) return;
   page.frames.push(now);
@@ -108,9 +110,11 @@ function frame(now) {
   if (taken) {
     page.engine.look();
     page.chart.note(page.engine);
-    show();
+    page.turn = (page.turn + 1) % 2;
+    if (page.turn) page.plane.draw(page.engine, page.points, page.classes, page.colors, true);
+    else show();
   }
-  requestAnimationFrame(frame);
+  page.asked = requestAnimationFrame(frame);
 }
 
 const tell = (text) => { $("told").textContent = text; };
@@ -184,7 +188,6 @@ function showSettings() {
   for (const [key, text] of [["lam", short(s.lam)], ["gamma", short(s.gamma)], ["degree", s.degree], ["batch", s.batch], ["size", short(s.size)]])
     $(`${key}-now`).textContent = text, $(key).setAttribute("aria-valuetext", text);
   $("rule").innerHTML = RULES[s.algorithm];
-  $("key-margins").hidden = presentClasses().length > 2;
   showSpeed();
   const classes = presentClasses();
   $("python").textContent = pythonOf(s, page.points, page.points.map((p) => classes.indexOf(p.c)));

@@ -2,13 +2,20 @@
 
 const GRID = 72, FINER = 3, FINE = FINER * GRID;
 
+// Where a pixel lies between the lines of the grid: the line before it, and how far from that.
+const LINE = new Int32Array(FINE), PART = new Float32Array(FINE);
+for (let a = 0; a < FINE; a++) {
+  const place = ((a + 0.5) / FINE) * (GRID - 1);
+  LINE[a] = Math.min(GRID - 2, Math.floor(place));
+  PART[a] = place - LINE[a];
+}
+
 // Values of the grid in between, for pixels from above.
-function refined(values) {
-  const out = new Float32Array(FINE * FINE), places = Float32Array.from({ length: FINE }, (_, a) => ((a + 0.5) / FINE) * (GRID - 1));
+function refined(values, out) {
   for (let b = 0; b < FINE; b++) {
-    const y = GRID - 1 - places[b], j = Math.min(GRID - 2, Math.floor(y)), v = y - j;
+    const up = FINE - 1 - b, row = LINE[up] * GRID, v = PART[up];
     for (let a = 0; a < FINE; a++) {
-      const x = places[a], i = Math.floor(x), u = x - i, g = j * GRID + i;
+      const u = PART[a], g = row + LINE[a];
       out[b * FINE + a] = (1 - v) * ((1 - u) * values[g] + u * values[g + 1]) +
         v * ((1 - u) * values[g + GRID] + u * values[g + GRID + 1]);
     }
@@ -23,6 +30,12 @@ class Plane {
     this.small = new OffscreenCanvas(FINE, FINE);
     this.mask = new OffscreenCanvas(FINE, FINE);
     this.hatched = new OffscreenCanvas(1, 1);
+    this.lines = new OffscreenCanvas(1, 1);
+    this.marks = new OffscreenCanvas(1, 1);
+    this.buffers = [];
+    this.settled = new Float32Array(FINE * FINE);
+    this.image = new ImageData(FINE, FINE);
+    this.shadow = new ImageData(FINE, FINE);
     this.settledShare = 0;
     this.cursor = null;
   }
@@ -41,14 +54,15 @@ class Plane {
       (1 - (event.clientY - box.top) / box.height * 2) * REACH];
   }
 
-  draw(engine, points, classes, colors) {
+  // A brief drawing keeps the settled region of the last one.
+  draw(engine, points, classes, colors, isBrief = false) {
     this.resize();
     const pen = this.pen;
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.fillStyle = colors.plane;
     pen.fillRect(0, 0, this.size, this.size);
     this.drawAxes(colors);
-    if (engine) this.drawScores(engine, classes, colors);
+    if (engine) this.drawScores(engine, classes, colors, isBrief);
     this.drawPoints(engine, points, classes, colors);
     if (this.cursor) this.drawCursor(colors);
   }
@@ -65,12 +79,14 @@ class Plane {
     pen.stroke();
   }
 
-  drawScores(engine, classes, colors) {
-    const K = engine.nProblems;
-    const shown = [], center = [], radius = engine.problems().map((p) => p.radius);
-    for (let k = 0; k < K; k++) shown.push(engine.scores(k, false, GRID, REACH)), center.push(engine.scores(k, true, GRID, REACH));
-    const norms = engine.norms(GRID, REACH);
-    this.shade(shown, center, radius, norms, classes, colors);
+  drawScores(engine, classes, colors, isBrief) {
+    const K = engine.nProblems, all = (ofCenter) => Array.from({ length: K }, (_, k) => engine.scores(k, ofCenter, GRID, REACH));
+    const shown = all(false);
+    if (!isBrief) {
+      const radius = engine.problems().map((p) => p.radius);
+      this.settled = refined(this.roomOf(all(true), radius, engine.norms(GRID, REACH)), this.settled);
+    }
+    this.shade(shown, classes, colors);
     if (engine.step === 0) return;
     if (K === 1) {
       this.contour(shown[0], -1, colors.ink, 1.2, [5, 4]);
@@ -78,6 +94,9 @@ class Plane {
       this.contour(shown[0], 0, colors.ink, 2.4, []);
       return;
     }
+    // The margins of each class against the rest, in its color; then where one class gives way to another.
+    for (let k = 0; k < K; k++)
+      for (const level of [-1, 1]) this.contour(shown[k], level, colors.classes[classes[k]], 1.2, [5, 4]);
     for (let k = 0; k < K; k++) {
       const lead = shown[k].map((s, g) => {
         let most = -Infinity;
@@ -89,10 +108,11 @@ class Plane {
   }
 
   // Strong color where every solution within the ball agrees, weak color and hatching where it may still change.
-  shade(shown, center, radius, norms, classes, colors) {
-    const room = this.roomOf(center, radius, norms), fine = shown.map(refined), settled = refined(room);
-    const image = new ImageData(FINE, FINE), mask = new ImageData(FINE, FINE);
-    const color = new Uint32Array(image.data.buffer), alpha = new Uint32Array(mask.data.buffer);
+  shade(shown, classes, colors) {
+    const { image, shadow, settled } = this;
+    while (this.buffers.length < shown.length) this.buffers.push(new Float32Array(FINE * FINE));
+    const fine = shown.map((values, k) => refined(values, this.buffers[k]));
+    const color = new Uint32Array(image.data.buffer), alpha = new Uint32Array(shadow.data.buffer);
     const paint = classes.map((c) => colors.rgb[c][0] | (colors.rgb[c][1] << 8) | (colors.rgb[c][2] << 16));
     let sure = 0;
     for (let g = 0; g < FINE * FINE; g++) {
@@ -106,7 +126,7 @@ class Plane {
     }
     this.settledShare = sure / (FINE * FINE);
     this.small.getContext("2d").putImageData(image, 0, 0);
-    this.mask.getContext("2d").putImageData(mask, 0, 0);
+    this.mask.getContext("2d").putImageData(shadow, 0, 0);
     const pen = this.pen;
     pen.imageSmoothingEnabled = true;
     pen.drawImage(this.small, 0, 0, this.size, this.size);
@@ -129,19 +149,28 @@ class Plane {
 
   hatch(colors) {
     if (this.hatched.width !== this.size) this.hatched = new OffscreenCanvas(this.size, this.size);
-    const pen = this.hatched.getContext("2d"), gap = 9 * this.ratio;
-    pen.globalCompositeOperation = "source-over";
-    pen.clearRect(0, 0, this.size, this.size);
+    this.drawLines(colors);
+    const pen = this.hatched.getContext("2d");
+    pen.globalCompositeOperation = "copy";
+    pen.drawImage(this.lines, 0, 0);
+    pen.globalCompositeOperation = "destination-in";
+    pen.drawImage(this.mask, 0, 0, this.size, this.size);
+    return this.hatched;
+  }
+
+  // The lines of the hatching, drawn once for a size and a color.
+  drawLines(colors) {
+    const drawn = `${this.size} ${this.ratio} ${colors.soft}`;
+    if (this.linesDrawn === drawn) return;
+    this.linesDrawn = drawn;
+    this.lines = new OffscreenCanvas(this.size, this.size);
+    const pen = this.lines.getContext("2d"), gap = 9 * this.ratio;
     pen.strokeStyle = colors.soft;
     pen.globalAlpha = 0.35;
     pen.lineWidth = this.ratio;
     pen.beginPath();
     for (let d = -this.size; d < this.size; d += gap) pen.moveTo(d, this.size), pen.lineTo(d + this.size, 0);
     pen.stroke();
-    pen.globalAlpha = 1;
-    pen.globalCompositeOperation = "destination-in";
-    pen.drawImage(this.mask, 0, 0, this.size, this.size);
-    return this.hatched;
   }
 
   // Marching squares, the pieces joined into lines, so that dashes run through.
@@ -159,6 +188,9 @@ class Plane {
     const link = (a, b) => links.has(a) ? links.get(a).push(b) : links.set(a, [b]);
     for (let b = 0; b + 1 < GRID; b++)
       for (let a = 0; a + 1 < GRID; a++) {
+        const g = b * GRID + a, above = values[g] > level;
+        if (values[g + 1] > level === above && values[g + GRID] > level === above && values[g + GRID + 1] > level === above)
+          continue;
         const ends = [cross(a, b, 0), cross(a + 1, b, 1), cross(a, b + 1, 0), cross(a, b, 1)].filter((e) => e >= 0);
         for (let e = 0; e + 1 < ends.length; e += 2) link(ends[e], ends[e + 1]), link(ends[e + 1], ends[e]);
       }
@@ -183,17 +215,18 @@ class Plane {
   drawPoints(engine, points, classes, colors) {
     const pen = this.pen, r = (points.length > 200 ? 3.6 : 5) * this.ratio;
     const problems = engine && engine.step > 0 ? engine.problems() : [];
-    const isSupport = (i) => problems.some((p) => Math.abs(p.alpha[i]) > 1e-9);
+    this.drawMarks(points, r, colors);
+    pen.drawImage(this.marks, 0, 0);
+    pen.beginPath();
     points.forEach((p, i) => {
+      if (!problems.some((problem) => Math.abs(problem.alpha[i]) > 1e-9)) return;
       const [x, y] = this.toPixel(p.x, p.y);
-      drawMark(pen, p.c, x, y, r, colors.classes[p.c], colors.plane, this.ratio);
-      if (!isSupport(i)) return;
-      pen.beginPath();
+      pen.moveTo(x + r * 1.65, y);
       pen.arc(x, y, r * 1.65, 0, 2 * Math.PI);
-      pen.strokeStyle = colors.ink;
-      pen.lineWidth = 1.3 * this.ratio;
-      pen.stroke();
     });
+    pen.strokeStyle = colors.ink;
+    pen.lineWidth = 1.3 * this.ratio;
+    pen.stroke();
     if (problems.length === 0) return;
     engine.drawn.forEach((i, place) => {
       if (!points[i]) return;
@@ -204,6 +237,16 @@ class Plane {
       pen.lineWidth = 3 * this.ratio;
       pen.stroke();
     });
+  }
+
+  // The points themselves, drawn once for their places, a size and the colors.
+  drawMarks(points, r, colors) {
+    const drawn = [points, this.size, this.ratio, colors];
+    if (this.marksDrawn?.every((value, k) => value === drawn[k])) return;
+    this.marksDrawn = drawn;
+    this.marks = new OffscreenCanvas(this.size, this.size);
+    const pen = this.marks.getContext("2d");
+    for (const p of points) drawMark(pen, p.c, ...this.toPixel(p.x, p.y), r, colors.classes[p.c], colors.plane, this.ratio);
   }
 
   drawCursor(colors) {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.checks import check_positive, check_share, check_word
+from pegasos.checks import check_count, check_positive, check_share, check_word
 from pegasos.errors import PegasosError
 from pegasos.losses import CLASSIFICATION_LOSSES
 
@@ -19,6 +19,8 @@ def epochs_of(model: Any) -> int:
     """How many epochs a fit may take: max_iter, or where that is None what suits the solver."""
     if model.max_iter is not None:
         return int(model.max_iter)
+    if getattr(model, "max_steps", None) is not None:
+        return int(model.max_steps)  # an epoch has at least one step, so that these end the fit
     closes_the_gap = model.tol is not None and model.solver in ("auto", "dual")
     return _EPOCHS_TO_A_GAP if closes_the_gap else _EPOCHS
 
@@ -63,6 +65,35 @@ def check_intercept(solver: str, *, is_free: bool) -> None:
             "solver='pegasos' does not support an unregularized intercept: give regularize_intercept=True, raise "
             "intercept_scaling to regularize it less, or leave the solver to 'auto'."
         )
+
+
+def check_max_steps(value: Any, solver: str) -> None:
+    """None, or a number of steps of the published algorithm; other solvers have steps of other kinds."""
+    if value is None:
+        return
+    check_count("max_steps", value)
+    if solver != "pegasos":
+        raise PegasosError(
+            f"max_steps counts steps of Pegasos, got max_steps={value!r} with solver={solver!r}: give "
+            "solver='pegasos', or limit the epochs by max_iter."
+        )
+
+
+def check_initial(model: Any, coef: Any) -> None:
+    """Initial weights are for Pegasos on a linear machine: other solvers start from a dual point."""
+    if hasattr(model, "kernel"):
+        raise PegasosError("coef_init are weights of a linear machine; one with a kernel starts at 0.")
+    if model.solver != "pegasos":
+        raise PegasosError(
+            f"coef_init is for solver='pegasos', got solver={model.solver!r}, which starts from a dual point; give "
+            "warm_start=True to continue from the last fit."
+        )
+    if model.prior is not None:
+        raise PegasosError(
+            "coef_init and prior are both given, and a prior is where the weights start; give one of them."
+        )
+    if coef is None:
+        raise PegasosError("intercept_init needs coef_init, the weights that it belongs to.")
 
 
 def check_loss(loss: Any, smoothing: Any, C: Any) -> None:
@@ -122,6 +153,7 @@ def check_for_source(model: Any) -> None:
             "does not fit probabilities: give probability=False, or use fit",
         ),
         "warm_start": (model.warm_start, "resumes from a checkpoint, not from the last fit: give warm_start=False"),
+        "max_steps": (model.max_steps is not None, "goes over whole blocks: give max_steps=None, and max_iter"),
         "nu": (model.nu is not None, "does not search for nu: give lam or C"),
         "batch_size": (model.batch_size != 1, "visits one row at a time: give batch_size=1"),
         "sampling": (model.sampling != "shuffle", "visits rows in shuffled order: give sampling='shuffle'"),

@@ -15,7 +15,7 @@ from pegasos.estimators.inputs import is_indicator, keeps_on_failure
 from pegasos.estimators.measuring import MeasuresRows
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
-from pegasos.fitting import WarmStart, fit, goes_on_from, pass_over
+from pegasos.fitting import GivenWeights, WarmStart, fit, goes_on_from, pass_over
 from pegasos.machines.base import Data
 from pegasos.tasks import ManyLabels
 
@@ -37,7 +37,16 @@ class TrainedModel(MeasuresRows):
 
     @with_callbacks
     @keeps_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        *,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Self:
         """Train until the gap is proved, or a budget ends.
 
         Parameters
@@ -50,6 +59,12 @@ class TrainedModel(MeasuresRows):
             A weight of 2 is equivalent to repeating the row, a weight of 0 to leaving it out.
         X_val : as X, optional
             Rows without targets, of which `certified_share` is counted, instead of those of the fit.
+        coef_init : array of the shape of ``coef_``, or (n_features,) if that has one row; optional
+            The weights before the first step, for a linear machine with ``solver="pegasos"``; by default 0, or with
+            ``warm_start`` those of the last fit. The first step has the length 1/lam and forgets them, after they have
+            decided which of its rows violate.
+        intercept_init : array of the shape of ``intercept_``, or float; optional
+            The intercept that belongs to ``coef_init``, by default 0.
         """
         self._check_parameters()
         _checks.check_aim(self, self._origin)
@@ -57,7 +72,10 @@ class TrainedModel(MeasuresRows):
         if X_val is not None and share is None:
             raise PegasosError("X_val are the rows that certified_share counts; give that too, 0.99 for example.")
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
-        start = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
+        start: Any = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
+        if coef_init is not None or intercept_init is not None:
+            _checks.check_initial(self, coef_init)
+            start = GivenWeights(coef_init, intercept_init)
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=self.verbose)
         self._write(fit(self._machine(), self._task_for(data), settings, data, start=start, audience=audience))
         if not self.fitted_.doubt:

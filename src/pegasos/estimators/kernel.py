@@ -59,6 +59,10 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         prior of the first call is used.
     max_iter : int, default=1000
         Maximum number of epochs: as many visits (Pegasos) or coordinate steps (decomposition) as there are samples.
+    max_steps : int, optional
+        With ``solver="pegasos"``: the fit ends after this many steps, also in the middle of an epoch, unless ``tol``
+        (checked at ends of epochs), ``max_iter`` or ``time_budget`` ends it earlier. With ``tol=None`` the result is
+        that of as many `pegasos.steps`, up to the rounding of sums in blocks.
     time_budget : float, optional
         Time limit in seconds, kept to within one block of kernel columns.
     certified_share : float, optional

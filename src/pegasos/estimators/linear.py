@@ -81,6 +81,11 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         Maximum number of epochs; an epoch has as many visits as there are samples. By default 100,000 if ``tol`` ends
         the fit, far more than "auto" needs; 1,000 for "pegasos" and "cutting_plane", which converge slowly, and for
         ``tol=None``.
+    max_steps : int, optional
+        With ``solver="pegasos"``: the fit ends after this many steps, also in the middle of an epoch; every problem of
+        several classes takes as many. ``tol`` (checked at ends of epochs), ``max_iter`` and ``time_budget`` may end it
+        earlier: with ``tol=None`` and no ``max_iter`` it takes exactly this many, and its weights are those of the last
+        of as many `pegasos.steps`.
     time_budget : float, optional
         Time limit in seconds. It is kept to within one chunk of work, about 0.05 s, or one step of Newton's method: a
         few passes over the data.

@@ -82,6 +82,7 @@ class SolverParameters(CommonParameters):
     average: str | None = None
     regularize_intercept: bool = True
     prior: Any = None
+    max_steps: int | None = None
     time_budget: float | None = None
     warm_start: bool = False
     verbose: int = 0
@@ -95,6 +96,8 @@ class SolverParameters(CommonParameters):
         """What `partial_fit` does not support; None: nothing is in the way."""
         if self.nu is not None:
             return "nu is a share of all samples, which a stream does not have; give lam instead of nu."
+        if self.max_steps is not None:
+            return "max_steps ends a fit, while a stream passes over every block once; give max_steps=None."
         if self._is_free:
             return "a stream does not support an unregularized intercept; give regularize_intercept=True."
         return None
@@ -117,6 +120,7 @@ class SolverParameters(CommonParameters):
             sampling=self.sampling,
             projection=bool(self.projection),
             average=self.average,
+            max_steps=None if self.max_steps is None else int(self.max_steps),
             nu=self.nu,
         )
 
@@ -135,6 +139,7 @@ class SolverParameters(CommonParameters):
         for name in ("projection", "regularize_intercept", "warm_start"):
             check.check_flag(name, getattr(self, name))
         _checks.check_intercept(self.solver, is_free=self._is_free)
+        _checks.check_max_steps(self.max_steps, self.solver)
         check_prior(self.prior)
         check.check_optional("time_budget", self.time_budget)
 
@@ -190,3 +195,8 @@ class ClassificationParameters(SolverParameters):
         check.check_share("certified_share", self.certified_share)
         if self.certified_share is not None and self.tol is None:
             raise PegasosError("certified_share needs a tol to begin with; give tol=1e-3, or certified_share=None.")
+        if self.certified_share is not None and self.max_steps is not None:
+            raise PegasosError(
+                f"certified_share continues until predictions are proved, which max_steps={self.max_steps!r} prevents; "
+                "give one of the two."
+            )

@@ -161,7 +161,7 @@ class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionP
     prior : fitted linear regressor, (coef, intercept) or None, default=None
         A model learned from other data: the weights are regularized toward it, ``lam/2 |w - w0|^2``, instead of toward
         0.
-    tol, max_iter, time_budget, warm_start, n_jobs, random_state, verbose
+    tol, max_iter, max_steps, time_budget, warm_start, n_jobs, random_state, verbose
         As in `PegasosClassifier`.
 
     Attributes
@@ -210,7 +210,7 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, solver, max_iter, time_budget, cache_size, max_support
+    kernel, gamma, degree, coef0, solver, max_iter, max_steps, time_budget, cache_size, max_support
         As in `KernelPegasosClassifier`.
     lam, C, nu, loss, epsilon, quantile, delta
         As in `PegasosRegressor`.

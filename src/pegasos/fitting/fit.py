@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pegasos.fitting.nu import met, solve_nu
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
+from pegasos.fitting.starts import Start
 from pegasos.fitting.watching import told
 from pegasos.machines.base import Data, Plan, known_of
 from pegasos.machines.settings import Settings
@@ -48,24 +49,6 @@ class Listeners:
 
     def end(self, fitted: Fit) -> None:
         """Nothing to do."""
-
-
-class Start(Protocol):
-    """The starting point of a fit that does not start at 0."""
-
-    def states(
-        self,
-        machine: Any,
-        task: Any,
-        solvers: Any,
-        problems: Any,
-        *,
-        n_rows: list[int],
-        seed: int,
-        data: Data,
-        terms: Terms,
-    ) -> list[Any]:
-        """Return the state of each solver; None means a fresh start."""
 
 
 def fit(
@@ -156,26 +139,3 @@ def terms_of(rows: Any, task: Any, settings: Settings, data: Data) -> Terms:
         least_cost=least * task.factors_range[0],
         loss=settings.loss,
     )
-
-
-class SharesStart:
-    """Dual variables as a fraction of every row's cost, for each problem."""
-
-    def __init__(self, shares: Any):
-        self.shares = shares
-
-    def states(
-        self,
-        machine: Any,
-        task: Any,
-        solvers: Any,
-        problems: Any,
-        *,
-        n_rows: list[int],
-        seed: int,
-        data: Data,
-        terms: Terms,
-    ) -> list[Any]:
-        """Every solver starts at its dual variables."""
-        each = zip(solvers, problems, self.shares, strict=True)
-        return [solver.enter(problem, share * problem.cost, seed) for solver, problem, share in each]

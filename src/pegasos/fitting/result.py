@@ -18,7 +18,15 @@ from pegasos.solution import Solution, Status, Trace
 from pegasos.tasks.base import Members, Scores, numbers
 from pegasos.tasks.terms import Terms
 
-SATISFIED = (Status.CERTIFIED, Status.COMPLETED, Status.REDUCED, Status.STOPPED, Status.PASSED)  # no need for a warning
+# Statuses that need no warning.
+SATISFIED = (
+    Status.CERTIFIED,
+    Status.COMPLETED,
+    Status.COUNTED,
+    Status.REDUCED,
+    Status.STOPPED,
+    Status.PASSED,
+)
 _NO_ROWS = "No row had a weight above 0 so far; the model is the prior, or the zero vector."
 _SLACK = 1.0 + 1e-9  # a little more than a bound, for the rounding of the bound itself
 

@@ -17,7 +17,7 @@ from pegasos.gram import KernelRows
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
 
-_FINISHED = (Status.CERTIFIED, Status.COMPLETED, Status.ROUNDING)
+_FINISHED = (Status.CERTIFIED, Status.COMPLETED, Status.COUNTED, Status.ROUNDING)
 
 
 def keep_within(rows: KernelRows, coefficients: npt.NDArray[np.float64], max_support: int) -> npt.NDArray[np.float64]:

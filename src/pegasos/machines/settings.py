@@ -41,7 +41,7 @@ class Settings:
     projection: bool = False
     average: str | None = None
     loss: Loss = HINGE
-    max_steps: int | None = None  # limit for decomposition, which may end within an epoch
+    max_steps: int | None = None  # limit for Pegasos and for decomposition, which may end within an epoch
     # fraction of the rows that the dual point should spend, which then determines lam or epsilon
     nu: float | None = None
 
@@ -72,7 +72,8 @@ class Settings:
     def stop(self, *, seconds: float = 0.0, is_hard: bool = False) -> Stop:
         """The stopping rule of a run that starts this many seconds after the fit."""
         share = self.time_share
-        return Stop(self.tol, self.max_iter, None if share is None else max(0.0, share - seconds), is_hard)
+        max_steps = self.max_steps if self.solver == "pegasos" else None
+        return Stop(self.tol, self.max_iter, None if share is None else max(0.0, share - seconds), is_hard, max_steps)
 
     @property
     def of_search(self) -> Settings:

@@ -100,6 +100,13 @@ class Choosy(Protocol):
         """Return why it cannot solve the problem, or None if it can."""
 
 
+class CountsSteps(Protocol):
+    """A solver whose run can end after any number of steps."""
+
+    def ending_at(self, step: int) -> Solver:
+        """Return the solver that takes no step after this one."""
+
+
 class ForeseesReviews(Protocol):
     """A solver whose reviews may take long and that can estimate how long."""
 
@@ -117,12 +124,13 @@ class EndsAnywhere(Protocol):
 
 @dataclass(frozen=True)
 class Stop:
-    """When a run ends: at a relative gap, after epochs, after seconds, or when a hard margin proves impossible."""
+    """When a run ends: at a relative gap, after epochs, seconds or steps, or when a hard margin proves impossible."""
 
     tol: float | None = 1e-3
     max_iter: int = 1000
     time_budget: float | None = None
     is_hard: bool = False  # whether an optimum above least cost / (2 total) ends the run
+    max_steps: int | None = None  # for solvers that are `CountsSteps`
 
 
 def _nobody(epoch: int, model: Callable[[], Model]) -> bool:
@@ -159,6 +167,7 @@ class _Run:
     chunk: int = 0
     first_epoch: int = 0
     last_epoch: int = 0
+    last_step: float = math.inf
     heard: float = field(default_factory=perf_counter)  # when the watchers were last told about the run
     proved: float = field(default_factory=perf_counter)  # when the last review ended
     foreseeing: ForeseesReviews | None = None  # the solver, if it can foresee its reviews
@@ -167,12 +176,18 @@ class _Run:
         # `hasattr` is much faster than `isinstance` with a protocol, as in `run`.
         self.foreseeing = cast(ForeseesReviews, self.solver) if hasattr(self.solver, "review_seconds") else None
 
+    def end_at_steps(self) -> None:
+        """From here on, take no more steps than the stopping rule allows."""
+        if self.stop.max_steps is not None:
+            self.last_step = step = self.solver.steps(self.state) + self.stop.max_steps
+            self.solver = cast(CountsSteps, self.solver).ending_at(step)
+
     def until_the_end(self) -> Status:
         """Advance from look to look until a stopping rule applies."""
         n = self.problem.rows.n_rows
         self.first_epoch = first = epoch = self.solver.visits(self.state) // n
         self.last_epoch = last = first + self.stop.max_iter
-        while epoch < last:
+        while epoch < last and self.solver.steps(self.state) < self.last_step:
             before, visits = epoch, self.solver.visits(self.state)
             look = max(self.solver.next_look(self.problem, self.state), visits + 1)
             goal = min(look, last * n, self.next_epoch(visits))
@@ -197,11 +212,14 @@ class _Run:
 
     def after_all_epochs(self) -> Status:
         """Explain why the gap is open: if most of it is room for rounding, more epochs would not close it."""
+        is_counted = self.solver.steps(self.state) >= self.last_step
         if self.stop.tol is None:
-            return Status.COMPLETED
+            return Status.COUNTED if is_counted else Status.COMPLETED
         assert self.last is not None
         certificate = self.last.certificate
-        return Status.ROUNDING if certificate.rounding > 0.5 * certificate.gap else Status.EPOCHS
+        if certificate.rounding > 0.5 * certificate.gap:
+            return Status.ROUNDING
+        return Status.STEPS if is_counted else Status.EPOCHS
 
     def is_due(self, completed: int | None) -> bool:
         """Whether to review: when the solver asks for it, or when a hard margin has proved impossible."""
@@ -408,6 +426,7 @@ def _solved(whole: _Run, seed: int) -> Solution:
         with within(None if stop.time_budget is None else max(stop.time_budget, _LEAST_SECONDS)):
             if whole.state is None:
                 whole.state = solver.start(whole.problem, seed)
+            whole.end_at_steps()
             status = whole.until_the_end()
     except TimeIsUp:
         if whole.state is None:

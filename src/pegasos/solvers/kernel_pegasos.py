@@ -139,15 +139,22 @@ class KernelPegasos:
         return state.drawn
 
     def advance_to(self, problem: Problem, state: KernelPegasosState, visits: int) -> None:
-        """Advance by whole blocks until that many rows are visited; only the state decides where a block ends."""
+        """Advance by whole blocks until that many rows are visited, or the last step is reached.
+
+        Only the state and the last step decide where a block ends.
+        """
         size, n = self.pegasos.batch_size, len(state.pool)
-        while state.drawn < visits:
+        while state.drawn < visits and (left := self.pegasos.steps_until(state.step + _ROWS_AT_ONCE) - state.step) > 0:
             if state.alpha_sum is not None and state.drawn >= state.tail_at:
                 state.alpha_sum[:] = 0.0
                 state.averaged = 0
                 state.tail_at *= 2
             ahead = n - state.drawn % n  # rows left in this epoch
-            self.step(problem, state, max(1, min(-(-ahead // size), _ROWS_AT_ONCE // size)))
+            self.step(problem, state, min(left, max(1, min(-(-ahead // size), _ROWS_AT_ONCE // size))))
+
+    def ending_at(self, step: int) -> KernelPegasos:
+        """Return the solver that takes no step after this one."""
+        return KernelPegasos(self.pegasos.ending_at(step))
 
     def step(self, problem: Problem, state: KernelPegasosState, n_steps: int) -> None:
         """Take n_steps more steps, on rows drawn ahead."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass
-from typing import Literal, TypeGuard
+from dataclasses import dataclass, replace
+from typing import Literal, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,7 @@ class Pegasos:
     average : None for the last iterate, "uniform" for the mean of all, "tail" for the mean since the last
         epoch that is a power of two
     dtype : type of the weights
+    last_step : number of the last step that `advance_to` takes
     """
 
     batch_size: int = 1
@@ -59,6 +60,7 @@ class Pegasos:
     projection: bool = False
     average: Literal["uniform", "tail"] | None = None
     dtype: npt.DTypeLike = np.float64
+    last_step: int | None = None
 
     def start(self, problem: Problem, seed: int) -> PegasosState:
         """Start at zero weights."""
@@ -121,13 +123,21 @@ class Pegasos:
         return state.counters.step * self.batch_size
 
     def advance_to(self, problem: Problem, state: PegasosState, visits: int) -> None:
-        """Take steps until that many rows have been visited."""
-        last = -(-visits // self.batch_size)
+        """Take steps until that many rows have been visited, or the last step is reached."""
+        last = self.steps_until(-(-visits // self.batch_size))
         while state.counters.step < last:
             step = state.counters.step
             if step == self._next_tail(problem, step):
                 self._restart_average(state)
             self.step(problem, state, int(min(last, self._next_tail(problem, step + 1))) - step)
+
+    def ending_at(self, step: int) -> Self:
+        """Return the solver that takes no step after this one."""
+        return replace(self, last_step=step)
+
+    def steps_until(self, step: int) -> int:
+        """Return this number, or that of the last step if it is smaller."""
+        return step if self.last_step is None else min(step, self.last_step)
 
     def step(self, problem: Problem, state: PegasosState, n_steps: int) -> None:
         """Take n_steps more steps."""

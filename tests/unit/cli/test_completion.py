@@ -21,7 +21,7 @@ def test_bash_completes_commands_options_and_words(capsys):
     script = capsys.readouterr().out
     assert completed(script, ["pegasos", ""]) == list(_commands)
     assert completed(script, ["pegasos", "tr"]) == ["train"]
-    assert completed(script, ["pegasos", "train", "--max"]) == ["--max-iter", "--max-support"]
+    assert completed(script, ["pegasos", "train", "--max"]) == ["--max-iter", "--max-steps", "--max-support"]
     assert completed(script, ["pegasos", "train", "--sampling", "u"]) == ["uniform"]
     assert completed(script, ["pegasos", "completion", "f"]) == ["fish"]
     assert completed(script, ["pegasos", "train", "data"]) == []  # files, which bash knows
