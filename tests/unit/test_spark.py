@@ -101,6 +101,20 @@ def test_columns_and_text_labels_do_and_partitions_decide_the_bits(spark, monkey
 
 
 @pytest.mark.slow
+def test_probabilities_are_those_of_the_local_model(spark):
+    from pegasos.spark import PegasosClassifier
+
+    X, y = data(1000)
+    frame = vectors(spark, X, y)
+    model = PegasosClassifier(lam=1e-3, probability="sigmoid", seed=0).fit(frame)
+    local = pegasos.PegasosClassifier(lam=1e-3, probability="sigmoid", random_state=0).fit(X, y)
+    found = model.transform(frame).orderBy("id").select("probability").collect()
+    mine = np.array([row.probability.toArray() for row in found])
+    np.testing.assert_array_equal(mine, model.toLocal().predict_proba(X))
+    assert np.abs(mine - local.predict_proba(X)).mean() < 0.02
+
+
+@pytest.mark.slow
 def test_a_regressor_predicts_numbers(spark):
     from pegasos.spark import PegasosRegressor
 
