@@ -13,6 +13,7 @@
 #include "bindings.h"
 #include "pegasos/breaks.h"
 #include "threads.h"
+#include "watch.h"
 
 namespace pegasos {
 
@@ -262,7 +263,7 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
   return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
 }
 
-static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
+static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
                         GivenIndices starts, GivenWeights target, GivenWeights lower, GivenWeights upper, WeightArray b,
                         WeightArray scores, GivenWeights units, bool keeps_sum, double share, Index steps_per_row,
                         double work, IndexArray steps, Index n_threads) {
@@ -290,7 +291,8 @@ static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
   const Index workers = workers_for(n_problems, n_threads);
   const std::size_t each = std::size_t(loops().small_room(largest, source ? larger.rows.n_columns : 0));
   const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);  // touched only where it is needed
-  nb::gil_scoped_release release;
+  Watch watch;
+  std::optional<nb::gil_scoped_release> release(std::in_place);
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
     const SmallProblem problem{length,
@@ -303,9 +305,12 @@ static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
                                scores.data() + begin,
                                units.data()[k],
                                keeps_sum,
-                               {0.0, share, steps_per_row * length, work}};
+                               {0.0, share, steps_per_row * length, work, watch.stop()}};
     steps.data()[k] = loops().small_solve(larger, problem, room.get() + each * std::size_t(worker));
   });
+  release.reset();
+  watch.raise_signal();
+  return watch.was_late();
 }
 
 static void intercepts(GivenIndices starts, GivenWeights places, GivenWeights cost, GivenWeights sign,
@@ -358,7 +363,8 @@ void bind_kernels(nb::module_& m) {
         nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"), nb::arg("b"), nb::arg("scores"),
         nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("steps_per_row"), nb::arg("work"),
         nb::arg("steps"), nb::arg("n_threads"),
-        "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps.");
+        "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Returns "
+        "whether the deadline of the thread cut it short.");
 }
 
 }  // namespace pegasos

@@ -377,6 +377,7 @@ struct Climb {
   DualPoint& point;
   Goal goal;
   ActiveSet<T> active;
+  Patience patience = Patience(goal.stop);
   Index n_steps = 0;
   Index kept_before = active.store.columns.n_kept;
   double stepped = 0.0;  // slopes updated
@@ -385,7 +386,7 @@ struct Climb {
   Vector<double> moved = Vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
 
   double enough() const { return std::max(goal.enough, goal.share * std::max(point.dual, 0.0)); }
-  bool is_at_limit() const { return n_steps >= goal.n_steps || work_done() >= goal.work; }
+  bool is_at_limit() { return n_steps >= goal.n_steps || work_done() >= goal.work || patience.ends_after(point.n); }
   double work_done() const {
     const KernelColumns& columns = active.store.columns;
     const double of_value = columns.is_computed ? 1.0 + double(columns.rows.n_columns) / 8.0 : 1.0;

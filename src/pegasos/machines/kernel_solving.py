@@ -22,14 +22,14 @@ from pegasos.machines.settings import Settings
 from pegasos.machines.small_problems import Reached, SmallProblems, most_rows, most_table_rows, solve_together
 from pegasos.machines.solving import solve_all
 from pegasos.problem import Problem
-from pegasos.solution import Solution
+from pegasos.solution import Solution, Status
 from pegasos.solvers.decomposition import Decomposition, takes_sets
 from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.solvers.kernel_pegasos import KernelPegasosState
 from pegasos.tasks.one_vs_one import Pairs
 
 _ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved sequentially, because starting threads would take longer
-_LOADING = 0.5  # part of a time budget that computing the whole kernel matrix may take
+_FIRST_PART = 0.5  # part of a time budget for solving problems together, the kernel matrix included
 _LEAST_EPOCHS = 100  # least number of epochs that pairs solved together must be allowed
 
 
@@ -86,21 +86,43 @@ def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan)
 
 
 def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool) -> list[Any]:
-    """The solutions that are certified at once; else the point reached, or None if there was no time."""
-    begun, rows = perf_counter(), small.rows
+    """The solutions that are certified at once; else the point reached, or None if there was no time.
+
+    After an interrupt, or where the driver would have no time for another look at each of them, the points reached are
+    the solutions, if they are certified at once at all.
+    """
+    begun, rows, budget = perf_counter(), small.rows, stop.time_budget
     assert stop.tol is not None
     found: list[Any] = []
-    if rows.source is None:
-        try:
-            with within(None if stop.time_budget is None else _LOADING * stop.time_budget):
+    many, ended = len(small.sizes), None
+    try:
+        with within(None if budget is None else _part_for(small, budget) * budget):
+            if rows.source is None:
                 rows.load(np.arange(rows.n_rows))
-        except TimeIsUp:
-            return [None] * len(small.sizes)
-    for first, end in small.batches:
-        if stop.time_budget is not None and perf_counter() - begun >= 0.5 * stop.time_budget:
-            break
-        found += solve_together(small.part(first, end), stop.tol, plan.settings.threads, certifies=certifies)
-    return found + [None] * (len(small.sizes) - len(found))
+            for first, end in small.batches:
+                if ended is None or certifies:
+                    one = solve_together(small.part(first, end), stop.tol, plan.settings.threads, certifies=certifies)
+                    found, ended = found + one.solutions, ended or one.ended
+    except TimeIsUp:
+        return [None] * many
+    left = np.inf if budget is None else budget - (perf_counter() - begun)
+    is_last = ended is Status.INTERRUPTED or (ended is Status.TIME and small.driver_seconds > left)
+    if ended is not None and not is_last:
+        found = [one if _is_certified(one) else _reached(one) for one in found]
+    return found + [None] * (many - len(found))
+
+
+def _part_for(small: SmallProblems, budget: float) -> float:
+    """The part of a budget that solving problems together may take: all, if the driver had no time for each of them."""
+    return _FIRST_PART if small.driver_seconds < (1.0 - _FIRST_PART) * budget else 1.0
+
+
+def _is_certified(found: Solution | Reached) -> bool:
+    return isinstance(found, Solution) and found.status is Status.CERTIFIED
+
+
+def _reached(found: Solution | Reached) -> Reached:
+    return Reached(np.asarray(found.alpha, np.float64), found.n_steps)
 
 
 def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float) -> bool:

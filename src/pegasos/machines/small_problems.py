@@ -32,6 +32,7 @@ _aim = 0.9  # fraction of the requested gap that a problem is solved to
 _steps_per_row, _work = 200, 1e9  # limits per problem: steps per row, and slopes updated
 _THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
 _batch_work = 2e8  # squared rows of problems that are solved in one call
+_LOOK_SECONDS, _VALUE_SECONDS = 1e-3, 1e-8  # of the driver, for one problem and for one kernel value of it
 _rounding = 1e-12  # fraction of the sum of the costs below which slopes count as 0
 
 Column = npt.NDArray[np.float64]
@@ -99,6 +100,11 @@ class SmallProblems:
         ends = [*cuts.tolist(), len(work)]
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
+    @property
+    def driver_seconds(self) -> float:
+        """What the driver takes at least for a look at every problem: a table of each, and its certificate."""
+        return float(np.sum(_LOOK_SECONDS + _VALUE_SECONDS * self.sizes.astype(np.float64) ** 2))
+
     @cached_property
     def starts(self) -> Numbers:
         """Start of the entries of each problem, and the end of the last."""
@@ -112,16 +118,21 @@ class SmallProblems:
         """Repeat a value per problem for each of its entries."""
         return np.repeat(values, self.sizes)
 
-    def solve(self, tol: float, threads: int) -> tuple[Column, Column, Numbers]:
-        """The dual point of every problem, the scores of its rows, and its steps."""
+    def solve(self, tol: float, threads: int) -> tuple[Column, Column, Numbers, Status | None]:
+        """The dual point of every problem, the scores of its rows, its steps, and what ended the call early."""
         n, rows = len(self.members), self.rows
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
-        b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(self.lam), np.intp)
+        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
         threads = min(threads, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
         settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, _work, steps, threads
-        _core.small_solve(rows.table, rows.source, *point, *settings)
-        return np.abs(b), scores, steps
+        try:
+            is_late = _core.small_solve(rows.table, rows.source, *point, *settings)
+        except KeyboardInterrupt:
+            if not steps.any():
+                raise
+            return np.abs(b), scores, steps, Status.INTERRUPTED
+        return np.abs(b), scores, steps, Status.TIME if is_late else None
 
     def best_intercepts(self, scores: Column) -> tuple[Column, Column]:
         """Like `certificate.best_intercepts`, for each problem."""
@@ -207,23 +218,32 @@ class Reached(NamedTuple):
     n_steps: int
 
 
-def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> list[Solution | Reached]:
-    """The solutions that are certified; the dual points of the other problems."""
+class Together(NamedTuple):
+    """What is known of problems that were solved together."""
+
+    solutions: list[Solution | Reached]
+    ended: Status | None  # what ended the call early
+
+
+def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> Together:
+    """The solutions that are certified, or with their own gap after an interrupt; the dual points of other problems."""
     begun = perf_counter()
-    alpha, scores, steps = small.solve(tol, threads)
+    alpha, scores, steps, ended = small.solve(tol, threads)
     parts = [slice(first, end) for first, end in pairwise(small.starts.tolist())]
     if not certifies:
-        return [Reached(alpha[part], n) for part, n in zip(parts, steps.tolist(), strict=True)]
+        return Together([Reached(alpha[part], n) for part, n in zip(parts, steps.tolist(), strict=True)], ended)
     certificates, coefficients, intercepts, reaches = small.certified(alpha, scores)
     seconds = perf_counter() - begun
     solutions: list[Solution | Reached] = []
     for k, (certificate, part, n_steps) in enumerate(zip(certificates, parts, steps.tolist(), strict=True)):
-        if not (certificate.is_finite and certificate.relative_gap <= tol):
+        is_proved = certificate.is_finite and certificate.relative_gap <= tol
+        if not (is_proved or (ended is not None and certificate.is_finite)):
             solutions.append(Reached(alpha[part], n_steps))
             continue
         epoch = n_steps / int(small.sizes[k])
         row = TraceRow(n_steps, epoch, seconds, certificate.primal, certificate.dual, certificate.gap)
         numbers = max(1, -(-n_steps // int(small.sizes[k]))), n_steps
-        point = coefficients[part], alpha[part], Status.CERTIFIED, certificate, Trace([row])
+        status = Status.CERTIFIED if is_proved or ended is None else ended
+        point = coefficients[part], alpha[part], status, certificate, Trace([row])
         solutions.append(Solution(*point, *numbers, None, float(intercepts[k]), float(reaches[k])))
-    return solutions
+    return Together(solutions, ended)
