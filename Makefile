@@ -12,7 +12,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
-# Without a C++ compiler, zig's from PyPI is used. On x86-64 it does not link yet: its library lacks __cpu_model.
+# Without a C++ compiler, zig's from PyPI is used.
 ifeq (,$(shell command -v "$${CXX:-c++}" || command -v g++ || command -v clang++))
 COMPILER := build/zig/toolchain.cmake
 export CMAKE_TOOLCHAIN_FILE := $(CURDIR)/$(COMPILER)
@@ -40,7 +40,7 @@ help:
 	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
 	@echo "make sdist                build the source archive twice and compare the bytes"
 	@echo "make wheel                build the wheel and test it without a compiler"
-	@echo "make wheels               manylinux wheels by zig; x86-64 does not link yet (see CONTRIBUTING.md)"
+	@echo "make wheels               manylinux wheels for x86-64 and aarch64 by zig"
 	@echo "make test-oldest          test with the oldest supported versions; test-newest: with the newest, betas included"
 	@echo "make audit                check installed packages for known vulnerabilities; queries PyPI"
 	@echo "make docs                 build the site into build/docs; warnings and dead links are errors"
