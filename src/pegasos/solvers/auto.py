@@ -136,18 +136,11 @@ class Auto:
         return self.tol is not None and gap > 0.0 and Newton.price(problem) < others
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
-        """Start at a dual point of these rows, with an interior point or dual ascent.
-
-        Far from the optimum only dual ascent gains from it: an interior point starts better in the middle, and
-        Newton's method, like a single epoch of Pegasos, at zero.
-        """
+        """Start at a dual point of these rows, with an interior point or dual ascent."""
         certificate, weights = certify_dual(problem, alpha)
         best = Review(certificate, weights, problem.within_bounds(alpha))
         if self._is_settled(best):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
-        if not certificate.relative_gap <= _WARM_GAP:
-            state = self.start(problem, seed)
-            return state if state.dual is None else AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         state, own = AutoState(seed, best=best), problem.within_bounds(alpha)
@@ -157,6 +150,17 @@ class Auto:
         else:
             self._enter_interior(problem, state, all_rows(problem), weights, own, width=_WARM_WIDTH)
         return state
+
+    def enter_from_afar(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
+        """Start at the dual point of other rows, or at zero.
+
+        Far from the optimum only dual ascent gains from it: an interior point starts better in the middle, and
+        Newton's method, like a single epoch of Pegasos, at zero.
+        """
+        if certify_dual(problem, alpha)[0].relative_gap <= _WARM_GAP:
+            return self.enter(problem, alpha, seed)
+        state = self.start(problem, seed)
+        return state if state.dual is None else AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
 
     def steps(self, state: AutoState) -> int:
         """Steps taken so far, by all solvers."""
