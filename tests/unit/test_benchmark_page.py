@@ -57,6 +57,10 @@ def test_the_share_of_certified_fits_in_the_readme_is_that_of_the_results():
     text = " ".join((page.RESULTS.parents[1] / "README.md").read_text(encoding="utf8").split())
     assert f"Of {n} fits on {found['problems']} data sets, {ours} ended" in text
     assert f"at their defaults, reached {theirs} of them" in text
+    finer = json.loads((page.RESULTS / "promise_full.json").read_text())
+    kept, n = finer["shares"]["fit"]
+    assert f"of its {n} fits on {finer['problems']} data sets" in text
+    assert f"{kept} kept the promise" in text
 
 
 def test_the_page_on_reliability_shows_how_soon_fits_end():
