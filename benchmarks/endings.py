@@ -92,6 +92,7 @@ def _after_signal(model: Any, fit: Fit, delay: float) -> float:
 
 
 def _past_budget(model: Any, fit: Fit, budget: float) -> tuple[float, str]:
+    before = model.get_params()["time_budget"]
     model = model.set_params(time_budget=budget)
     begun, kind = time.perf_counter(), "a model"
     try:
@@ -101,7 +102,7 @@ def _past_budget(model: Any, fit: Fit, budget: float) -> tuple[float, str]:
     except PegasosError:
         kind = "an error"
     finally:
-        model.set_params(time_budget=None)
+        model.set_params(time_budget=before)
     return time.perf_counter() - begun - budget, kind
 
 

@@ -294,6 +294,7 @@ static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
   Watch watch;
   std::optional<nb::gil_scoped_release> release(std::in_place);
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
+    if (watch.is_asked()) return;  // many tiny problems: none of them looks itself
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
     const SmallProblem problem{length,
                                members.data() + begin,

@@ -56,13 +56,15 @@ def solve_kernel(
         return solve_all(problems, solvers, stop, n_jobs=jobs, states=states, watchers=plan.watchers, **run)
     begun = perf_counter()
     small = SmallProblems.of(problems, plan.terms.is_free)
-    found = _solved_together(small, stop, plan, certifies=isinstance(problems, Pairs))
+    found, ended = _solved_together(small, stop, plan, certifies=isinstance(problems, Pairs))
     solutions = []
     for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
         if isinstance(solution, Solution):
             watcher.on_review(solution.trace.rows[0])
             solutions.append(solution)
             continue
+        if ended is Status.INTERRUPTED:
+            watcher.interrupted = lambda: True
         left = None if stop.time_budget is None else max(0.0, stop.time_budget - (perf_counter() - begun))
         waiting = sum(not isinstance(one, Solution) for one in found[k:])
         mine = replace(stop, time_budget=None if left is None else left / waiting)
@@ -85,8 +87,10 @@ def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan)
     return state
 
 
-def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool) -> list[Any]:
-    """The solutions that are certified at once; else the point reached, or None if there was no time.
+def _solved_together(
+    small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool
+) -> tuple[list[Any], Status | None]:
+    """What ended it, and the solutions certified at once; else the point reached, or None if there was no time.
 
     After an interrupt, or where the driver would have no time for another look at each of them, the points reached are
     the solutions, if they are certified at once at all.
@@ -100,16 +104,16 @@ def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies:
             if rows.source is None:
                 rows.load(np.arange(rows.n_rows))
             for first, end in small.batches:
-                if ended is None or certifies:
+                if ended is None or (certifies and ended is Status.TIME):
                     one = solve_together(small.part(first, end), stop.tol, plan.settings.threads, certifies=certifies)
                     found, ended = found + one.solutions, ended or one.ended
     except TimeIsUp:
-        return [None] * many
+        return [None] * many, Status.TIME
     left = np.inf if budget is None else budget - (perf_counter() - begun)
     is_last = ended is Status.INTERRUPTED or (ended is Status.TIME and small.driver_seconds > left)
     if ended is not None and not is_last:
         found = [one if _is_certified(one) else _reached(one) for one in found]
-    return found + [None] * (many - len(found))
+    return found + [None] * (many - len(found)), ended
 
 
 def _part_for(small: SmallProblems, budget: float) -> float:
