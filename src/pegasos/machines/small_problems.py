@@ -236,14 +236,13 @@ def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies:
     seconds = perf_counter() - begun
     solutions: list[Solution | Reached] = []
     for k, (certificate, part, n_steps) in enumerate(zip(certificates, parts, steps.tolist(), strict=True)):
-        is_proved = certificate.is_finite and certificate.relative_gap <= tol
-        if not (is_proved or (ended is not None and certificate.is_finite)):
+        status = Status.CERTIFIED if certificate.relative_gap <= tol else ended
+        if status is None or not certificate.is_finite:
             solutions.append(Reached(alpha[part], n_steps))
             continue
         epoch = n_steps / int(small.sizes[k])
         row = TraceRow(n_steps, epoch, seconds, certificate.primal, certificate.dual, certificate.gap)
         numbers = max(1, -(-n_steps // int(small.sizes[k]))), n_steps
-        status = Status.CERTIFIED if is_proved or ended is None else ended
         point = coefficients[part], alpha[part], status, certificate, Trace([row])
         solutions.append(Solution(*point, *numbers, None, float(intercepts[k]), float(reaches[k])))
     return Together(solutions, ended)

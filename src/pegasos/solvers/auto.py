@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.certificate import better_within_bounds, certify, certify_dual, dual_point, stretched
+from pegasos.certificate import Certificate, better_within_bounds, certify, certify_dual, dual_point, stretched
 from pegasos.deadline import time_left
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
@@ -137,7 +137,16 @@ class Auto:
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
         """Start at a dual point of these rows, with an interior point or dual ascent."""
-        certificate, weights = certify_dual(problem, alpha)
+        return self._entered(problem, alpha, seed, *certify_dual(problem, alpha))
+
+    def _entered(
+        self,
+        problem: Problem,
+        alpha: Floats,
+        seed: int,
+        certificate: Certificate,
+        weights: npt.NDArray[np.float64],
+    ) -> AutoState:
         best = Review(certificate, weights, problem.within_bounds(alpha))
         if self._is_settled(best):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
@@ -157,8 +166,9 @@ class Auto:
         Far from the optimum only dual ascent gains from it: an interior point starts better in the middle, and
         Newton's method, like a single epoch of Pegasos, at zero.
         """
-        if certify_dual(problem, alpha)[0].relative_gap <= _WARM_GAP:
-            return self.enter(problem, alpha, seed)
+        certificate, weights = certify_dual(problem, alpha)
+        if certificate.relative_gap <= _WARM_GAP:
+            return self._entered(problem, alpha, seed, certificate, weights)
         state = self.start(problem, seed)
         return state if state.dual is None else AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
 
