@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import lru_cache
 from types import NoneType
@@ -49,7 +50,7 @@ class Evidence(NamedTuple):
     sample_weight: Any
 
 
-class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
+class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator, ABC):
     """Base of the certified estimators, whatever their targets are: a fitted one has its `Fit` in ``fitted_``."""
 
     fitted_: Fit
@@ -69,7 +70,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
         """As scikit-learn; numbers and words that were valid once are not checked again."""
         values = [getattr(self, name) for name in self._get_param_names()]
         if all(type(value) in _PLAIN for value in values):
-            _validated(type(self), *values)  # type: ignore[arg-type]
+            _validated(type(self), *values)
         else:
             super()._validate_params()
 
@@ -208,13 +209,13 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
         """Y as an array, one entry per item."""
         return check_target(items, y)
 
+    @abstractmethod
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
         """X, y and the weights, checked as scikit-learn does."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_new(self, X: Any) -> Data:
         """X for a fitted estimator."""
-        raise NotImplementedError
 
 
 class CertifiedAnswers(CertifiedModel):
