@@ -53,7 +53,7 @@ class Loss:
     @property
     def at_one(self) -> float:
         """phi(1): the loss of the zero vector on a row with a cost of 1 and no offset."""
-        return float(self.value(np.ones(1))[0])
+        return 1.0 if self.is_hinge else float(self.value(np.ones(1))[0])
 
     def bound_of(self, cost: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Upper bounds of the dual variables of rows with these costs: cap cost_i, 0 where the cost is 0."""

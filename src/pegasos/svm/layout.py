@@ -37,11 +37,13 @@ def of_classes(fitted: Fit, codes: npt.NDArray[np.intp]) -> Laid:
     support, mine = model.support[order], mine[order]
     sign = 1.0 if n == 2 else -1.0
     of_pairs = sign * model.dual_coef[:, order]
+    counts = np.bincount(mine, minlength=n).astype(np.int32)
+    ends = np.cumsum(counts).tolist()
+    of_class = [slice(first, end) for first, end in zip([0, *ends], ends, strict=False)]
     dual_coef = np.zeros((n - 1, len(support)))
     for k, (i, j) in enumerate(pairs_of(n)):
-        dual_coef[j - 1, mine == i] = of_pairs[k, mine == i]
-        dual_coef[i, mine == j] = of_pairs[k, mine == j]
-    counts = np.bincount(mine, minlength=n).astype(np.int32)
+        dual_coef[j - 1, of_class[i]] = of_pairs[k, of_class[i]]
+        dual_coef[i, of_class[j]] = of_pairs[k, of_class[j]]
     return Laid(support.astype(np.int32), counts, dual_coef, sign * model.intercept + 0.0, of_pairs)
 
 

@@ -79,12 +79,14 @@ class Pairs(Sequence[Problem]):
         means: list[float] = ((sums[first] + sums[second]) / lengths).tolist()
         return means
 
-    def loss_of_zero(self, k: int) -> float:
-        """The objective of the zero vector."""
+    def losses_of_zero(self) -> list[float]:
+        """The objective of the zero vector, for each pair."""
+        loss = self.terms.loss
         if self.offsets is None and self.weights is None and self.task.factors is None:
-            return len(self.members[k]) / self.lams_and_totals[k][1] * self.terms.loss.at_one
-        sign, cost, offset, _, total = self._columns(k)
-        return float(np.sum(cost * self.terms.loss.value(1.0 - sign * offset))) / total
+            each = zip(self.members, self.lams_and_totals, strict=True)
+            return [len(mine) / total * loss.at_one for mine, (_, total) in each]
+        columns = (self._columns(k) for k in range(len(self)))
+        return [float(np.sum(cost * loss.value(1.0 - sign * at))) / total for sign, cost, at, _, total in columns]
 
     def _columns(self, k: int) -> tuple[npt.NDArray[np.int8], Weights, Scores, float, float]:
         """Signs, costs, offsets, lam and total of the two classes only, except for the class weights."""
@@ -99,7 +101,7 @@ class Pairs(Sequence[Problem]):
 def losses_of_zero(problems: Sequence[Problem]) -> list[float]:
     """The objective of the zero vector, for each problem."""
     if isinstance(problems, Pairs):
-        return [problems.loss_of_zero(k) for k in range(len(problems))]
+        return problems.losses_of_zero()
     return [problem.lam * problem.radius**2 for problem in problems]
 
 
