@@ -13,7 +13,7 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
 .PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions test-sklearn-examples sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -24,6 +24,7 @@ help:
 	@echo "make test-slow            all tests, including slow ones"
 	@echo "make test-sklearn         run scikit-learn's own tests for sklearn.svm against pegasos.svm"
 	@echo "make test-sklearn-versions  the same for SKLEARN_VERSIONS, by default 1.7.2 and 1.8.0"
+	@echo "make test-sklearn-examples  run scikit-learn's examples about svm with and without the patch, and compare"
 	@echo "make sanitize             the quick suite on a core with address and undefined-behavior sanitizers"
 	@echo "make tsan                 threaded code on a core with the thread sanitizer"
 	@echo "make valgrind             every function of the core under valgrind, which must be installed"
@@ -112,6 +113,10 @@ test-sklearn-versions: build/.wheel
 		build/sklearn-$$version/bin/python -m pip install --quiet --only-binary :all: dist/*.whl pytest scikit-learn==$$version && \
 		build/sklearn-$$version/bin/python -m tests.sklearn_contract || exit 1; \
 	done
+
+# Its examples and its user guide, from the source archive, which is fetched from the package index.
+test-sklearn-examples: $(VENV)/.test
+	$(BIN)/python -m tests.sklearn_examples
 
 # Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
 # exceptions cannot be followed. A cluster is many processes that start slowly, a browser one of its own. What refuses

@@ -102,7 +102,7 @@ def fit(
         if settings.nu is None:
             solutions = machine.solve(problems, solvers, stop, plan)
         else:
-            problems, solutions, values = solve_nu(machine, problems, solvers, plan, asked)
+            problems, solutions, values = solve_nu(machine, problems, solvers, stop=stop, plan=plan, asked=asked)
             task = task.with_found(tuple(value * unit for value, unit in zip(values, units, strict=True)))
     solutions = machine.finish(rows, problems, solutions, plan)
     if settings.nu is not None:

@@ -4,13 +4,15 @@ The dual of a nu-machine (Schoelkopf, Smola, Williamson, Bartlett: New support v
 2000) is that of the usual problem with sum_i alpha_i = nu N. A solution of the usual problem is one of the nu-problem
 for the nu that its dual point spends, and that share is monotone in lam (classification and one class, where it rises)
 or in epsilon (regression, where it falls). On each piece of the path alpha is affine in the parameter, so that a secant
-ends after a few steps once it is on the right piece; every solve starts from the dual point of the last one.
+ends after a few steps once it is on the right piece; every solve starts from the dual point of the last one. A machine
+that can solve the dual of the nu-problem itself (`Machine.spend`) needs no search.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,8 @@ from pegasos.machines.base import Plan
 from pegasos.machines.settings import Settings
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
+from pegasos.solvers.driver import Stop
+from pegasos.tasks.one_vs_one import Pairs
 
 _FACTOR = 10.0  # ratio of consecutive parameters while one end of the bracket is unknown
 _FARTHEST = 1e-9  # fraction of the first lam below which nothing changes
@@ -28,6 +32,7 @@ _SAMPLE = 512  # rows that the first lam is estimated from
 _SAME = 1e-12  # fraction of the parameter: no step is smaller
 _FINEST, _COARSEST = 1e-9, 1e-4  # fraction of nu: the finest and the coarsest accuracy of the search, depending on tol
 _PATIENCE = 8  # solves without a better one after which the search ends, because their gaps do not resolve more
+_ENDED = (Status.STOPPED, Status.TIME, Status.INTERRUPTED)  # a search ends with a solve that ended like this
 _STILL = 1e-4  # fraction of the spent share: a smaller change over a factor counts as none
 
 
@@ -81,36 +86,98 @@ class ByEpsilon:
 
 
 def solve_nu(
-    machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], plan: Plan, asked: Settings
-) -> tuple[list[Problem], list[Solution], tuple[float, ...]]:
+    machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], *, stop: Stop, plan: Plan, asked: Settings
+) -> tuple[Sequence[Problem], list[Solution], tuple[float, ...]]:
     """Solve the problems at the parameters that spend nu; return problems, solutions and parameters.
 
-    ``asked`` are the user's settings; those of the plan have the gap of the search.
+    ``asked`` are the user's settings; those of the plan and ``stop`` have the gap of the search. The time budget is
+    shared by all solves. After one that is interrupted or stopped, the other problems get no time.
     """
     assert asked.nu is not None
+    begun = perf_counter()
     aim = Aim(asked.nu, asked.nu * float(np.clip(asked.tol or 0.0, _FINEST, _COARSEST)))
-    search = _along_epsilon if plan.task.nu_is_along == "epsilon" else _along_lam
-    solve = [_Path(machine, solver, plan, aim.nu, k) for k, solver in enumerate(solvers)]
-    found = [search(problems[k], aim, solve[k], plan) for k in range(len(solvers))]
+    spent = machine.spend(problems, stop, plan, aim.nu)
+    if isinstance(problems, Pairs) and all(each and isinstance(each.solution, Solution) for each in spent):
+        values, solutions = tuple(each.value for each in spent), [each.solution for each in spent]
+        for solution, watcher in zip(solutions, plan.watchers, strict=True):
+            watcher.on_review(solution.trace.rows[0])
+        return replace(problems, task=plan.task.with_found(values)), solutions, values
+    path, search = (ByEpsilon, _along_epsilon) if plan.task.nu_is_along == "epsilon" else (ByLam, _along_lam)
+    found: list[Solved] = []
+    for k, direct in enumerate(spent):
+        is_over = any(each.solution.status in (Status.STOPPED, Status.INTERRUPTED) for each in found)
+        left = None if stop.time_budget is None else max(0.0, stop.time_budget - (perf_counter() - begun))
+        mine = replace(stop, time_budget=0.0 if is_over else None if left is None else left / (len(spent) - k))
+        alone = replace(plan, states=[None], watchers=[plan.watchers[k]])
+        solved, problem = _Path(machine, solvers[k], mine, alone, aim.nu), problems[k]
+        try:
+            one = None if direct is None else solved.from_point(path(problem).at, direct.value, direct.solution)
+            if one is None or (abs(one.excess) > aim.near and one.solution.status is Status.CERTIFIED):
+                one = search(problem, aim, solved, plan)
+        except _EndedError as ended:
+            one = ended.best
+        found.append(one)
     return [each.problem for each in found], [each.solution for each in found], tuple(each.value for each in found)
 
 
-@dataclass(frozen=True)
+class _EndedError(Exception):
+    """The search has ended before it spends nu."""
+
+    def __init__(self, best: Solved) -> None:
+        self.best = best
+
+
+@dataclass
 class _Path:
-    """Solves the problems of one path, each from the dual point of another one."""
+    """Solves the problems of one path, each from the dual point of another one, within one time budget."""
 
     machine: Any
     solver: Any
+    stop: Stop
     plan: Plan
     nu: float
-    k: int
+    begun: float = field(default_factory=perf_counter)
+    best: Solved | None = None  # the solve that came nearest to nu
 
     def __call__(self, at: Callable[[float], Problem], value: float, last: Solved | None) -> Solved:
-        here, plan = at(value), self.plan
-        state = None if last is None else self.solver.enter(here, last.solution.alpha, plan.seed)
-        alone = replace(plan, states=[state], watchers=[plan.watchers[self.k]])
-        solution = self.machine.solve([here], [self.solver], plan.settings.stop(), alone)[0]
-        return Solved(value, here, solution, float(np.sum(solution.alpha)) / here.total - self.nu)
+        """Solve the problem of this parameter, from the dual point of another one."""
+        here = at(value)
+        return self._solved(value, here, None if last is None else last.solution.alpha)
+
+    def from_point(self, at: Callable[[float], Problem], value: float, point: Any) -> Solved:
+        """Solve the problem of this parameter, from a dual point found elsewhere."""
+        here = at(value)
+        solved = self._solved(value, here, point.alpha)
+        steps = solved.solution.n_steps + point.n_steps
+        return solved._replace(solution=replace(solved.solution, n_steps=steps))
+
+    def _solved(self, value: float, here: Problem, alpha: Any) -> Solved:
+        try:
+            solution = self._solution(here, alpha)
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
+            raise self._ended(Status.INTERRUPTED) from None
+        solved = Solved(value, here, solution, float(np.sum(solution.alpha)) / here.total - self.nu)
+        is_over = solution.status in _ENDED
+        if self.best is None or (not is_over and abs(solved.excess) < abs(self.best.excess)):
+            self.best = solved
+        if is_over:
+            raise self._ended(solution.status)
+        return solved
+
+    def _solution(self, here: Problem, alpha: Any) -> Solution:
+        state = None if alpha is None else self.solver.enter(here, alpha, self.plan.seed)
+        stop, plan = self.stop, replace(self.plan, states=[state])
+        if stop.time_budget is not None:
+            stop = replace(stop, time_budget=max(0.0, stop.time_budget - (perf_counter() - self.begun)))
+        solution: Solution = self.machine.solve([here], [self.solver], stop, plan)[0]
+        return solution
+
+    def _ended(self, status: Status) -> _EndedError:
+        """The solve that came nearest to nu, which does not prove more than how the last one ended."""
+        assert self.best is not None
+        return _EndedError(self.best._replace(solution=replace(self.best.solution, status=status)))
 
 
 def _along_epsilon(problem: Problem, aim: Aim, solved: _Path, plan: Plan) -> Solved:
@@ -190,6 +257,6 @@ def _largest_share(problem: Problem, *, is_free: bool) -> float:
 
 
 def met(solution: Solution, tol: float | None) -> Solution:
-    """Set the status that this tol implies: the search uses a smaller gap."""
-    is_met = tol is not None and solution.certificate.relative_gap <= tol
+    """Set the status that this tol implies: the search uses a smaller gap. One that has ended has not spent nu."""
+    is_met = tol is not None and solution.certificate.relative_gap <= tol and solution.status not in _ENDED
     return replace(solution, status=Status.CERTIFIED) if is_met else solution

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -19,7 +19,15 @@ from pegasos.machines.landmarks import states_from_landmarks
 from pegasos.machines.linear import with_reach
 from pegasos.machines.precision import certified_again, proved_in_double, with_double_rows
 from pegasos.machines.settings import Settings
-from pegasos.machines.small_problems import Reached, SmallProblems, most_rows, most_table_rows, solve_together
+from pegasos.machines.small_problems import (
+    Reached,
+    SmallProblems,
+    Spent,
+    most_rows,
+    most_table_rows,
+    solve_together,
+    spend_together,
+)
 from pegasos.machines.solving import solve_all
 from pegasos.problem import Problem
 from pegasos.solution import Solution
@@ -56,7 +64,8 @@ def solve_kernel(
         return solve_all(problems, solvers, stop, n_jobs=jobs, states=states, watchers=plan.watchers, **run)
     begun = perf_counter()
     small = SmallProblems.of(problems, plan.terms.is_free)
-    found = _solved_together(small, stop, plan, certifies=isinstance(problems, Pairs))
+    certifies, tol, threads = isinstance(problems, Pairs), stop.tol or 0.0, plan.settings.threads
+    found = _in_batches(small, stop, lambda part: solve_together(part, tol, threads, certifies=certifies))
     solutions = []
     for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
         if isinstance(solution, Solution):
@@ -85,10 +94,28 @@ def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan)
     return state
 
 
-def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool) -> list[Any]:
-    """The solutions that are certified at once; else the point reached, or None if there was no time."""
+def spend_kernel(
+    problems: Sequence[Problem], stop: Stop, plan: Plan, nu: float, cache_bytes: float
+) -> list[Spent | None]:
+    """Small problems at the parameters whose solutions spend nu; None where these are not found directly."""
+    is_along_lam, certifies = plan.task.nu_is_along == "lam", isinstance(problems, Pairs)
+    unknown: list[Spent | None] = [None] * len(problems)
+    rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
+    if not isinstance(rows, KernelRows) or not _are_small(problems, stop, plan, cache_bytes, takes_one=True):
+        return unknown
+    small = SmallProblems.of(problems, plan.terms.is_free)
+    # Without a free intercept, the sum of all alpha is fixed, and not one of each sign.
+    has_sums = small.is_free or not (small.sign < 0.0).any()
+    if not has_sums or (is_along_lam and small.offset.any()):
+        return unknown
+    how: dict[str, Any] = {"is_along_lam": is_along_lam, "certifies": certifies}
+    tol, threads = stop.tol or 0.0, plan.settings.threads
+    return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how))
+
+
+def _in_batches(small: SmallProblems, stop: Stop, solve: Callable[[SmallProblems], Sequence[Any]]) -> list[Any]:
+    """What `solve` returns for each problem; None if there was no time."""
     begun, rows = perf_counter(), small.rows
-    assert stop.tol is not None
     found: list[Any] = []
     if rows.source is None:
         try:
@@ -99,18 +126,21 @@ def _solved_together(small: SmallProblems, stop: Stop, plan: Plan, *, certifies:
     for first, end in small.batches:
         if stop.time_budget is not None and perf_counter() - begun >= 0.5 * stop.time_budget:
             break
-        found += solve_together(small.part(first, end), stop.tol, plan.settings.threads, certifies=certifies)
+        found += solve(small.part(first, end))
     return found + [None] * (len(small.sizes) - len(found))
 
 
-def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float) -> bool:
+def _are_small(
+    problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float, *, takes_one: bool = False
+) -> bool:
     """Whether these are small problems in double, to be solved to a gap, unobserved and from a fresh start.
 
-    One problem of vectors is left to the driver: its climb keeps the columns that the certificate needs.
+    One problem of vectors is left to the driver, unless ``takes_one``: its climb keeps the columns that the certificate
+    needs.
     """
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
-    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel):
+    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and not takes_one:
         return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.source is not None:

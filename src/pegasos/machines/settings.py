@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,12 @@ from pegasos.solvers.pegasos import Pegasos
 FOLDS = 5  # most folds that scores for probabilities come from; each takes as long as the fit itself
 _GAP_OF_SEARCH = 1e-6  # largest relative gap of a solve during the search for nu
 _FINE = 1e-5  # a smaller relative gap needs weights in double precision
+
+
+@lru_cache
+def _seed_of(random_state: int) -> int:
+    """The seed drawn from a fresh generator, which takes long to create."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,8 @@ class Settings:
 
     def draw_seed(self) -> int:
         """Draw a seed from the random state, once per fit."""
+        if isinstance(self.random_state, int):
+            return _seed_of(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def of_fold(self, seed: int, time_budget: float | None) -> Settings:

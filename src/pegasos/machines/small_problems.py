@@ -8,7 +8,7 @@ way is left to the driver, one problem at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from time import perf_counter
@@ -32,6 +32,7 @@ _aim = 0.9  # fraction of the requested gap that a problem is solved to
 _steps_per_row, _work = 200, 1e9  # limits per problem: steps per row, and slopes updated
 _THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
 _batch_work = 2e8  # squared rows of problems that are solved in one call
+_LEAST_SHARE = 1e-9  # fraction of nu times the largest k(x, x): a smaller lam is none
 _rounding = 1e-12  # fraction of the sum of the costs below which slopes count as 0
 
 Column = npt.NDArray[np.float64]
@@ -118,10 +119,45 @@ class SmallProblems:
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
         b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
-        threads = min(threads, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
-        settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, _work, steps, threads
-        _core.small_solve(rows.table, rows.source, *point, *settings)
+        limits = _aim * tol, _steps_per_row, _work, steps, self._threads(threads)
+        _core.small_solve(rows.table, rows.source, *point, 1.0 / (self.lam * self.total), self.is_free, *limits)
         return np.abs(b), scores, steps
+
+    def _threads(self, most: int) -> int:
+        return min(most, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
+
+    def spend(
+        self, nu: float, tol: float, threads: int, *, is_along_lam: bool
+    ) -> tuple[Column, Column, Numbers, Column]:
+        """Like `solve`, with the parameter that spends nu, which is lam or epsilon; the scores are those at it.
+
+        At an unknown lam, the dual of a nu-machine has no linear term: with b = sign alpha it is the least b' K b that
+        spends nu, and rows of both signs that are between their bounds have scores 2 lam total apart. A parameter that
+        is not positive has no solution.
+        """
+        n, rows, total = len(self.members), self.rows, self.total
+        largest = float(rows.squared_norms.max())
+        with np.errstate(divide="ignore"):
+            units = 1.0 / (total * largest) if is_along_lam else 1.0 / (self.lam * total)
+        target = np.zeros(n) if is_along_lam else self.sign - self.offset
+        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
+        b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(total), np.intp)
+        point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
+        spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.empty(len(total))
+        limits = _aim * tol, _steps_per_row, _work, steps, self._threads(threads)
+        _core.small_solve(rows.table, rows.source, *point, units, True, *limits, spent, widths)
+        if not is_along_lam:
+            return np.abs(b), scores, steps, widths
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.abs(b), scores / self.of_entries(-widths), steps, -widths * largest
+
+    @property
+    def largest_shares(self) -> Column:
+        """The largest share of total that a dual point can spend, for each problem."""
+        of_sign = [self.sums(np.where(self.sign == sign, self.cost, 0.0)) for sign in (1.0, -1.0)]
+        most = 2.0 * np.minimum(*of_sign) if self.is_free else np.add(*of_sign)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(most / self.total)
 
     def best_intercepts(self, scores: Column) -> tuple[Column, Column]:
         """Like `certificate.best_intercepts`, for each problem."""
@@ -207,10 +243,39 @@ class Reached(NamedTuple):
     n_steps: int
 
 
+class Spent(NamedTuple):
+    """The parameter whose solution spends nu, and that solution."""
+
+    value: float
+    solution: Solution | Reached
+
+
 def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> list[Solution | Reached]:
     """The solutions that are certified; the dual points of the other problems."""
     begun = perf_counter()
-    alpha, scores, steps = small.solve(tol, threads)
+    return _certified(small, small.solve(tol, threads), tol, begun, certifies=certifies)
+
+
+def spend_together(
+    small: SmallProblems, nu: float, tol: float, threads: int, *, is_along_lam: bool, certifies: bool
+) -> list[Spent | None]:
+    """The problems at the parameters that spend nu, with their solutions; None where this has not been found."""
+    begun = perf_counter()
+    alpha, scores, steps, values = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
+    is_found = (values > (_LEAST_SHARE * nu if is_along_lam else 0.0)) & np.isfinite(values)
+    is_found &= nu <= small.largest_shares * (1.0 + _rounding)
+    scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
+    at = replace(small, lam=np.where(is_found, values, 1.0)) if certifies else small
+    found = _certified(at, (alpha, scores, steps), tol, begun, certifies=certifies)
+    each = zip(values.tolist(), found, is_found.tolist(), strict=True)
+    return [Spent(value, one) if is_good else None for value, one, is_good in each]
+
+
+def _certified(
+    small: SmallProblems, reached: tuple[Column, Column, Numbers], tol: float, begun: float, *, certifies: bool
+) -> list[Solution | Reached]:
+    """The solutions that are certified; the dual points of the other problems."""
+    alpha, scores, steps = reached
     parts = [slice(first, end) for first, end in pairwise(small.starts.tolist())]
     if not certifies:
         return [Reached(alpha[part], n) for part, n in zip(parts, steps.tolist(), strict=True)]

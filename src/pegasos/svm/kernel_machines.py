@@ -362,8 +362,10 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
     def _check_target(self, items: Any, y: Any) -> Any:
         labels = self._column(y)
-        check_classification_targets(labels)
-        if len(np.unique(labels)) < 2:
+        n_classes = len(np.unique(labels))
+        if labels.dtype.kind not in "biuU" or 2 * n_classes > len(labels):  # others are classes without a doubt
+            check_classification_targets(labels)
+        if n_classes < 2:
             raise ValueError("The number of classes has to be greater than one; got 1 class")
         return labels
 
@@ -382,11 +384,12 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
                 FutureWarning,
                 stacklevel=5,
             )
-        classes = np.unique(data.y)
+        task, classes = OneVsOne if self.break_ties else Voting, np.unique(data.y)
+        if self.class_weight is None:
+            self.class_weight_ = np.ones(len(classes))
+            return task(None)
         self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=data.y)
-        factors = dict(zip(classes.tolist(), self.class_weight_.tolist(), strict=True))
-        task = OneVsOne if self.break_ties else Voting
-        return task(None if self.class_weight is None else factors)
+        return task(dict(zip(classes.tolist(), self.class_weight_.tolist(), strict=True)))
 
     def _settings(self, data: Data) -> Settings:
         found = super()._settings(data)
