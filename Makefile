@@ -12,7 +12,13 @@ FEW_TOOLS := pytest pytest-xdist hypothesis clarabel pandas polars matplotlib op
 
 CLEAN := env PATH=$(CURDIR)/build/clean/bin
 
-.PHONY: sdist wheel test-oldest test-newest audit tsan valgrind
+# Without a C++ compiler, zig's from PyPI is used.
+ifeq (,$(shell command -v "$${CXX:-c++}" || command -v g++ || command -v clang++))
+COMPILER := build/zig/toolchain.cmake
+export CMAKE_TOOLCHAIN_FILE := $(CURDIR)/$(COMPILER)
+endif
+
+.PHONY: sdist wheel wheels test-oldest test-newest audit tsan valgrind
 .PHONY: help demo test test-slow test-sklearn test-sklearn-versions test-sklearn-examples sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
@@ -35,6 +41,7 @@ help:
 	@echo "make stubs                regenerate src/pegasos/_core.pyi from the built module"
 	@echo "make sdist                build the source archive twice and compare the bytes"
 	@echo "make wheel                build the wheel and test it without a compiler"
+	@echo "make wheels               manylinux wheels for x86-64 and aarch64 by zig"
 	@echo "make test-oldest          test with the oldest supported versions; test-newest: with the newest, betas included"
 	@echo "make audit                check installed packages for known vulnerabilities; queries PyPI"
 	@echo "make docs                 build the site into build/docs; warnings and dead links are errors"
@@ -63,8 +70,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
+build/zig/toolchain.cmake: $(BIN)/python packaging/zig.py
+	$(BIN)/python -m pip install --quiet --group playground
+	$(BIN)/python packaging/zig.py build/zig
+
 # Rebuilt when the core, the bindings or the project file change; Python sources are used in place.
-$(VENV)/.installed: $(BIN)/python pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP)
+$(VENV)/.installed: $(BIN)/python pyproject.toml CMakeLists.txt cpp/core/CMakeLists.txt cpp/bindings/CMakeLists.txt $(CPP) | $(COMPILER)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
@@ -276,6 +287,27 @@ wheel: build/.wheel
 	$(CLEAN) python -c "import shutil; assert not any(map(shutil.which, ['cc', 'c++', 'gcc', 'g++', 'clang']))"
 	$(CLEAN) python -c "import pegasos; print(pegasos.PegasosClassifier().fit([[0.0], [1.0]], [0, 1]).status_)"
 	$(CLEAN) python -m pytest -q -m "not slow" $(WHEEL_TESTS)
+
+# Wheels for every Linux with glibc 2.17 or later, of both architectures, by zig's compiler: one for Python 3.11, and one with
+# the stable ABI for 3.12 and later, as far as these versions are installed. The wheel for x86-64 is tried in an environment
+# without a compiler; that for aarch64 under qemu.
+WHEEL_PYTHONS ?= $(or $(shell for python in python3.11 python3.12; do $$python -c "" 2>/dev/null && echo $$python; done),$(PYTHON))
+wheels: sdist
+	rm -f dist/*.whl
+	for python in $(WHEEL_PYTHONS); do \
+		$$python -m venv build/builder && build/builder/bin/python -m pip install --quiet --upgrade pip && \
+		build/builder/bin/python -m pip install --quiet --group wheels && \
+		packaging/wheels.sh build/builder/bin/python x86_64 && packaging/wheels.sh build/builder/bin/python aarch64 && \
+		tag=cp$$($$python -c "import sys; print(f'{sys.version_info[0]}{min(sys.version_info[1], 12)}')") && \
+		$$python -m venv --clear build/clean && \
+		$(CLEAN) python -m pip install --quiet --only-binary :all: dist/*-$$tag-*x86_64.whl pytest pytest-xdist hypothesis && \
+		$(CLEAN) python -c "import shutil; assert not any(map(shutil.which, ['cc', 'c++', 'gcc', 'g++', 'clang']))" && \
+		$(CLEAN) python -W error packaging/readme_example.py && \
+		$(CLEAN) python -m pytest -q -m "not slow" $(WHEEL_TESTS) || exit 1; \
+	done
+	for wheel in dist/*-abi3-*aarch64.whl; do \
+		[ ! -e "$$wheel" ] || packaging/aarch64.sh $$wheel build/builder/bin/python packaging/readme_example.py || exit 1; \
+	done
 
 # The oldest versions that the project file allows, and the newest that there are, betas too.
 test-oldest: build/.wheel

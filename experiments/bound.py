@@ -115,7 +115,7 @@ def _words(results: dict[str, Any]) -> str:
         fill(
             f"Without the projection the average has {begin:.3g} times the excess after {steps[0]} steps and "
             f"{end:.3g} times after {steps[-1]}: it matters at the beginning only. At the end, without projection: "
-            f"{ends}. The tail average begins anew at each epoch that is a power of two, so that it forgets the first "
+            f"{ends}. The tail average restarts at each epoch that is a power of two, so that it forgets the first "
             "steps, which the average of all carries along.",
             120,
         )

@@ -144,7 +144,7 @@ def page(results: dict[str, Any]) -> str:
 
 Made by `python -m experiments.choosing_c` from `choosing_c.json`. Text as tf-idf; up to {results["n_rows"]} rows to
 choose C and fit on, the others to test; {draws} draws. Of {len(results["C"])} values from {results["C"][0]:g} to
-{results["C"][-1]:g} the smallest with the best accuracy is chosen, and the machine is fitted anew on all of the rows.
+{results["C"][-1]:g} the smallest with the best accuracy is chosen, and the machine is refitted on all rows.
 In terms of lam, which multiplies |w|^2/2 where C multiplies the losses, lam = 1 / (C N): a larger C is a smaller lam.
 
 {pages.claims(results)}

@@ -13,6 +13,7 @@
 #include "bindings.h"
 #include "pegasos/breaks.h"
 #include "threads.h"
+#include "watch.h"
 
 namespace pegasos {
 
@@ -262,7 +263,7 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
   return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
 }
 
-static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
+static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
                         GivenIndices starts, GivenWeights target, GivenWeights lower, GivenWeights upper, WeightArray b,
                         WeightArray scores, GivenWeights units, bool keeps_sum, double share, Index steps_per_row,
                         double work, IndexArray steps, Index n_threads, std::optional<GivenWeights> spent,
@@ -294,8 +295,10 @@ static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
   const Index workers = workers_for(n_problems, n_threads);
   const std::size_t each = std::size_t(loops().small_room(largest, source ? larger.rows.n_columns : 0));
   const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);  // touched only where it is needed
-  nb::gil_scoped_release release;
+  Watch watch;
+  std::optional<nb::gil_scoped_release> release(std::in_place);
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
+    if (watch.is_asked()) return;  // many tiny problems: none of them looks itself
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
     const SmallProblem problem{length,
                                members.data() + begin,
@@ -307,11 +310,14 @@ static void small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
                                scores.data() + begin,
                                units.data()[k],
                                keeps_sum,
-                               {0.0, share, steps_per_row * length, work},
+                               {0.0, share, steps_per_row * length, work, watch.stop()},
                                is_spent ? spent->data()[k] : 0.0,
                                is_spent ? widths->data() + k : nullptr};
     steps.data()[k] = loops().small_solve(larger, problem, room.get() + each * std::size_t(worker));
   });
+  release.reset();
+  watch.raise_signal();
+  return watch.was_late();
 }
 
 static void intercepts(GivenIndices starts, GivenWeights places, GivenWeights cost, GivenWeights sign,
@@ -367,7 +373,8 @@ void bind_kernels(nb::module_& m) {
       nb::arg("steps"), nb::arg("n_threads"), nb::arg("spent").none() = nb::none(),
       nb::arg("widths").none() = nb::none(),
       "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Where the "
-      "sum of each sign is given by `spent`, also writes the width that makes it the solution.");
+      "sum of each sign is given by `spent`, also writes the width that makes it the solution. Returns whether the "
+      "deadline of the thread cut it short.");
 }
 
 }  // namespace pegasos

@@ -51,9 +51,16 @@ class Watch {
 
   // With the lock held again: raises the exception that ended the call.
   void raise() {
-    if (raised_) throw nb::python_error(*raised_);
+    raise_signal();
     if (is_late_) throw TimeIsUp();
   }
+
+  // The same, if what was computed until the deadline is of use.
+  void raise_signal() {
+    if (raised_) throw nb::python_error(*raised_);
+  }
+
+  bool was_late() const { return is_late_; }
 
  private:
   static bool asked(void* self) { return static_cast<Watch*>(self)->is_asked(); }

@@ -1,4 +1,4 @@
-"""Notebooks as pages, and their outputs made anew.
+"""Notebooks as pages, and a command that renews their outputs.
 
 The site reads ``docs/notebooks/*.ipynb`` as they are: text, code, and the outputs that are stored in them. To run all
 cells and store what they print and draw:

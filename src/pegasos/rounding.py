@@ -298,10 +298,12 @@ def is_negligible(bound: float, objective: float) -> bool:
 
 def lowered(gain: Gain, length: float, mu: float) -> tuple[float, float]:
     """Linear term with room for rounding, and the slack, for weights of this length and mu = lam total."""
-    room = dual_bound(gain, length, mu)
+    room, last = dual_bound(gain, length, mu), last_roundings(gain.value, mu, length)
+    if _is_below(gain, length, mu, room):
+        return gain.value - room - last, last
     if is_negligible(room, size_of_dual(gain, length, mu)):
         return gain.value, room
-    return gain.value - room, last_roundings(gain.value, mu, length)
+    return gain.value - room, last
 
 
 def size_of_dual(gain: Gain, length: float, mu: float) -> float:
@@ -318,8 +320,11 @@ def dual_bound(gain: Gain, length: float, mu: float) -> float:
 def is_settled(gain: Gain, length: float, mu: float) -> bool:
     """Whether more digits cannot matter: the bound is negligible, or the dual is below 0, which is known anyway."""
     room = dual_bound(gain, length, mu)
-    is_below = gain.value + room <= 0.5 * mu * length * length
-    return is_below or is_negligible(room, size_of_dual(gain, length, mu))
+    return _is_below(gain, length, mu, room) or is_negligible(room, size_of_dual(gain, length, mu))
+
+
+def _is_below(gain: Gain, length: float, mu: float, room: float) -> bool:
+    return gain.value + room < 0.5 * mu * length * length
 
 
 def last_roundings(value: float, mu: float, length: float) -> float:

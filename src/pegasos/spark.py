@@ -19,6 +19,7 @@ import pickle
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import linear, regression
 from pegasos.estimators.assembly import plan_of, with_fit
 from pegasos.estimators.warnings import GapWarning
-from pegasos.fitting.cluster import Elsewhere, plan_of_partitions, refuse_elsewhere
+from pegasos.fitting.cluster import Elsewhere, plans_of_partitions, refuse_elsewhere
 from pegasos.solvers.passes import FAN_IN
 
 try:
@@ -40,8 +41,7 @@ try:
     from pyspark.errors import PySparkException
     from pyspark.ml import Estimator, Model
     from pyspark.ml.functions import array_to_vector
-    from pyspark.ml.param import Param, Params, TypeConverters
-    from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCol, HasRawPredictionCol, HasWeightCol
+    from pyspark.ml.param import Param, Params, TypeConverters, shared
     from pyspark.sql import functions as sql
 except ImportError as error:
     raise ImportError(f'pegasos.spark needs Spark, pip install "pegasos[spark]" ({error}).') from error
@@ -57,7 +57,7 @@ def _parameter(name: str, doc: str, convert: Any = TypeConverters.identity) -> A
     return Param(Params._dummy(), name, doc, convert)
 
 
-class _Columns(HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol):
+class _Columns(shared.HasFeaturesCol, shared.HasLabelCol, shared.HasWeightCol, shared.HasPredictionCol):
     """The columns to read and write. ``featuresCol`` is a column of vectors, or a list of numeric columns."""
 
     featuresCol = _parameter("featuresCol", "a column of vectors, or a list of numeric columns")
@@ -120,13 +120,14 @@ class _PegasosEstimator(Estimator, _Columns):
         _, task, settings = plan_of(local)
         refuse_elsewhere(settings, task)
         names = self.columns_of_features()
-        reading = Reading(settings.bias, has_numbers=task.name == "regression")
+        reading = Reading(settings.bias, task.name == "regression", bool(settings.probability))
         blobs = self._read(dataset, reading).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             whole = Whole.of(_map(blobs, summarise))
-            plan = plan_of_partitions(task, settings, whole, None, names)
-            engine = _OnExecutors(blobs, plan, len(whole.parts))
-            there = Elsewhere(engine, plan, whole, _map(blobs, lambda block: measure(code(block, plan))))
+            each = partial(_map, blobs)
+            plans = plans_of_partitions(task, settings, whole, each, classes=None, names=names)
+            engine = _OnExecutors(blobs, plans, len(whole.parts))
+            there = Elsewhere(engine, plans, whole, each(lambda block: measure(code(block, plans))))
             start = self.getOrDefault("start")
             begin = None if start is None else there.start_at(start, names)
             fitted, n_passes = there.fit(settings, start=begin)
@@ -166,21 +167,22 @@ _COMMON = (
 )
 
 
-class PegasosClassifier(_PegasosEstimator, HasRawPredictionCol):
+class PegasosClassifier(_PegasosEstimator, shared.HasRawPredictionCol, shared.HasProbabilityCol):
     """`pegasos.PegasosClassifier` on a DataFrame.
 
     Parameters are those of the local estimator, spelled as Spark spells them: ``lam``, ``C``, ``loss``, ``smoothing``,
-    ``multiClass`` ("ovr" or "ovo"), ``classWeight`` ("balanced" or a dict), ``fitIntercept``, ``regularizeIntercept``,
-    ``interceptScaling``, ``prior``, ``start``, ``tol``, ``maxIter`` (passes), ``timeBudget``, ``seed``; and the columns
-    ``featuresCol`` (vectors, or a list of numeric columns), ``labelCol`` (numbers or strings), ``weightCol``,
-    ``predictionCol``, ``rawPredictionCol`` and ``certifiedCol``.
+    ``multiClass`` ("ovr" or "ovo"), ``classWeight`` ("balanced" or a dict), ``probability``, ``fitIntercept``,
+    ``regularizeIntercept``, ``interceptScaling``, ``prior``, ``start``, ``tol``, ``maxIter`` (passes), ``timeBudget``,
+    ``seed``; and the columns ``featuresCol`` (vectors, or a list of numeric columns), ``labelCol`` (numbers or
+    strings), ``weightCol``, ``predictionCol``, ``rawPredictionCol``, ``probabilityCol`` and ``certifiedCol``.
     """
 
     _local_type = linear.PegasosClassifier
-    _shared = ("smoothing", "multiClass", "classWeight")
+    _shared = ("smoothing", "multiClass", "classWeight", "probability")
     smoothing = _parameter("smoothing", "where huber_hinge turns into a line", TypeConverters.toFloat)
     multiClass = _parameter("multiClass", "ovr or ovo", TypeConverters.toString)
     classWeight = _parameter("classWeight", "balanced, or a dict from label to weight")
+    probability = _parameter("probability", "whether to fit probabilities: False, True, sigmoid or isotonic")
     certifiedCol = _parameter("certifiedCol", "whether every exact solution predicts the same", TypeConverters.toString)
 
     def __init__(self, **given: Any):
@@ -239,29 +241,32 @@ class _PegasosModel(Model, _Columns):
         return predict(*self._features() if names is None else [sql.struct(*self._features())])
 
 
-class PegasosClassificationModel(_PegasosModel, HasRawPredictionCol):
-    """A fitted classifier: `transform` adds the prediction, the scores of the classes, and whether it is certified."""
+class PegasosClassificationModel(_PegasosModel, shared.HasRawPredictionCol, shared.HasProbabilityCol):
+    """A fitted classifier: `transform` adds prediction, scores, probabilities if there are any, and `certified`."""
 
     certifiedCol = PegasosClassifier.certifiedCol
 
     def _transform(self, dataset: Any) -> Any:
-        is_text = self._local.classes_.dtype.kind in "OUS"
-        kind = f"prediction {'string' if is_text else 'double'}, raw array<double>, certified boolean"
+        is_text, has_proba = self._local.classes_.dtype.kind in "OUS", bool(self._local.probability)
+        kind = f"prediction {'string' if is_text else 'double'}, certified boolean, raw array<double>"
 
         def answers(model: Any, X: Any) -> Any:
             scores = model.decision_function(X)
             raw = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-            found = model.predict(X)
-            found = found.astype(str) if is_text else found.astype(np.float64)
-            return pd.DataFrame({"prediction": found, "raw": list(raw), "certified": model.certified(X, region="ball")})
+            found = model.predict(X).astype(str if is_text else np.float64)
+            columns = {"prediction": found, "certified": model.certified(X, region="ball"), "raw": list(raw)}
+            return pd.DataFrame(columns | ({"proba": list(model.predict_proba(X))} if has_proba else {}))
 
+        kind += ", proba array<double>" if has_proba else ""
         found = dataset.withColumn("_found", self._predicted(dataset, answers, kind))
-        for name, column in (
-            ("predictionCol", sql.col("_found.prediction")),
-            ("certifiedCol", sql.col("_found.certified")),
-        ):
+        for name, column in {
+            "predictionCol": sql.col("_found.prediction"),
+            "certifiedCol": sql.col("_found.certified"),
+            "rawPredictionCol": array_to_vector("_found.raw"),
+            **({"probabilityCol": array_to_vector("_found.proba")} if has_proba else {}),
+        }.items():
             found = found.withColumn(self.getOrDefault(name), column)
-        return found.withColumn(self.getOrDefault("rawPredictionCol"), array_to_vector("_found.raw")).drop("_found")
+        return found.drop("_found")
 
 
 class PegasosRegressionModel(_PegasosModel):
@@ -284,16 +289,16 @@ class _OnExecutors:
     """An `Engine`: every pass is a job over the cached partitions."""
 
     blobs: Any
-    plan: Plan
+    plans: tuple[Plan, ...]
     n_partitions: int
 
     def answers(self, asked: Sequence[Asked]) -> list[Any]:
         """The merged answers of all partitions; executors merge groups of them where there are many."""
-        there = self.blobs.sparkSession.sparkContext.broadcast((self.plan, list(asked)))
+        there = self.blobs.sparkSession.sparkContext.broadcast((self.plans, list(asked)))
 
         def answers(block: Any) -> Any:
-            plan, questions = there.value
-            return answer(code(block, plan), questions)
+            plans, questions = there.value
+            return answer(code(block, plans), questions)
 
         def merged(table: Any) -> Any:
             parts = sorted(zip(table["part"].to_pylist(), table["blob"].to_pylist(), strict=True))

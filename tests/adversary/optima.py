@@ -106,7 +106,7 @@ def hunt(random: np.random.Generator) -> dict[str, int]:
     room = Fraction(1, 10**9) * best
     assert Fraction(certificate.dual) <= best + room, f"P* is {float(best)!r}, said {certificate!r}"
     assert Fraction(certificate.primal) >= best - room, f"P* is {float(best)!r}, said {certificate!r}"
-    asked = np.vstack([X, random.normal(size=(40, X.shape[1])) * np.abs(X).max(axis=0)])
+    asked = np.vstack([X, random.normal(size=(150, X.shape[1])) * np.abs(X).max(axis=0)])
     sure = model.certified(asked)
     predicted = model.predict(asked)
     bounds = zip(*model.score_interval(asked), strict=True)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -101,6 +102,20 @@ def test_columns_and_text_labels_do_and_partitions_decide_the_bits(spark, monkey
 
 
 @pytest.mark.slow
+def test_probabilities_are_those_of_the_local_model(spark):
+    from pegasos.spark import PegasosClassifier
+
+    X, y = data(1000)
+    frame = vectors(spark, X, y)
+    model = PegasosClassifier(lam=1e-3, probability="sigmoid", seed=0).fit(frame)
+    local = pegasos.PegasosClassifier(lam=1e-3, probability="sigmoid", random_state=0).fit(X, y)
+    found = model.transform(frame).orderBy("id").select("probability").collect()
+    mine = np.array([row.probability.toArray() for row in found])
+    np.testing.assert_array_equal(mine, model.toLocal().predict_proba(X))
+    assert np.abs(mine - local.predict_proba(X)).mean() < 0.02
+
+
+@pytest.mark.slow
 def test_a_regressor_predicts_numbers(spark):
     from pegasos.spark import PegasosRegressor
 
@@ -152,49 +167,97 @@ def test_a_bad_partition_and_bad_parameters_are_named(spark):
 
 
 SCRIPT = """
+import signal
 import sys
-import numpy as np
+import psutil
 from tests.unit.test_spark import data, session_of, vectors
 from pegasos.solvers import partitioned_newton
-from pegasos.spark import PegasosClassifier
+from pegasos.spark import PegasosClassifier, _OnExecutors
 
 partitioned_newton._ALWAYS_HERE = 1
-spark = session_of(sys.argv[1], **{"spark.executor.memory": "512m", "spark.executor.cores": "1"})
-model = PegasosClassifier(lam=1e-4).fit(vectors(spark, *data(2000), n_partitions=4))
+url, deaths = sys.argv[1], int(sys.argv[2])
+spark = session_of(url, **{"spark.executor.memory": "512m", "spark.executor.cores": "1"})
+whole, passes = _OnExecutors.answers, []
+
+
+def executors():
+    mine = f":{spark.sparkContext.getConf().get('spark.driver.port')}"
+    lines = [(each, " ".join(each.info["cmdline"] or [])) for each in psutil.process_iter(["cmdline"])]
+    return [each for each, line in lines if "CoarseGrainedExecutorBackend" in line and mine in line]
+
+
+def pass_with_a_death(self, asked):
+    passes.append(asked)
+    if len(passes) == 3 and deaths:
+        executors()[0].send_signal(signal.SIGKILL)
+        print("KILLED")
+    return whole(self, asked)
+
+
+_OnExecutors.answers = pass_with_a_death
+frame = vectors(spark, *data(1000), n_partitions=4)
+model = PegasosClassifier(lam=1e-4).fit(frame)
+print("EXECUTORS", len(executors()))
 print("BITS", model.coefficients.tobytes().hex(), model.certificate.relative_gap <= 1e-3)
 spark.stop()
 """
 
 
 @pytest.mark.slow
-def test_two_worker_processes_give_the_bits_of_one(tmp_path):
+def test_two_worker_processes_give_the_bits_of_one_even_if_one_dies(tmp_path):
     home = Path(pyspark.__file__).parent
     environment = {
         **os.environ,
         "SPARK_HOME": str(home),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
     }
+    port = free_port()
+    url = f"spark://127.0.0.1:{port}"
     launch = [str(home / "bin" / "spark-class")]
-    master = "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "17077", "--webui-port", "0"
+    master = "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"
     worker = "org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "600m", "--webui-port", "0"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment, "cwd": tmp_path}
+    log = (tmp_path / "log").open("w")
+    quiet = {"stdout": log, "stderr": log, "env": environment, "cwd": tmp_path}
     processes = [subprocess.Popen([*launch, *master], **quiet)]
     try:
-        time.sleep(10)
-        processes += [subprocess.Popen([*launch, *worker, "spark://127.0.0.1:17077"], **quiet) for _ in range(2)]
-        found = [bits_of(url, environment) for url in ("local[1]", "spark://127.0.0.1:17077")]
+        wait_for(port)
+        work = [str(tmp_path / name) for name in ("first", "second")]
+        processes += [subprocess.Popen([*launch, *worker, "--work-dir", where, url], **quiet) for where in work]
+        alone, two, with_a_death = (bits_of(*run, environment) for run in (("local[1]", 0), (url, 0), (url, 1)))
     finally:
-        for process in processes:
+        for process in reversed(processes):
             process.terminate()
             process.wait(30)
-    assert found[0] == found[1]
-    assert found[0].endswith("True")
+        log.close()
+    assert "EXECUTORS 2" in two
+    assert "KILLED" in with_a_death
+    assert alone[-1] == two[-1] == with_a_death[-1]
+    assert alone[-1].endswith("True")
 
 
-def bits_of(url, environment):
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def wait_for(port, seconds=90.0):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1.0).close()
+            return
+        except OSError:
+            assert time.monotonic() < end, "the master does not listen"
+            time.sleep(0.5)
+
+
+def bits_of(url, deaths, environment):
     root = Path(__file__).parents[2]
-    command = [sys.executable, "-c", SCRIPT, url]
+    command = [sys.executable, "-c", SCRIPT, url, str(deaths)]
     captured = {"capture_output": True, "text": True}
-    run = subprocess.run(command, env=environment, cwd=root, timeout=300, check=True, **captured)
-    return next(line for line in run.stdout.splitlines() if line.startswith("BITS"))
+    run = subprocess.run(command, check=False, env=environment, cwd=root, timeout=300, **captured)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return [line for line in run.stdout.splitlines() if line.startswith(("BITS", "KILLED", "EXECUTORS"))]

@@ -26,6 +26,7 @@
 #pragma once
 
 #include "kernel_blocks.h"
+#include "stop.h"
 
 namespace pegasos {
 
@@ -64,12 +65,13 @@ struct DualPoint {
 };
 
 // An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps, or after an amount of
-// work: slopes updated, plus the equivalent for each kernel value computed.
+// work: slopes updated, plus the equivalent for each kernel value computed; or when it is asked to stop.
 struct Goal {
   double enough;
   double share;
   Index n_steps;
   double work;
+  Stop stop = {};
 };
 
 struct Ascent {

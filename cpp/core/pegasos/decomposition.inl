@@ -423,6 +423,7 @@ struct Climb {
   DualPoint& point;
   Goal goal;
   ActiveSet<T> active;
+  Patience patience = Patience(goal.stop);
   Index n_steps = 0;
   Index kept_before = active.store.columns.n_kept;
   double stepped = 0.0;  // slopes updated
@@ -431,7 +432,7 @@ struct Climb {
   Vector<double> moved = Vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
 
   double enough() const { return std::max(goal.enough, goal.share * std::max(point.dual, 0.0)); }
-  bool is_at_limit() const { return n_steps >= goal.n_steps || work_done() >= goal.work; }
+  bool is_at_limit() { return n_steps >= goal.n_steps || work_done() >= goal.work || patience.ends_after(point.n); }
   double work_done() const {
     const KernelColumns& columns = active.store.columns;
     const double of_value = columns.is_computed ? 1.0 + double(columns.rows.n_columns) / 8.0 : 1.0;
@@ -694,21 +695,20 @@ void spend(KernelColumns& columns, DualPoint& point, double spent) {
 
 // Ascends until the gap is a share of the objective of the problem whose solution spends as much; writes the parameter
 // of that problem, see SmallProblem.
-inline Index climb_to_width(KernelColumns& columns, DualPoint& point, const SmallProblem& problem) {
+inline Index climb_to_width(KernelColumns& columns, DualPoint& point, const SmallProblem& problem, bool has_both) {
   constexpr int rounds = 20;
   Goal goal = problem.goal;
   goal.share = 0.0;
   goal.enough = 0.01 * climb(columns, point, {0.0, 0.0, 0, 0.0}).gap;  // without a step
-  bool has_second = false;
-  for (Index k = 0; k < point.n; ++k) has_second = has_second || point.group_of(k) == 1;
+  const double spent = problem.spent * (has_both ? 2.0 : 1.0);
   for (int round = 0; round < rounds; ++round) {
     const Ascent ascent = climb(columns, point, goal);
     const Extremes slopes = extremes_of(point);
-    *problem.width = has_second ? 0.5 * (slopes.level(0) - slopes.level(1)) : slopes.level(0);
+    *problem.width = has_both ? 0.5 * (slopes.level(0) - slopes.level(1)) : slopes.level(0);
     goal.n_steps -= ascent.n_steps;
-    const double spent = problem.spent * (has_second ? 2.0 : 1.0);
     const double enough = problem.goal.share * std::max(point.dual - *problem.width * spent, 0.0);
-    if (ascent.gap <= enough || ascent.is_stuck || goal.n_steps <= 0) break;
+    const bool is_at_limit = ascent.gap > goal.enough;
+    if (ascent.gap <= enough || ascent.is_stuck || is_at_limit) break;
     goal.enough = enough > 0.0 ? std::min(0.5 * goal.enough, enough) : 0.1 * goal.enough;
   }
   return problem.goal.n_steps - goal.n_steps;
@@ -745,18 +745,20 @@ Index solve_small(const KernelColumns& larger, const SmallProblem& problem, doub
   DualPoint point{n, slope, down, up, curvature, nullptr, problem.unit, problem.keeps_sum, 0.0};
   Vector<std::int8_t> sign;
   Index n_steps = 0;
+  bool has_both = true;
   if (problem.width != nullptr) {
     sign.resize(std::size_t(n));
     for (Index k = 0; k < n; ++k) sign[k] = problem.lower[k] < 0.0 ? -1 : 1;
+    has_both = std::find(sign.begin(), sign.end(), -1) != sign.end();
     point.sign = sign.data();
     spend<T>(own, point, problem.spent);
-    n_steps = climb_to_width(own, point, problem);
+    n_steps = climb_to_width(own, point, problem, has_both);
   } else {
     n_steps = climb(own, point, problem.goal).n_steps;
   }
   // Computed from the nearer bound, because the distance to the farther one has lost its last digits.
   for (Index k = 0; k < n; ++k) problem.b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];
-  if (problem.keeps_sum) balance(n, problem.lower, problem.upper, problem.b);
+  if (problem.keeps_sum && has_both) balance(n, problem.lower, problem.upper, problem.b);
   for (Index k = 0; k < n; ++k) problem.scores[k] = 0.0;
   for (Index k = 0; k < n; ++k)
     if (problem.b[k] != 0.0) simd::add(problem.unit * problem.b[k], ColumnStore<T>{own}.column(k), problem.scores, n);

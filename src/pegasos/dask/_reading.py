@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import dask
@@ -9,8 +10,8 @@ import dask
 from pegasos.dask._collections import blocks_of, matching_blocks
 from pegasos.dask._rounds import OnWorkers
 from pegasos.dask._workers import Workers, patiently
-from pegasos.distributed import Plan, Reading, Whole, code, measure, read, summarise
-from pegasos.fitting.cluster import Elsewhere, plan_of_partitions
+from pegasos.distributed import Reading, Whole, code, measure, read, summarise
+from pegasos.fitting.cluster import Elsewhere, plans_of_partitions
 from pegasos.machines.settings import Settings
 
 
@@ -36,11 +37,14 @@ def make_ready(
     workers: Workers, columns: tuple[Any, Any, Any], task: Any, settings: Settings, *, classes: Any, names: Any
 ) -> Elsewhere:
     """The partitions, encoded and measured, where they are."""
-    reading = Reading(settings.bias, has_numbers=task.name == "regression")
+    reading = Reading(settings.bias, has_numbers=task.name == "regression", has_folds=bool(settings.probability))
     blocks, whole = read_partitions(workers, columns, reading)
-    plan: Plan = plan_of_partitions(task, settings, whole, classes, names)
-    coded = workers.compute([dask.delayed(code)(block, plan) for block in blocks])
+
+    def each(function: Any, of: list[Any]) -> list[Any]:
+        found: list[Any] = patiently(workers, of, lambda: workers.fetch(workers.map(function, range(len(of)), of)))
+        return found
+
+    plans = plans_of_partitions(task, settings, whole, partial(each, of=blocks), classes=classes, names=names)
+    coded = workers.compute([dask.delayed(code)(block, plans) for block in blocks])
     del blocks  # a worker keeps one form of its partitions
-    places = range(len(coded))
-    sizes = patiently(workers, coded, lambda: workers.fetch(workers.map(measure, places, coded)))
-    return Elsewhere(OnWorkers(workers, coded), plan, whole, sizes)
+    return Elsewhere(OnWorkers(workers, coded), plans, whole, each(measure, coded))

@@ -25,6 +25,10 @@ most_lost = 5  # most times that workers may be lost in one piece of work
 too_many_lost = (
     f"workers were lost {most_lost} times in one piece of work; give them more memory or smaller partitions."
 )
+_NO_SCHEDULER = (
+    "the connection to the scheduler is lost, and with it all partitions; start it again, connect a new client, and "
+    "fit again."
+)
 
 
 class WorkerLostError(Exception):
@@ -133,19 +137,24 @@ class OnCluster:
         try:
             self._wait(blocks)
         except CancelledError as error:
+            self._check_scheduler()
             lost = [k for k, block in enumerate(blocks) if block.status != "finished"]
             raise PegasosError(
                 f"partitions {lost} were lost with their worker, and dask has no recipe to make them again: build them "
                 "from files or tasks and not by scatter."
             ) from error
         except KilledWorker as error:
-            raise PegasosError(f"a partition kills the workers that make it; make it smaller. {error}") from error
+            failed = [k for k, block in enumerate(blocks) if block.status == "error"]
+            raise PegasosError(
+                f"partition {failed[0]} kills the workers that make it, probably for lack of memory; cut the rows into "
+                f"smaller partitions, or give the workers more memory. {error}"
+            ) from error
         except (OSError, ValueError, KeyError, MemoryError) as error:
             failed = [k for k, block in enumerate(blocks) if block.status == "error"]
             if isinstance(error, PegasosError) or not failed:
                 raise
             raise PegasosError(f"partition {failed[0]} cannot be made: {type(error).__name__}: {error}") from error
-        where = self.client.who_has(list(blocks))
+        where = self._asked(self.client.who_has, list(blocks))
         if not all(where.get(block.key) for block in blocks):
             raise WorkerLostError
         self.addresses = [sorted(where[block.key])[0] for block in blocks]
@@ -154,6 +163,7 @@ class OnCluster:
         """Send to every worker once, whatever the number of its partitions; a small value goes with the tasks."""
         if value.nbytes <= _SMALL_BYTES:
             return value
+        self._check_scheduler()
         try:
             return self.client.scatter([value], broadcast=True, hash=False)[0]
         except (OSError, CancelledError, TimeoutError) as error:
@@ -161,6 +171,7 @@ class OnCluster:
 
     def map(self, function: Callable[..., Any], places: Sequence[int], *columns: Sequence[Any]) -> list[Any]:
         """Bind each task to the worker of its block, so that rows never move."""
+        self._check_scheduler()
         of_address: dict[str, list[int]] = {}
         for position, block in enumerate(places):
             of_address.setdefault(self.addresses[block], []).append(position)
@@ -198,7 +209,8 @@ class OnCluster:
         begun = monotonic()
         while True:
             try:
-                distributed.wait(list(futures), timeout=_LOOK_SECONDS)
+                with self.client.as_current():  # `wait` takes the current client, which may be another one
+                    distributed.wait(list(futures), timeout=_LOOK_SECONDS)
                 break
             except TimeoutError:
                 self._look_after(futures, monotonic() - begun)
@@ -209,10 +221,25 @@ class OnCluster:
     def _look_after(self, futures: Sequence[Any], seconds: float) -> None:
         """Check that the workers are alive, because a bound task would wait for its worker forever."""
         late = [future for future in futures if not future.done()]
-        if not {self.bound[future] for future in late if future in self.bound} <= set(self.client.nthreads()):
+        if not {self.bound[future] for future in late if future in self.bound} <= set(
+            self._asked(self.client.nthreads)
+        ):
             raise WorkerLostError
         if self.timeout is not None and seconds > self.timeout:
             raise PegasosError(f"{self._who_is_late(late)} after timeout={self.timeout:g} seconds; look at its log.")
+
+    def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What the scheduler answers."""
+        self._check_scheduler()
+        try:
+            return function(*arguments)
+        except (OSError, CancelledError) as error:
+            raise PegasosError(_NO_SCHEDULER) from error
+
+    def _check_scheduler(self) -> None:
+        """Without its scheduler a client answers nothing, and some of its calls wait for a new one."""
+        if self.client.status != "running":
+            raise PegasosError(_NO_SCHEDULER)
 
     def _who_is_late(self, late: Sequence[Any]) -> str:
         keys = {future.key for future in late}

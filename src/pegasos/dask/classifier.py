@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos.dask._collections import is_collection
@@ -14,6 +15,12 @@ from pegasos.distributed import hits
 from pegasos.errors import PegasosError
 from pegasos.estimators import linear
 from pegasos.estimators.parameters import DEFAULT_LAM
+
+
+def _has_probabilities(model: Any) -> bool:
+    if not model.probability:
+        raise AttributeError("probabilities are fitted only with probability=True.")
+    return True
 
 
 class PegasosClassifier(ClassifierMixin, OnCollections):
@@ -50,6 +57,10 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
     classes : array of shape (n_classes,), optional
         The labels that y may have, where the partitions happen not to show all of them; by default those that they
         show.
+    probability : bool, "sigmoid" or "isotonic", default=False
+        Whether to fit `predict_proba`: Platt's sigmoid, or an increasing curve, through scores of rows held out. The
+        fits without each of up to five folds share the passes of the fit, and one more pass collects histograms of the
+        scores. Which fold a row is in follows from its values.
     start : fitted linear classifier, (coef, intercept) or None, default=None
         Where to begin, for example the model of yesterday's rows. It saves passes and does not change the problem.
     tol : float or None, default=1e-3
@@ -120,6 +131,7 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
         "intercept_scaling",
         "prior",
         "class_weight",
+        "probability",
         "tol",
         "max_iter",
         "time_budget",
@@ -154,6 +166,7 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
         prior: Any = None,
         class_weight: Any = None,
         classes: Any = None,
+        probability: bool | str = False,
         start: Any = None,
         tol: float | None = 1e-3,
         max_iter: int = 1000,
@@ -174,6 +187,7 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
         self.prior = prior
         self.class_weight = class_weight
         self.classes = classes
+        self.probability = probability
         self.start = start
         self.tol = tol
         self.max_iter = max_iter
@@ -193,6 +207,12 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
         check_is_fitted(self, "classes_")
         n_classes = len(self.classes_)
         return self._by_blocks("decision_function", X, np.dtype(np.float64), (n_classes,) if n_classes > 2 else ())
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class, of shape (n_rows, n_classes), as in `pegasos.PegasosClassifier`."""
+        check_is_fitted(self, "classes_")
+        return self._by_blocks("predict_proba", X, np.dtype(np.float64), (len(self.classes_),))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of the rows that are predicted right, weighted; computed block by block."""

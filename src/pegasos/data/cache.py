@@ -251,4 +251,4 @@ def _sizes(arrays: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> list[int]:
 
 
 def _damaged(path: Path, what: str) -> DamagedCacheError:
-    return DamagedCacheError(f"{path} is damaged: {what}; make it anew with pegasos convert.")
+    return DamagedCacheError(f"{path} is damaged: {what}; rebuild it with pegasos convert.")

@@ -1,5 +1,6 @@
 """Rows in partitions on many machines, whichever engine moves them."""
 
+from pegasos.distributed.held_out import HeldOut
 from pegasos.distributed.partitions import (
     Asked,
     Plan,
@@ -16,6 +17,7 @@ from pegasos.distributed.partitions import (
     read,
     squares,
     summarise,
+    summarise_folds,
 )
 from pegasos.distributed.rounds import Engine, PartitionsElsewhere, Passes
 from pegasos.distributed.summary import Whole
@@ -23,6 +25,7 @@ from pegasos.distributed.summary import Whole
 __all__ = [
     "Asked",
     "Engine",
+    "HeldOut",
     "PartitionsElsewhere",
     "Passes",
     "Plan",
@@ -40,4 +43,5 @@ __all__ = [
     "read",
     "squares",
     "summarise",
+    "summarise_folds",
 ]

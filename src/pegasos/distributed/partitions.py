@@ -18,12 +18,13 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from pegasos.distributed.held_out import Keys, keys_of_rows
 from pegasos.errors import PegasosError
 from pegasos.machines.base import Data
 from pegasos.machines.inputs import check_weights, how_to_read
 from pegasos.machines.prior import LinearPrior
 from pegasos.problem import Matrix, Problem, Rows
-from pegasos.solvers.passes import FAN_IN, Question, Vector, bytes_of
+from pegasos.solvers.passes import FAN_IN, Vector, bytes_of
 from pegasos.solvers.units import in_units
 from pegasos.tasks import Terms
 from pegasos.tasks.base import NOTHING_KNOWN
@@ -31,10 +32,11 @@ from pegasos.tasks.base import NOTHING_KNOWN
 
 @dataclass(frozen=True)
 class Reading:
-    """How partitions are read: the value of the constant column, and whether targets are numbers or labels."""
+    """How partitions are read: the value of the constant column, whether targets are numbers or labels, and folds."""
 
     bias: float
     has_numbers: bool = False
+    has_folds: bool = False  # whether rows get keys, from which folds follow
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,18 @@ class Partition:
     weights: Vector | None
     has_numbers: bool = False
     names: tuple[str, ...] | None = None
+    keys: Keys | None = None  # of rows; modulo the number of folds they are the fold
 
     def __sizeof__(self) -> int:
         """Bytes of the rows: dask uses this to decide when to spill."""
         return _bytes_of(self.rows) + self.targets.nbytes
+
+    def without(self, fold: int, n_folds: int) -> Partition:
+        """The partition without the rows of a fold."""
+        assert self.keys is not None
+        kept = np.flatnonzero(self.keys % n_folds != fold)
+        weights = None if self.weights is None else self.weights[kept]
+        return replace(self, rows=self.rows.view(kept), targets=self.targets[kept], weights=weights)
 
 
 @dataclass(frozen=True)
@@ -73,31 +83,36 @@ class Coded:
     rows: Rows
     target: npt.NDArray[Any]
     weights: Vector | None
-    plan: Plan
+    plans: tuple[Plan, ...]  # of all rows, and then of the rows without each fold, if there are folds
+    fold_of: npt.NDArray[np.uint8] | None = None
 
     def __sizeof__(self) -> int:
         """Bytes of the rows."""
         return _bytes_of(self.rows) + self.target.nbytes
 
-    def problems(self) -> Sequence[Any]:
+    def problems(self, of_plan: int) -> Sequence[Any]:
         """The problems of all classes, pairs or targets; created on access where that saves memory."""
-        plan = self.plan
-        known = NOTHING_KNOWN if plan.prior is None else plan.prior.known(Data(None), self.rows)
-        found: Sequence[Any] = plan.task.problems(self.rows, self.target, self.weights, plan.terms, known)
+        plan, rows, target, weights = self.plans[of_plan], self.rows, self.target, self.weights
+        if of_plan > 0:
+            kept = np.flatnonzero(self.fold_of != of_plan - 1)
+            rows, target, weights = rows.view(kept), target[kept], None if weights is None else weights[kept]
+        known = NOTHING_KNOWN if plan.prior is None else plan.prior.known(Data(None), rows)
+        found: Sequence[Any] = plan.task.problems(rows, target, weights, plan.terms, known)
         return found
 
-    def problem(self, problems: Sequence[Any], k: int, lam: float) -> Problem:
+    def problem(self, problems: Sequence[Any], of_plan: int, k: int, lam: float) -> Problem:
         """Problem k of this partition's rows, with the lam and the total of all partitions."""
-        found = replace(problems[k], lam=lam, total=self.plan.totals[k])
-        return in_units(found, self.plan.units[k])
+        plan = self.plans[of_plan]
+        return in_units(replace(problems[k], lam=lam, total=plan.totals[k]), plan.units[k])
 
 
 class Asked(NamedTuple):
-    """A question about one problem at one lam."""
+    """A question about one problem at one lam, or with k = None about the whole partition."""
 
-    k: int
+    k: int | None
     lam: float
-    question: Question
+    question: Any  # a `Question` about a problem, or a `HeldOut`
+    of_plan: int = 0  # index of the plan; those after the first are of the rows without a fold
 
 
 class Summary(NamedTuple):
@@ -138,7 +153,8 @@ def read(number: int, X: Any, y: Any, sample_weight: Any, reading: Reading) -> P
             raise PegasosError(f"X has {values.shape[0]} rows and y has {len(targets)} labels; cut them alike.")
         rows = Rows.of(values, reading.bias)
         weights = None if sample_weight is None else _column(sample_weight)
-        return Partition(number, rows, targets, _checked(weights, rows.n_rows), reading.has_numbers, names)
+        keys = keys_of_rows(rows.values) if reading.has_folds else None
+        return Partition(number, rows, targets, _checked(weights, rows.n_rows), reading.has_numbers, names, keys)
     except (TypeError, ValueError) as error:
         raise PegasosError(f"In partition {number}: {error}") from error
 
@@ -170,30 +186,45 @@ def summarise(block: Partition) -> Summary:
     )
 
 
-def code(block: Partition, plan: Plan) -> Coded:
+def summarise_folds(block: Partition, n_folds: int) -> list[Summary]:
+    """Count and measure a partition without each of its folds."""
+    return [summarise(block.without(fold, n_folds)) for fold in range(n_folds)]
+
+
+def code(block: Partition, plans: Sequence[Plan]) -> Coded:
     """A partition ready for passes."""
+    plan = plans[0]
     rows = block.rows if block.rows.bias == plan.bias else block.rows.with_bias(plan.bias)
-    return Coded(block.number, rows, plan.task.target(block.targets, block.weights), block.weights, plan)
+    target = plan.task.target(block.targets, block.weights)
+    fold_of = None if block.keys is None else (block.keys % (len(plans) - 1)).astype(np.uint8)
+    return Coded(block.number, rows, target, block.weights, tuple(plans), fold_of)
 
 
 def measure(coded: Coded) -> list[Size]:
-    """The size of each problem's part of a partition."""
-    problems, found = coded.problems(), []
-    for k in range(coded.plan.task.n_problems):
-        problem = coded.problem(problems, k, coded.plan.terms.lam)
-        assert isinstance(problem.rows, Rows)
-        residual = 1.0 - problem.sign * problem.offset
-        counts = problem.cost > 0.0
-        loss = float(np.sum(problem.cost[counts] * problem.loss.value(residual[counts])))
-        found.append(Size(problem.rows.n_rows, problem.rows.n_stored, loss))
+    """The size of a partition's part of each problem of each plan."""
+    found = []
+    for of_plan, plan in enumerate(coded.plans):
+        problems = coded.problems(of_plan)
+        for k in range(plan.task.n_problems):
+            problem = coded.problem(problems, of_plan, k, plan.terms.lam)
+            assert isinstance(problem.rows, Rows)
+            residual = 1.0 - problem.sign * problem.offset
+            counts = problem.cost > 0.0
+            loss = float(np.sum(problem.cost[counts] * problem.loss.value(residual[counts])))
+            found.append(Size(problem.rows.n_rows, problem.rows.n_stored, loss))
     return found
 
 
 def answer(coded: Coded, asked: Sequence[Asked]) -> list[Any]:
     """A partition's part of a pass: one answer per question; an error names the partition."""
     try:
-        problems = coded.problems()
-        return [each.question(coded.problem(problems, each.k, each.lam)) for each in asked]
+        problems = {p: coded.problems(p) for p in sorted({each.of_plan for each in asked if each.k is not None})}
+        return [
+            each.question(
+                coded if each.k is None else coded.problem(problems[each.of_plan], each.of_plan, each.k, each.lam)
+            )
+            for each in asked
+        ]
     except (MemoryError, ArithmeticError, ValueError) as error:
         raise PegasosError(f"In partition {coded.number}: {error or type(error).__name__}") from error
 

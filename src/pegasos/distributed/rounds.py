@@ -69,7 +69,7 @@ class Passes:
             raise self.failure
 
     def _make_pass(self) -> None:
-        together, self.waiting = sorted(self.waiting, key=lambda each: each[0].k), []
+        together, self.waiting = sorted(self.waiting, key=lambda each: (each[0].of_plan, each[0].k)), []
         try:
             found = self.engine.answers([asked for asked, _ in together])
         except Exception as error:
@@ -83,7 +83,7 @@ class Passes:
 
 @dataclass(frozen=True)
 class PartitionsElsewhere:
-    """The partitions of problem k."""
+    """The partitions of problem k of a plan."""
 
     passes: Passes
     k: int
@@ -92,11 +92,12 @@ class PartitionsElsewhere:
     n_rows: int
     n_features: int
     n_stored: int
+    of_plan: int = 0
 
     def ask(self, question: Question) -> Any:
         """Return the merged answer of all partitions."""
         try:
-            return self.passes.ask(Asked(self.k, self.lam, question))
+            return self.passes.ask(Asked(self.k, self.lam, question, self.of_plan))
         except Exception as error:
             self.passes.fail(error)
             raise

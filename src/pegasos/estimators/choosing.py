@@ -182,7 +182,10 @@ class ChoosesLam(ReadsRows, MeasuresRows):
                     GridWarning,
                 )
                 break
-            found = found.joined(scored(found.lams[-1] * ratio ** np.arange(1, _LAMS_PER_EXTENSION + 1)))
+            more = scored(found.lams[-1] * ratio ** np.arange(1, _LAMS_PER_EXTENSION + 1))
+            if not (more.gaps <= model.tol).all():  # so small a lam leaves nothing to prove: the grid is long enough
+                break
+            found = found.joined(more)
             n_extensions += 1
         return found
 

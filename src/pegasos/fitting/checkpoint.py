@@ -97,7 +97,7 @@ def _read(path: str | os.PathLike[str]) -> archive.Archive | None:
     if stored.version != version("pegasos"):
         raise PegasosError(
             f"{path} was written by version {stored.version} of pegasos, this is {version('pegasos')}; finish it with "
-            "that one, or delete it to begin anew."
+            "that one, or delete it to start over."
         )
     return stored
 
@@ -109,5 +109,5 @@ def _compare(path: str | os.PathLike[str], stored: Any, identity: Mapping[str, A
         if stored.get(name) != value:
             raise PegasosError(
                 f"{path} is the checkpoint of another run: there {name} was {stored.get(name)!r}, here it is "
-                f"{value!r}; repeat the call it belongs to, or delete it to begin anew."
+                f"{value!r}; repeat the call it belongs to, or delete it to start over."
             )

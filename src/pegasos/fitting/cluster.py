@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pegasos.distributed import Engine, PartitionsElsewhere, Passes, Plan, Whole
+from pegasos.distributed import Asked, Engine, HeldOut, PartitionsElsewhere, Passes, Plan, Whole, summarise_folds
 from pegasos.distributed.partitions import Size
 from pegasos.errors import PegasosError
 from pegasos.fitting.fit import Audience, Listeners
+from pegasos.fitting.probability import curves_of
 from pegasos.fitting.result import Fit, Proof
 from pegasos.losses import Loss
 from pegasos.machines.base import Data
 from pegasos.machines.linear import Linear
 from pegasos.machines.prior import LinearPrior
-from pegasos.machines.settings import Settings
+from pegasos.machines.settings import FOLDS, Settings
 from pegasos.machines.solving import merge_traces, solve_all
 from pegasos.solution import Solution
+from pegasos.solvers.driver import Watcher
 from pegasos.solvers.partitioned import PartitionedProblem
 from pegasos.solvers.partitioned_newton import PartitionedNewton
 from pegasos.solvers.passes import Vector
@@ -36,18 +39,43 @@ def refuse_elsewhere(settings: Settings, task: Any) -> None:
             f"multi_class={task.name!r} is one problem of all classes, which partitions do not support; use 'ovr' or "
             "'ovo', or one machine."
         )
-    if settings.probability:
-        raise PegasosError(
-            "probability is not supported on partitions; fit without, and calibrate the model of to_local() on rows "
-            "that it has not seen (sklearn.calibration.CalibratedClassifierCV)."
-        )
     if settings.nu is not None:
         raise PegasosError("nu is not supported on partitions; give lam or C.")
     if settings.C is not None and math.isinf(settings.C):
         raise PegasosError("C=inf, a hard margin, is not supported on partitions; give a finite C, or use one machine.")
 
 
-def plan_of_partitions(task: Any, settings: Settings, whole: Whole, classes: Any, names: Any) -> Plan:
+def plans_of_partitions(
+    task: Any, settings: Settings, whole: Whole, each: Callable[[Any], list[Any]], *, classes: Any, names: Any
+) -> tuple[Plan, ...]:
+    """The plan that turns the partitions into problems, and with probabilities those without each fold.
+
+    ``each`` applies a function to every partition that has rows, where it is.
+    """
+    plan = _plan(task, settings, whole, classes, names)
+    if not settings.probability:
+        return (plan,)
+    counts = plan.task.counts
+    n_folds = int(min(FOLDS, counts.min()))
+    if n_folds < 2:
+        raise _too_few(plan.task.classes, counts, int(counts.argmin()))
+    found = each(partial(summarise_folds, n_folds=n_folds))
+    parts = [[of_partition[fold] for of_partition in found] for fold in range(n_folds)]
+    plans = [_plan(task, settings, Whole.of(each), plan.task.classes, names) for each in parts]
+    for of_fold in plans:
+        if not of_fold.task.totals.all():
+            raise _too_few(plan.task.classes, counts, int(of_fold.task.totals.argmin()))
+    return (plan, *plans)
+
+
+def _too_few(classes: Any, counts: Vector, k: int) -> PegasosError:
+    return PegasosError(
+        f"probability=True needs rows of each class in at least two folds, but class {classes.tolist()[k]!r} has only "
+        f"{counts[k]:g}: give more rows, or probability=False."
+    )
+
+
+def _plan(task: Any, settings: Settings, whole: Whole, classes: Any, names: Any) -> Plan:
     """The plan that turns the partitions into problems, for all of them."""
     task = whole.learnt(task, classes)
     if getattr(task, "factors", None) is not None and not task.factors.any():
@@ -84,9 +112,14 @@ class Elsewhere:
     """Prepared partitions: who has them, what their problems are, and how large they are."""
 
     engine: Engine
-    plan: Plan
+    plans: tuple[Plan, ...]
     whole: Whole
-    sizes: Sequence[Sequence[Size]]  # per partition and problem
+    sizes: Sequence[Sequence[Size]]  # per partition and problem of each plan
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of all rows."""
+        return self.plans[0]
 
     def start_at(self, model: Any, names: Any) -> list[Vector]:
         """Initial weights from a fitted linear model, matched by class and feature name."""
@@ -102,45 +135,57 @@ class Elsewhere:
     def fit(
         self, settings: Settings, *, start: Sequence[Vector] | None = None, audience: Audience | None = None
     ) -> tuple[Fit, int]:
-        """Fit all partitions; also return the number of passes."""
+        """Fit all partitions; also return the number of passes.
+
+        With probabilities, the problems without each fold share the passes of the fit.
+        """
         audience = Listeners() if audience is None else audience
-        plan, n = self.plan, self.plan.task.n_problems
-        terms = replace(plan.terms, lam=float(settings.lam)) if settings.C is None and settings.lam else plan.terms
-        passes = Passes(self.engine, n)
-        problems: Any = [self._problem(passes, terms, k) for k in range(n)]
+        plan, n, n_all = self.plan, self.plan.task.n_problems, self.plan.task.n_problems * len(self.plans)
+        passes = Passes(self.engine, n_all)
+        terms = [_terms(each, settings) for each in self.plans]
+        problems: Any = [self._problem(passes, terms[p], p, k) for p in range(len(self.plans)) for k in range(n)]
         machine = Linear()
 
-        def model_at(point: Any) -> Fit:
-            return Fit(machine.model_of([point], [], Data(None), prior=plan.prior, bias=settings.bias), plan.task)
+        def model_of(solutions: Any) -> Any:
+            return machine.model_of(solutions, [], Data(None), prior=plan.prior, bias=settings.bias)
 
         def complete(problem: Any, solution: Solution) -> Solution:
             passes.leave()
             reach = math.inf if plan.terms.is_free else 0.0
             return replace(solution, alpha=np.empty(0), state=None, intercept_reach=reach)
 
-        heard = zip(audience.begin(plan.task, model_at), plan.units, strict=True)
+        heard = zip(audience.begin(plan.task, lambda point: Fit(model_of([point]), plan.task)), plan.units, strict=True)
+        watchers = [heard_in_units(watcher, unit) for watcher, unit in heard]
         firsts = [None] * n if start is None else start
-        solutions = solve_all(
+        found = solve_all(
             problems,
-            [PartitionedNewton(settings.tol, first) for first in firsts],
-            settings.stop(),
+            [PartitionedNewton(settings.tol, first) for first in (*firsts, *[None] * (n_all - n))],
+            replace(settings, probability=False).stop(),  # folds take no time of their own
             seed=settings.draw_seed(),
-            n_jobs=n,  # each thread waits for passes that all of them share
-            states=[None] * n,
-            watchers=[heard_in_units(watcher, unit) for watcher, unit in heard],
+            n_jobs=n_all,  # each thread waits for passes that all of them share
+            states=[None] * n_all,
+            watchers=[*watchers, *(Watcher() for _ in range(n_all - n))],
             complete=complete,
         )
-        solutions = [from_units(solution, unit) for solution, unit in zip(solutions, plan.units, strict=True)]
-        zero = [problem.loss_of_zero * unit for problem, unit in zip(problems, plan.units, strict=True)]
-        model = machine.model_of(solutions, [], Data(None), prior=plan.prior, bias=settings.bias)
+        solutions = [from_units(solution, unit) for solution, unit in zip(found[:n], plan.units, strict=True)]
+        zero = [problem.loss_of_zero * unit for problem, unit in zip(problems[:n], plan.units, strict=True)]
         proof = Proof.of(solutions, merge_traces(zero, solutions), [slice(None)] * n)
-        fitted = Fit(model, plan.task, terms, proof.without_alpha)
+        without = [model_of(found[k : k + n]) for k in range(n, n_all, n)]
+        calibration = self._calibration(without, settings.probability) if without else None
+        fitted = Fit(model_of(solutions), plan.task, terms[0], proof.without_alpha, calibration=calibration)
         audience.end(fitted)
-        return fitted, passes.n_passes
+        return fitted, passes.n_passes + bool(without)
 
-    def _problem(self, passes: Passes, terms: Terms, k: int) -> PartitionedProblem:
-        """Problem k, in its unit."""
-        plan, mine, unit = self.plan, [sizes[k] for sizes in self.sizes], self.plan.units[k]
+    def _calibration(self, models: Sequence[Any], kind: Any) -> Any:
+        """Fit curves to the scores of held-out rows: one more pass."""
+        question = HeldOut(tuple(each.coef for each in models), tuple(each.intercept for each in models))
+        (found,) = self.engine.answers([Asked(None, 0.0, question)])
+        return curves_of([(each.scores, each.is_positive, each.weights) for each in found], kind)
+
+    def _problem(self, passes: Passes, terms: Terms, of_plan: int, k: int) -> PartitionedProblem:
+        """Problem k of a plan, in its unit."""
+        plan, unit = self.plans[of_plan], self.plans[of_plan].units[k]
+        mine = [sizes[of_plan * plan.task.n_problems + k] for sizes in self.sizes]
         lam, total = _lam_and_total(plan.task, terms, k)
         there = PartitionsElsewhere(
             passes,
@@ -150,7 +195,13 @@ class Elsewhere:
             n_rows=sum(size.n_rows for size in mine),
             n_features=self.whole.n_features,
             n_stored=sum(size.n_stored for size in mine),
+            of_plan=of_plan,
         )
         loss = Loss(terms.cap, terms.ridge / unit)
         zero = sum(size.loss_of_zero for size in mine) / total
         return PartitionedProblem(there, lam * unit, total, zero, plan.bias, loss, terms.is_free)
+
+
+def _terms(plan: Plan, settings: Settings) -> Terms:
+    """The terms of a plan with the lam of the settings, which changes along a path."""
+    return replace(plan.terms, lam=float(settings.lam)) if settings.C is None and settings.lam else plan.terms

@@ -116,7 +116,7 @@ def fit(
     solutions = [from_units(solution, unit) for solution, unit in zip(solutions, units, strict=True)]
     calibration = None
     if settings.probability:
-        calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed)
+        calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed, so_far=solutions)
     model = machine.model_of(solutions, members, data, prior=prior, bias=settings.bias)
     proof = Proof.of(solutions, merge_traces(zero, solutions), members)
     state = machine.state_after(solutions, model, rows.n_rows, seed, steps)

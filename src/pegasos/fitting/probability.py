@@ -10,6 +10,7 @@ classifier scores into accurate multiclass probability estimates. KDD 2002 (isot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,11 +24,13 @@ from pegasos.kernels.vector import Vectors
 from pegasos.machines.base import Data
 from pegasos.machines.settings import FOLDS, Settings
 from pegasos.problem import RowsLike
+from pegasos.solution import Solution, Status
 
 _NEWTON_STEPS = 100
 _ENOUGH = 1e-8  # slope of the mean log loss at which Newton's method ends
 
 Numbers = npt.NDArray[np.float64]
+Sample = tuple[Numbers, npt.NDArray[np.bool_], Numbers | None]  # scores, whether each is positive, weights
 
 
 class Fitter(Protocol):
@@ -70,9 +73,22 @@ class Isotonic:
 
 
 def cross_fitted(
-    fit: Fitter, machine: Any, task: Any, settings: Settings, data: Data, *, rows: RowsLike, seed: int
+    fit: Fitter,
+    machine: Any,
+    task: Any,
+    settings: Settings,
+    data: Data,
+    *,
+    rows: RowsLike,
+    seed: int,
+    so_far: Sequence[Solution],
 ) -> Calibration | Isotonic:
-    """Fit curves to scores of rows that their model has not seen; the time budget counts from ``data.begun``."""
+    """Fit curves to scores of rows that their model has not seen; the time budget counts from ``data.begun``.
+
+    If the fit of all rows, which ended with the solutions ``so_far``, or that of a fold was interrupted, no other fold
+    is fitted.
+    """
+    is_over = any(solution.status is Status.INTERRUPTED for solution in so_far)
     codes, weights = task.target(data.y, data.weights), data.weights
     if weights is not None:
         codes = np.where(weights > 0.0, codes, -1)
@@ -89,30 +105,36 @@ def cross_fitted(
     for fold in range(n_folds):
         train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         left = None if settings.time_budget is None else max(0.0, settings.time_budget - data.seconds)
+        left = 0.0 if is_over else left
         if left == 0.0 and fold > 0:  # the folds so far are a fair sample of the rows
             n_scored = fold
             break
         share = None if left is None else left / (n_folds - fold)
         found = fit(machine, task, settings.of_fold(seed, share), machine.part(data, train))
         scores[test] = found.scores(machine.part(data, test, train), settings.threads)
-    is_isotonic = settings.probability == "isotonic"
-    curves: list[Any] = []
-    against = task.against_others(scores)
-    for score, sign in zip(against.T, task.signs(codes), strict=True):
+        is_over = is_over or (found.proof is not None and found.proof.status is Status.INTERRUPTED)
+    samples = []
+    for score, sign in zip(task.against_others(scores).T, task.signs(codes), strict=True):
         chosen = (codes >= 0) & (sign != 0) & (fold_of < n_scored)
-        fitted = _fit_isotonic if is_isotonic else _fit_sigmoid
-        curves.append(fitted(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
-    return Isotonic(tuple(curves)) if is_isotonic else Calibration(*np.transpose(curves))
+        samples.append((score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
+    return curves_of(samples, settings.probability)
+
+
+def curves_of(samples: Sequence[Sample], kind: bool | str) -> Calibration | Isotonic:
+    """Fit one curve per problem to held-out scores."""
+    if kind == "isotonic":
+        return Isotonic(tuple(_fit_isotonic(*sample) for sample in samples))
+    return Calibration(*np.transpose([_fit_sigmoid(*sample) for sample in samples]))
 
 
 def calibrated_on(task: Any, data: Data, scores: Numbers) -> Calibration:
     """Fit sigmoids to the model's scores of its own training rows, where a class has too few rows for folds."""
     codes, weights = task.target(data.y, data.weights), data.weights
-    curves = []
+    samples = []
     for score, sign in zip(task.against_others(scores).T, task.signs(codes), strict=True):
         chosen = (codes >= 0) & (sign != 0)
-        curves.append(_fit_sigmoid(score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
-    return Calibration(*np.transpose(curves))
+        samples.append((score[chosen], sign[chosen] > 0, None if weights is None else weights[chosen]))
+    return Calibration(*np.transpose([_fit_sigmoid(*sample) for sample in samples]))
 
 
 def _folds(rows: RowsLike, codes: npt.NDArray[np.intp], n_folds: int, seed: int) -> npt.NDArray[np.intp]:

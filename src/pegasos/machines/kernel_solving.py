@@ -23,6 +23,7 @@ from pegasos.machines.small_problems import (
     Reached,
     SmallProblems,
     Spent,
+    Together,
     most_rows,
     most_table_rows,
     solve_together,
@@ -30,14 +31,14 @@ from pegasos.machines.small_problems import (
 )
 from pegasos.machines.solving import solve_all
 from pegasos.problem import Problem
-from pegasos.solution import Solution
+from pegasos.solution import Solution, Status
 from pegasos.solvers.decomposition import Decomposition, takes_sets
 from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.solvers.kernel_pegasos import KernelPegasosState
 from pegasos.tasks.one_vs_one import Pairs
 
 _ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved sequentially, because starting threads would take longer
-_LOADING = 0.5  # part of a time budget that computing the whole kernel matrix may take
+_FIRST_PART = 0.5  # part of a time budget for solving problems together, the kernel matrix included
 _LEAST_EPOCHS = 100  # least number of epochs that pairs solved together must be allowed
 
 
@@ -64,14 +65,15 @@ def solve_kernel(
         return solve_all(problems, solvers, stop, n_jobs=jobs, states=states, watchers=plan.watchers, **run)
     begun = perf_counter()
     small = SmallProblems.of(problems, plan.terms.is_free)
-    certifies, tol, threads = isinstance(problems, Pairs), stop.tol or 0.0, plan.settings.threads
-    found = _in_batches(small, stop, lambda part: solve_together(part, tol, threads, certifies=certifies))
+    found, ended = _solved_together(small, stop, plan, certifies=isinstance(problems, Pairs))
     solutions = []
     for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
         if isinstance(solution, Solution):
             watcher.on_review(solution.trace.rows[0])
             solutions.append(solution)
             continue
+        if ended is Status.INTERRUPTED:
+            watcher.interrupted = lambda: True
         left = None if stop.time_budget is None else max(0.0, stop.time_budget - (perf_counter() - begun))
         waiting = sum(not isinstance(one, Solution) for one in found[k:])
         mine = replace(stop, time_budget=None if left is None else left / waiting)
@@ -110,24 +112,63 @@ def spend_kernel(
         return unknown
     how: dict[str, Any] = {"is_along_lam": is_along_lam, "certifies": certifies}
     tol, threads = stop.tol or 0.0, plan.settings.threads
-    return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how))
+    return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how), goes_on=False)[0]
 
 
-def _in_batches(small: SmallProblems, stop: Stop, solve: Callable[[SmallProblems], Sequence[Any]]) -> list[Any]:
-    """What `solve` returns for each problem; None if there was no time."""
-    begun, rows = perf_counter(), small.rows
+def _solved_together(
+    small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool
+) -> tuple[list[Any], Status | None]:
+    """The solutions certified at once, and what ended it; else the point reached, or None if there was no time.
+
+    After an interrupt, or where the driver would have no time for another look at each of them, the points reached are
+    the solutions, if they are certified at once at all.
+    """
+    begun, budget = perf_counter(), stop.time_budget
+    tol, threads = stop.tol or 0.0, plan.settings.threads
+    found, ended = _in_batches(
+        small, stop, lambda part: solve_together(part, tol, threads, certifies=certifies), goes_on=certifies
+    )
+    left = np.inf if budget is None else budget - (perf_counter() - begun)
+    is_last = ended is Status.INTERRUPTED or (ended is Status.TIME and small.driver_seconds > left)
+    if ended is not None and not is_last:
+        found = [one if one is None or _is_certified(one) else _reached(one) for one in found]
+    return found, ended
+
+
+def _in_batches(
+    small: SmallProblems, stop: Stop, solve: Callable[[SmallProblems], Together], *, goes_on: bool
+) -> tuple[list[Any], Status | None]:
+    """What `solve` finds for each problem, None if there was no time, and what ended it early.
+
+    ``goes_on`` after the end of the time: a look at the other problems gives certificates.
+    """
+    rows, budget, many = small.rows, stop.time_budget, len(small.sizes)
     found: list[Any] = []
-    if rows.source is None:
-        try:
-            with within(None if stop.time_budget is None else _LOADING * stop.time_budget):
+    ended: Status | None = None
+    try:
+        with within(None if budget is None else _part_for(small, budget) * budget):
+            if rows.source is None:
                 rows.load(np.arange(rows.n_rows))
-        except TimeIsUp:
-            return [None] * len(small.sizes)
-    for first, end in small.batches:
-        if stop.time_budget is not None and perf_counter() - begun >= 0.5 * stop.time_budget:
-            break
-        found += solve(small.part(first, end))
-    return found + [None] * (len(small.sizes) - len(found))
+            for first, end in small.batches:
+                if ended is None or (goes_on and ended is Status.TIME):
+                    one = solve(small.part(first, end))
+                    found, ended = found + one.found, ended or one.ended
+    except TimeIsUp:
+        return [None] * many, Status.TIME
+    return found + [None] * (many - len(found)), ended
+
+
+def _part_for(small: SmallProblems, budget: float) -> float:
+    """The part of a budget that solving problems together may take: all, if the driver had no time for each of them."""
+    return _FIRST_PART if small.driver_seconds < (1.0 - _FIRST_PART) * budget else 1.0
+
+
+def _is_certified(found: Solution | Reached) -> bool:
+    return isinstance(found, Solution) and found.status is Status.CERTIFIED
+
+
+def _reached(found: Solution | Reached) -> Reached:
+    return Reached(np.asarray(found.alpha, np.float64), found.n_steps)
 
 
 def _are_small(

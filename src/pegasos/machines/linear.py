@@ -173,7 +173,8 @@ class Linear:
                 point = stream.states[k], stream.weights[k]
                 states[k] = solver.resume(problems[k], *point, step=stream.steps[k], seed=seed)
             elif fits:
-                states[k] = solver.enter(problems[k], alphas[k], seed)
+                enter = solver.enter_from_afar if isinstance(solver, Auto) else solver.enter
+                states[k] = enter(problems[k], alphas[k], seed)
         return states
 
     def threads_within(self, problems: Sequence[Problem]) -> AbstractContextManager[Any]:

@@ -21,10 +21,11 @@ _GAP_OF_SEARCH = 1e-6  # largest relative gap of a solve during the search for n
 _FINE = 1e-5  # a smaller relative gap needs weights in double precision
 
 
-@lru_cache
-def _seed_of(random_state: int) -> int:
-    """The seed drawn from a fresh generator, which takes long to create."""
+def _drawn(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+_seed_of = lru_cache(_drawn)  # of a number: its generator is fresh, and takes long to create
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,7 @@ class Settings:
 
     def draw_seed(self) -> int:
         """Draw a seed from the random state, once per fit."""
-        if isinstance(self.random_state, int):
-            return _seed_of(self.random_state)
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return _seed_of(self.random_state) if isinstance(self.random_state, int) else _drawn(self.random_state)
 
     def of_fold(self, seed: int, time_budget: float | None) -> Settings:
         """Settings of a fit on a part of the rows."""

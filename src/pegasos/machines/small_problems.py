@@ -33,6 +33,7 @@ _steps_per_row, _work = 200, 1e9  # limits per problem: steps per row, and slope
 _THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
 _batch_work = 2e8  # squared rows of problems that are solved in one call
 _LEAST_SHARE = 1e-9  # fraction of nu times the largest k(x, x): a smaller lam is none
+_LOOK_SECONDS, _VALUE_SECONDS = 1e-3, 1e-8  # of the driver, for one problem and for one kernel value of it
 _rounding = 1e-12  # fraction of the sum of the costs below which slopes count as 0
 
 Column = npt.NDArray[np.float64]
@@ -100,6 +101,11 @@ class SmallProblems:
         ends = [*cuts.tolist(), len(work)]
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
+    @property
+    def driver_seconds(self) -> float:
+        """What the driver takes at least for a look at every problem: a table of each, and its certificate."""
+        return float(np.sum(_LOOK_SECONDS + _VALUE_SECONDS * self.sizes.astype(np.float64) ** 2))
+
     @cached_property
     def starts(self) -> Numbers:
         """Start of the entries of each problem, and the end of the last."""
@@ -113,22 +119,29 @@ class SmallProblems:
         """Repeat a value per problem for each of its entries."""
         return np.repeat(values, self.sizes)
 
-    def solve(self, tol: float, threads: int) -> tuple[Column, Column, Numbers]:
-        """The dual point of every problem, the scores of its rows, and its steps."""
+    def solve(self, tol: float, threads: int) -> tuple[Column, Column, Numbers, Status | None]:
+        """The dual point of every problem, the scores of its rows, its steps, and what ended the call early."""
         n, rows = len(self.members), self.rows
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
-        b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(self.lam), np.intp)
+        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
         limits = _aim * tol, _steps_per_row, _work, steps, self._threads(threads)
-        _core.small_solve(rows.table, rows.source, *point, 1.0 / (self.lam * self.total), self.is_free, *limits)
-        return np.abs(b), scores, steps
+        try:
+            is_late = _core.small_solve(
+                rows.table, rows.source, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
+            )
+        except KeyboardInterrupt:
+            if not steps.any():
+                raise
+            return np.abs(b), scores, steps, Status.INTERRUPTED
+        return np.abs(b), scores, steps, Status.TIME if is_late else None
 
     def _threads(self, most: int) -> int:
         return min(most, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
 
     def spend(
         self, nu: float, tol: float, threads: int, *, is_along_lam: bool
-    ) -> tuple[Column, Column, Numbers, Column]:
+    ) -> tuple[Column, Column, Numbers, Column, Status | None]:
         """Like `solve`, with the parameter that spends nu, which is lam or epsilon; the scores are those at it.
 
         At an unknown lam, the dual of a nu-machine has no linear term: with b = sign alpha it is the least b' K b that
@@ -141,15 +154,16 @@ class SmallProblems:
             units = 1.0 / (total * largest) if is_along_lam else 1.0 / (self.lam * total)
         target = np.zeros(n) if is_along_lam else self.sign - self.offset
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
-        b, scores, steps = np.empty(n), np.empty(n), np.zeros(len(total), np.intp)
+        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(total), np.intp)
         point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
-        spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.empty(len(total))
+        spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
         limits = _aim * tol, _steps_per_row, _work, steps, self._threads(threads)
-        _core.small_solve(rows.table, rows.source, *point, units, True, *limits, spent, widths)
+        is_late = _core.small_solve(rows.table, rows.source, *point, units, True, *limits, spent, widths)
+        ended = Status.TIME if is_late else None
         if not is_along_lam:
-            return np.abs(b), scores, steps, widths
+            return np.abs(b), scores, steps, widths, ended
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.abs(b), scores / self.of_entries(-widths), steps, -widths * largest
+            return np.abs(b), scores / self.of_entries(-widths), steps, -widths * largest, ended
 
     @property
     def largest_shares(self) -> Column:
@@ -250,45 +264,64 @@ class Spent(NamedTuple):
     solution: Solution | Reached
 
 
-def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> list[Solution | Reached]:
-    """The solutions that are certified; the dual points of the other problems."""
+class Together(NamedTuple):
+    """What is known of problems that were solved together."""
+
+    found: list[Any]
+    ended: Status | None  # what ended the call early
+
+
+def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> Together:
+    """The solutions that are certified, or with their own gap after an interrupt; the dual points of other problems."""
     begun = perf_counter()
-    return _certified(small, small.solve(tol, threads), tol, begun, certifies=certifies)
+    alpha, scores, steps, ended = small.solve(tol, threads)
+    if not certifies:
+        return Together(_reached(small, alpha, steps), ended)
+    return Together(_certified(small, (alpha, scores, steps), tol, begun, ended), ended)
 
 
 def spend_together(
     small: SmallProblems, nu: float, tol: float, threads: int, *, is_along_lam: bool, certifies: bool
-) -> list[Spent | None]:
+) -> Together:
     """The problems at the parameters that spend nu, with their solutions; None where this has not been found."""
     begun = perf_counter()
-    alpha, scores, steps, values = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
+    alpha, scores, steps, values, ended = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
     is_found = (values > (_LEAST_SHARE * nu if is_along_lam else 0.0)) & np.isfinite(values)
     is_found &= nu <= small.largest_shares * (1.0 + _rounding)
-    scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
-    at = replace(small, lam=np.where(is_found, values, 1.0)) if certifies else small
-    found = _certified(at, (alpha, scores, steps), tol, begun, certifies=certifies)
-    each = zip(values.tolist(), found, is_found.tolist(), strict=True)
-    return [Spent(value, one) if is_good else None for value, one, is_good in each]
+    if certifies:
+        scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
+        at = replace(small, lam=np.where(is_found, values, 1.0))
+        solutions = _certified(at, (alpha, scores, steps), tol, begun, None)
+    else:
+        solutions = _reached(small, alpha, steps)
+    each = zip(values.tolist(), solutions, is_found.tolist(), strict=True)
+    return Together([Spent(value, one) if is_good else None for value, one, is_good in each], ended)
+
+
+def _parts(small: SmallProblems) -> list[slice]:
+    return [slice(first, end) for first, end in pairwise(small.starts.tolist())]
+
+
+def _reached(small: SmallProblems, alpha: Column, steps: Numbers) -> list[Any]:
+    return [Reached(alpha[part], n) for part, n in zip(_parts(small), steps.tolist(), strict=True)]
 
 
 def _certified(
-    small: SmallProblems, reached: tuple[Column, Column, Numbers], tol: float, begun: float, *, certifies: bool
-) -> list[Solution | Reached]:
-    """The solutions that are certified; the dual points of the other problems."""
+    small: SmallProblems, reached: tuple[Column, Column, Numbers], tol: float, begun: float, ended: Status | None
+) -> list[Any]:
+    """The solutions that are certified, or that have ended like this; the dual points of the other problems."""
     alpha, scores, steps = reached
-    parts = [slice(first, end) for first, end in pairwise(small.starts.tolist())]
-    if not certifies:
-        return [Reached(alpha[part], n) for part, n in zip(parts, steps.tolist(), strict=True)]
     certificates, coefficients, intercepts, reaches = small.certified(alpha, scores)
     seconds = perf_counter() - begun
     solutions: list[Solution | Reached] = []
-    for k, (certificate, part, n_steps) in enumerate(zip(certificates, parts, steps.tolist(), strict=True)):
-        if not (certificate.is_finite and certificate.relative_gap <= tol):
+    for k, (certificate, part, n_steps) in enumerate(zip(certificates, _parts(small), steps.tolist(), strict=True)):
+        status = Status.CERTIFIED if certificate.relative_gap <= tol else ended
+        if status is None or not certificate.is_finite:
             solutions.append(Reached(alpha[part], n_steps))
             continue
         epoch = n_steps / int(small.sizes[k])
         row = TraceRow(n_steps, epoch, seconds, certificate.primal, certificate.dual, certificate.gap)
         numbers = max(1, -(-n_steps // int(small.sizes[k]))), n_steps
-        point = coefficients[part], alpha[part], Status.CERTIFIED, certificate, Trace([row])
+        point = coefficients[part], alpha[part], status, certificate, Trace([row])
         solutions.append(Solution(*point, *numbers, None, float(intercepts[k]), float(reaches[k])))
     return solutions

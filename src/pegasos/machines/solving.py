@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from threading import Event
 from time import perf_counter
@@ -23,6 +23,7 @@ from pegasos.problem import Problem
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.driver import Solver, Stop, Watcher, run_from
 
+_WORTH_ANOTHER = 0.05  # part of a time budget: if less is left, problems that ran out of theirs are not continued
 _WORTH_THREADS = 1 << 20  # values of the rows of all problems: fewer are trained faster than threads start
 
 
@@ -55,7 +56,7 @@ def solve_all(
     watchers: Sequence[Watcher],
     complete: Callable[[Problem, Solution], Solution] = lambda problem, solution: solution,
 ) -> list[Solution]:
-    """One solution per problem, in order; a time budget is shared fairly.
+    """One solution per problem, in order; a time budget is shared fairly, and problems may use what others leave.
 
     ``complete`` is called with each solution while its problem is in memory; a problem may be freed once it is solved.
     """
@@ -74,9 +75,58 @@ def solve_all(
         of_run: dict[str, Any] = {"state": states[k], "seed": seed, "watcher": watchers[k], "begun": begun}
         return complete(problems[k], run_from(problems[k], solvers[k], share_of(k), **of_run))
 
-    if n_threads == 1:
-        return [solve(k) for k in range(len(problems))]
-    return _in_threads(solve, len(problems), n_threads, watchers)
+    together = _in_turn if n_threads == 1 else _in_threads
+    found = together(solve, len(problems), n_threads, watchers)
+    open_ = [k for k, solution in enumerate(found) if solution.status is Status.TIME]
+    left = 0.0 if deadline is None else deadline - perf_counter()
+    if deadline is None or not open_ or left < _WORTH_ANOTHER * (deadline - begun):
+        return found
+    some: Any = _Some(problems, open_)
+    more = solve_all(
+        some,
+        [solvers[k] for k in open_],
+        replace(stop, time_budget=left),
+        seed=seed,
+        n_jobs=n_jobs,
+        states=[_end_of(found[k], solvers[k], problems, k, seed) for k in open_],
+        watchers=[watchers[k] for k in open_],
+        complete=complete,
+    )
+    for k, solution in zip(open_, more, strict=True):
+        found[k] = found[k].followed_by(solution)
+    return found
+
+
+@dataclass(frozen=True)
+class _Some:
+    """Some of the problems, each made when it is asked for."""
+
+    problems: Any
+    chosen: list[int]
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def __getitem__(self, k: int) -> Problem:
+        problem: Problem = self.problems[self.chosen[k]]
+        return problem
+
+
+def _end_of(solution: Solution, solver: Any, problems: Sequence[Problem], k: int, seed: int) -> Any:
+    """Where a run ended: its state, or the solver at its dual point."""
+    return solver.enter(problems[k], solution.alpha, seed) if solution.state is None else solution.state
+
+
+def _in_turn(
+    solve: Callable[[int], Solution], n_problems: int, n_threads: int, watchers: Sequence[Watcher]
+) -> list[Solution]:
+    """After an interrupt, the other problems take one step and one certificate each."""
+    found: list[Solution] = []
+    for k in range(n_problems):
+        if found and found[-1].status is Status.INTERRUPTED:
+            watchers[k].interrupted = lambda: True
+        found.append(solve(k))
+    return found
 
 
 def _in_threads(

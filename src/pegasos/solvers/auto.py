@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.certificate import better_within_bounds, certify, certify_dual, dual_point, stretched
+from pegasos.certificate import Certificate, better_within_bounds, certify, certify_dual, dual_point, stretched
 from pegasos.deadline import time_left
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
@@ -136,18 +136,20 @@ class Auto:
         return self.tol is not None and gap > 0.0 and Newton.price(problem) < others
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
-        """Start at a dual point of these rows, with an interior point or dual ascent.
+        """Start at a dual point of these rows, with an interior point or dual ascent."""
+        return self._entered(problem, alpha, seed, *certify_dual(problem, alpha))
 
-        Far from the optimum only dual ascent gains from it: an interior point starts better in the middle, and
-        Newton's method, like a single epoch of Pegasos, at zero.
-        """
-        certificate, weights = certify_dual(problem, alpha)
+    def _entered(
+        self,
+        problem: Problem,
+        alpha: Floats,
+        seed: int,
+        certificate: Certificate,
+        weights: npt.NDArray[np.float64],
+    ) -> AutoState:
         best = Review(certificate, weights, problem.within_bounds(alpha))
         if self._is_settled(best):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
-        if not certificate.relative_gap <= _WARM_GAP:
-            state = self.start(problem, seed)
-            return state if state.dual is None else AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
         state, own = AutoState(seed, best=best), problem.within_bounds(alpha)
@@ -157,6 +159,18 @@ class Auto:
         else:
             self._enter_interior(problem, state, all_rows(problem), weights, own, width=_WARM_WIDTH)
         return state
+
+    def enter_from_afar(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
+        """Start at the dual point of other rows, or at zero.
+
+        Far from the optimum only dual ascent gains from it: an interior point starts better in the middle, and
+        Newton's method, like a single epoch of Pegasos, at zero.
+        """
+        certificate, weights = certify_dual(problem, alpha)
+        if certificate.relative_gap <= _WARM_GAP:
+            return self._entered(problem, alpha, seed, certificate, weights)
+        state = self.start(problem, seed)
+        return state if state.dual is None else AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
 
     def steps(self, state: AutoState) -> int:
         """Steps taken so far, by all solvers."""

@@ -173,6 +173,6 @@ def test_a_row_that_counts_and_has_no_class_is_refused_and_one_without_weight_is
     plan = Plan(OneVsRest.of([0, 5]), Terms(1.0, 1.0, False, 60.0), None, 1.0, (60.0,), (1.0,))
     weights = np.where(y == 1, 0.0, 1.0)
     block = read(0, X, y, weights, Reading(1.0))
-    assert set(code(block, plan).target) == {0, -1}
+    assert set(code(block, (plan,)).target) == {0, -1}
     with pytest.raises(PegasosError, match="y contains 1, which is not in the classes"):
-        code(replace(block, weights=None), plan)
+        code(replace(block, weights=None), (plan,))

@@ -184,7 +184,7 @@ def test_a_cache_that_is_none_too_new_or_damaged_says_so(tmp_path):
     with pytest.raises(PegasosError, match=rf"damaged: it is truncated, {len(whole) - 10} bytes of {len(whole)}"):
         open_source(cache)
     cache.write_bytes(whole[:30])
-    with pytest.raises(PegasosError, match="damaged: it is truncated; make it anew with pegasos convert"):
+    with pytest.raises(PegasosError, match="damaged: it is truncated; rebuild it with pegasos convert"):
         open_source(cache)
     cache.write_bytes(whole)
     broken(cache, 20, b"\xff")

@@ -30,7 +30,7 @@ def hand_made(data, indices, indptr):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_values_that_are_not_finite_are_refused_with_their_row(value, form, dtype):
     bad = form(with_value(value, dtype))
-    with pytest.raises(PegasosError, match=r"NaN or infinity .* in row 3"):
+    with pytest.raises(PegasosError, match=r"NaN or infinity in row 3"):
         PegasosClassifier().fit(bad, Y)
     with pytest.raises(PegasosError, match="in row 3"):
         PegasosClassifier().fit(X, Y).predict(bad)

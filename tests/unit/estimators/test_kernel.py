@@ -521,7 +521,7 @@ def test_settings_and_kernels_that_make_no_sense_get_a_sentence(settings, senten
         (Spectrum(2), ["ab", "bc", "cd"], "2 labels for 3 items"),
         (ShortestPath(), [(np.zeros((0, 0)), None), (np.eye(2), None)], "graph 0 is empty"),
         (ShortestPath(), ["ring", "star"], "graph 0 is of type str, not a graph"),
-        (RBF(1.0), [[1.0, 2.0], [np.inf, 0.0]], "NaN or infinity .* in row 1"),
+        (RBF(1.0), [[1.0, 2.0], [np.inf, 0.0]], "NaN or infinity in row 1"),
     ],
 )
 def test_items_that_a_kernel_cannot_take_get_a_sentence(kernel, items, sentence):

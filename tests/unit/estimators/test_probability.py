@@ -1,5 +1,10 @@
 """Probabilities: Platt's sigmoids, isotonic curves, and several classes coupled."""
 
+import os
+import signal
+import sys
+from threading import Timer
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,9 +15,9 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from sklearn.svm import LinearSVC
 
-from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError, load
+from pegasos import GapWarning, KernelPegasosClassifier, PegasosClassifier, PegasosError, load
 from pegasos.export import to_json
-from pegasos.fitting.probability import _fit_sigmoid
+from pegasos.fitting.probability import _fit_sigmoid, cross_fitted
 from pegasos.kernels import Spectrum
 from pegasos.tasks import OneVsOne, pairs_of
 
@@ -192,3 +197,23 @@ def test_other_ways_to_many_classes_have_probabilities(make, multi_class):
     found = model.predict_proba(X)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
     assert (model.classes_[found.argmax(axis=1)] == Y).mean() > 0.9
+
+
+def test_after_an_interrupt_one_short_fold_must_do(monkeypatch):
+    fits = []
+
+    def counted(fit, *arguments, **more):
+        def one(*given):
+            fits.append(given)
+            return fit(*given)
+
+        return cross_fitted(one, *arguments, **more)
+
+    monkeypatch.setattr(sys.modules["pegasos.fitting.fit"], "cross_fitted", counted)
+    timer = Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.warns(GapWarning, match="interrupted"):
+        model = PegasosClassifier(solver="dual", tol=None, max_iter=10**8, probability=True, random_state=0).fit(X, Y)
+    timer.join()
+    assert len(fits) == 1
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)

@@ -200,7 +200,7 @@ def test_parameters_that_make_no_kernel_are_refused(make, sentence):
     [
         (RBF(1.0), ["ab", "cd"], "RBF is a kernel of rows of numbers"),
         (RBF(1.0), [1.0, 2.0], r"RBF needs a matrix of rows, got an array of shape \(2,\)"),
-        (Linear(), [[1.0, np.nan]], "NaN or infinity .* in row 0"),
+        (Linear(), [[1.0, np.nan]], "NaN or infinity in row 0"),
         (Linear(), [[1.0], [1.0, 2.0]], "Linear is a kernel of rows of numbers"),
         (ChiSquared(1.0), [[1.0, -2.0]], r"ChiSquared is a kernel of histograms, .* got -2\.0"),
         (Intersection(), sp.csr_array([[0.0, -3.0]]), r"Intersection is a kernel of histograms, .* got -3\.0"),

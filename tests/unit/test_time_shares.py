@@ -1,0 +1,69 @@
+"""How several problems share a time budget, and what an interrupt of one means for the others."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pegasos.machines import solving
+from pegasos.solution import Status
+from pegasos.solvers.driver import Stop, Watcher
+
+
+class Clock:
+    """A clock that only the runs move; each problem is a number of seconds, and ends when it had them."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.asked = 0.0, []
+        monkeypatch.setattr(solving, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(solving, "run_from", self.run)
+
+    def run(self, problem, solver, stop, *, state, seed, watcher, begun):
+        already = 0.0 if state is None else state
+        taken = min(problem - already, stop.time_budget)
+        self.asked.append((problem, stop.time_budget))
+        self.now += taken
+        done = already + taken
+        status = Status.CERTIFIED if done >= problem - 1e-9 else Status.TIME
+        return SimpleNamespace(status=status, state=done, alpha=np.zeros(1), followed_by=lambda other: other)
+
+
+def solved(problems, budget):
+    many = len(problems)
+    return solving.solve_all(
+        problems,
+        [None] * many,
+        Stop(1e-3, 100, budget),
+        seed=0,
+        n_jobs=1,
+        states=[None] * many,
+        watchers=[Watcher() for _ in problems],
+    )
+
+
+def test_a_hard_problem_gets_the_time_that_easy_ones_leave(monkeypatch):
+    clock = Clock(monkeypatch)
+    found = solved([5.0, 0.1, 0.1, 0.1], 8.0)
+    assert [one.status for one in found] == [Status.CERTIFIED] * 4
+    assert clock.asked[0] == (5.0, 2.0)
+    assert clock.now == pytest.approx(5.3)
+
+
+def test_problems_that_are_all_hard_end_with_the_budget(monkeypatch):
+    clock = Clock(monkeypatch)
+    found = solved([9.0, 9.0, 0.5], 6.0)
+    assert [one.status for one in found] == [Status.TIME, Status.TIME, Status.CERTIFIED]
+    assert clock.now == pytest.approx(6.0)
+    assert len(clock.asked) <= 6
+
+
+def test_after_an_interrupt_the_other_problems_are_told(monkeypatch):
+    told = []
+
+    def run(problem, solver, stop, *, state, seed, watcher, begun):
+        told.append(watcher.interrupted())
+        return SimpleNamespace(status=Status.INTERRUPTED, state=None, alpha=np.zeros(1))
+
+    monkeypatch.setattr(solving, "run_from", run)
+    solved([1.0, 1.0, 1.0], None)
+    assert told == [False, True, True]
