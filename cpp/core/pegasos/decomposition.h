@@ -46,6 +46,7 @@ struct KernelColumns {
   Block rows, transposed;  // (rows, features) and (features, rows), in the type of the table
   const double* left;  // squared norms
   const void* right;  // the same in the type of the table
+  Index half = 0;  // where the second half of the rows repeats the first, as in regression: rows of each; or 0
 };
 
 struct DualPoint {
@@ -78,6 +79,7 @@ struct Ascent {
   Index n_steps;
   double gap;  // gap of all rows, at the best level
   bool is_stuck;  // whether no row with a column can gain
+  double level[2];  // where sum_j b_j is fixed: the intercept that makes the gap least, for each sign or for all
 };
 
 // A small problem on some of the rows of a larger one, to be solved from b = 0. With a width, sum_j |b_j| is given for

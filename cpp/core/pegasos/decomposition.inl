@@ -26,6 +26,11 @@ struct ColumnStore {
   // The column of row i; null where it is neither kept nor available.
   const T* column(Index i) const {
     if (has(i)) return slot(columns.slot_of[i]);
+    if (columns.half > 0 && i >= columns.half) {
+      const T* const found = column(i - columns.half);
+      columns.slot_of[i] = columns.slot_of[i - columns.half];
+      return found;
+    }
     if (!is_open()) return nullptr;
     T* out = slot(columns.n_kept);
     const Index n = columns.table.n_columns;
@@ -35,23 +40,31 @@ struct ColumnStore {
     } else {
       DenseKernel<T>::column(columns.function, columns.rows, i, columns.transposed, columns.left[i],
                              static_cast<const T*>(columns.right), out);
+      std::copy(out, out + columns.half, out + columns.half);
     }
     columns.slot_of[i] = columns.n_kept++;
     return out;
   }
 };
 
-// About the least gap over all levels between the two extreme slopes; gap_at returns a gap and its derivative.
+struct LevelGap {
+  double gap, level;
+};
+
+// About the least gap over all levels between the two extreme slopes; gap_at returns a gap and its derivative. Where
+// all rows are at a bound, so that nothing can rise, or nothing can fall, there is one extreme.
 template <class F>
-double least_over(const F& gap_at, double lowest, double highest) {
+LevelGap least_over(const F& gap_at, double lowest, double highest) {
   constexpr int halvings = 8;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (!(lowest < infinity) || !(highest > -infinity)) return 0.0;
-  double from = std::min(lowest, highest), to = std::max(lowest, highest), least = infinity;
+  if (!(lowest < infinity)) return {0.0, highest};
+  if (!(highest > -infinity)) return {0.0, lowest};
+  double from = std::min(lowest, highest), to = std::max(lowest, highest);
+  LevelGap least{infinity, lowest};
   for (int k = 0; k < halvings; ++k) {
     const double level = 0.5 * (from + to);
     const auto [gap, slant] = gap_at(level);
-    least = gap < least ? gap : least;
+    if (gap < least.gap) least = {gap, level};
     (slant > 0.0 ? to : from) = level;
   }
   return least;
@@ -79,11 +92,6 @@ struct Extremes {
 
   bool lets_move(int g, double slope, double down, double up) const {
     return (up > 0.0 && slope > lowest[g]) || (down < 0.0 && slope < highest[g]);
-  }
-  // The middle of a group, or its finite end: where all are at a bound, nothing can rise, or nothing can fall.
-  double level(int g) const {
-    if (!std::isfinite(lowest[g])) return highest[g];
-    return std::isfinite(highest[g]) ? 0.5 * (lowest[g] + highest[g]) : lowest[g];
   }
 };
 
@@ -339,7 +347,7 @@ struct ActiveSet {
   double least_gap(const Extremes& slopes, int n_groups) const {
     double gap = 0.0;
     for (int g = 0; g < n_groups; ++g)
-      gap += least_over([&](double level) { return gap_at(level, group(g)); }, slopes.lowest[g], slopes.highest[g]);
+      gap += least_over([&](double level) { return gap_at(level, group(g)); }, slopes.lowest[g], slopes.highest[g]).gap;
     return gap;
   }
 
@@ -428,6 +436,7 @@ struct Climb {
   Index kept_before = active.store.columns.n_kept;
   double stepped = 0.0;  // slopes updated
   bool is_narrowed = false;
+  double levels[2] = {};  // of the gap of all rows
   double begun = -1.0;                                                    // gap at the first check of a phase
   Vector<double> moved = Vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
 
@@ -455,7 +464,8 @@ struct Climb {
       }
       const double gap = gap_of_all();
       const bool is_stuck = n_steps == before;
-      if (is_stuck || is_limited || gap <= enough() || is_at_limit()) return {n_steps, gap, is_stuck};
+      if (is_stuck || is_limited || gap <= enough() || is_at_limit())
+        return {n_steps, gap, is_stuck, {levels[0], levels[1]}};
     }
   }
 
@@ -638,8 +648,11 @@ struct Climb {
     if (!point.keeps_sum) return at(0.0, 0).first;
     const Extremes slopes = extremes_of(point);
     double gap = 0.0;
-    for (int g = 0; g < point.n_groups(); ++g)
-      gap += least_over([&](double level) { return at(level, g); }, slopes.lowest[g], slopes.highest[g]);
+    for (int g = 0; g < point.n_groups(); ++g) {
+      const auto found = least_over([&](double level) { return at(level, g); }, slopes.lowest[g], slopes.highest[g]);
+      gap += found.gap;
+      levels[g] = found.level;
+    }
     return gap;
   }
 };
@@ -703,8 +716,7 @@ inline Index climb_to_width(KernelColumns& columns, DualPoint& point, const Smal
   const double spent = problem.spent * (has_both ? 2.0 : 1.0);
   for (int round = 0; round < rounds; ++round) {
     const Ascent ascent = climb(columns, point, goal);
-    const Extremes slopes = extremes_of(point);
-    *problem.width = has_both ? 0.5 * (slopes.level(0) - slopes.level(1)) : slopes.level(0);
+    *problem.width = has_both ? 0.5 * (ascent.level[0] - ascent.level[1]) : ascent.level[0];
     goal.n_steps -= ascent.n_steps;
     const double enough = problem.goal.share * std::max(point.dual - *problem.width * spent, 0.0);
     const bool is_at_limit = ascent.gap > goal.enough;
@@ -741,6 +753,12 @@ Index solve_small(const KernelColumns& larger, const SmallProblem& problem, doub
     right[k] = T(left[k]);
     const T* from = static_cast<const T*>(larger.rows.data) + member * larger.rows.stride;
     for (Index f = 0; f < d; ++f) x[k * d + f] = z[f * n + k] = from[f];
+  }
+  const Index half = n / 2;
+  if (larger.is_computed && n == 2 * half && std::equal(x, x + half * d, x + half * d) &&
+      std::equal(left, left + half, left + half)) {
+    own.half = half;
+    own.transposed.n_columns = half;
   }
   DualPoint point{n, slope, down, up, curvature, nullptr, problem.unit, problem.keeps_sum, 0.0};
   Vector<std::int8_t> sign;

@@ -97,19 +97,25 @@ def solve_nu(
     begun = perf_counter()
     aim = Aim(asked.nu, asked.nu * float(np.clip(asked.tol or 0.0, _FINEST, _COARSEST)))
     spent = machine.spend(problems, stop, plan, aim.nu)
-    if isinstance(problems, Pairs) and all(each and isinstance(each.solution, Solution) for each in spent):
-        values, solutions = tuple(each.value for each in spent), [each.solution for each in spent]
-        for solution, watcher in zip(solutions, plan.watchers, strict=True):
-            watcher.on_review(solution.trace.rows[0])
-        return replace(problems, task=plan.task.with_found(values)), solutions, values
+    for one, watcher in zip(spent, plan.watchers, strict=True):
+        if _is_solved(one):
+            watcher.on_review(one.solution.trace.rows[0])
+    if isinstance(problems, Pairs) and all(_is_solved(one) for one in spent):
+        values = tuple(one.value for one in spent)
+        return replace(problems, task=plan.task.with_found(values)), [one.solution for one in spent], values
     path, search = (ByEpsilon, _along_epsilon) if plan.task.nu_is_along == "epsilon" else (ByLam, _along_lam)
     found: list[Solved] = []
     for k, direct in enumerate(spent):
+        problem = problems[k]
+        if _is_solved(direct):
+            found.append(Solved(direct.value, path(problem).at(direct.value), direct.solution, 0.0))
+            continue
         is_over = any(each.solution.status in (Status.STOPPED, Status.INTERRUPTED) for each in found)
         left = None if stop.time_budget is None else max(0.0, stop.time_budget - (perf_counter() - begun))
-        mine = replace(stop, time_budget=0.0 if is_over else None if left is None else left / (len(spent) - k))
+        waiting = sum(not _is_solved(one) for one in spent[k:])
+        mine = replace(stop, time_budget=0.0 if is_over else None if left is None else left / waiting)
         alone = replace(plan, states=[None], watchers=[plan.watchers[k]])
-        solved, problem = _Path(machine, solvers[k], mine, alone, aim.nu), problems[k]
+        solved = _Path(machine, solvers[k], mine, alone, aim.nu)
         try:
             one = None if direct is None else solved.from_point(path(problem).at, direct.value, direct.solution)
             if one is None or (abs(one.excess) > aim.near and one.solution.status is Status.CERTIFIED):
@@ -118,6 +124,11 @@ def solve_nu(
             one = ended.best
         found.append(one)
     return [each.problem for each in found], [each.solution for each in found], tuple(each.value for each in found)
+
+
+def _is_solved(direct: Any) -> bool:
+    """Whether the dual of the nu-problem is solved and certified."""
+    return direct is not None and isinstance(direct.solution, Solution)
 
 
 class _EndedError(Exception):

@@ -99,8 +99,11 @@ def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan)
 def spend_kernel(
     problems: Sequence[Problem], stop: Stop, plan: Plan, nu: float, cache_bytes: float
 ) -> list[Spent | None]:
-    """Small problems at the parameters whose solutions spend nu; None where these are not found directly."""
-    is_along_lam, certifies = plan.task.nu_is_along == "lam", isinstance(problems, Pairs)
+    """Small problems at the parameters whose solutions spend nu; None where these are not found directly.
+
+    Those along lam are certified together. A tube's rounding is that of its targets, which the driver accounts for.
+    """
+    is_along_lam = plan.task.nu_is_along == "lam"
     unknown: list[Spent | None] = [None] * len(problems)
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     if not isinstance(rows, KernelRows) or not _are_small(problems, stop, plan, cache_bytes, takes_one=True):
@@ -110,8 +113,8 @@ def spend_kernel(
     has_sums = small.is_free or not (small.sign < 0.0).any()
     if not has_sums or (is_along_lam and small.offset.any()):
         return unknown
-    how: dict[str, Any] = {"is_along_lam": is_along_lam, "certifies": certifies}
     tol, threads = stop.tol or 0.0, plan.settings.threads
+    how: dict[str, Any] = {"is_along_lam": is_along_lam}
     return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how), goes_on=False)[0]
 
 

@@ -280,15 +280,16 @@ def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies:
     return Together(_certified(small, (alpha, scores, steps), tol, begun, ended), ended)
 
 
-def spend_together(
-    small: SmallProblems, nu: float, tol: float, threads: int, *, is_along_lam: bool, certifies: bool
-) -> Together:
-    """The problems at the parameters that spend nu, with their solutions; None where this has not been found."""
+def spend_together(small: SmallProblems, nu: float, tol: float, threads: int, *, is_along_lam: bool) -> Together:
+    """The problems at the parameters that spend nu, with their solutions; None where this has not been found.
+
+    Those along lam are certified.
+    """
     begun = perf_counter()
     alpha, scores, steps, values, ended = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
     is_found = (values > (_LEAST_SHARE * nu if is_along_lam else 0.0)) & np.isfinite(values)
     is_found &= nu <= small.largest_shares * (1.0 + _rounding)
-    if certifies:
+    if is_along_lam:
         scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
         at = replace(small, lam=np.where(is_found, values, 1.0))
         solutions = _certified(at, (alpha, scores, steps), tol, begun, None)
