@@ -17,11 +17,11 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
-from pegasos.estimators.inputs import keeps_on_failure
+from pegasos.estimators.inputs import is_plain_target, keeps_on_failure, read_doubles
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit
@@ -37,6 +37,7 @@ from pegasos.machines.settings import Settings
 from pegasos.solution import Status
 from pegasos.svm.layout import Laid, like, of_classes, of_numbers
 from pegasos.tasks import OneClass, Regression
+from pegasos.tasks.labels import distinct
 from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 from pegasos.tasks.voting import Voting
 
@@ -168,15 +169,12 @@ class KernelSVM(CertifiedModel):
         )
 
     def _warn_of_gap(self) -> None:
-        if self.fit_status_ == 0:
-            return
-        text = ""
-        if self.max_iter >= 0:
-            text = (
-                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
-                "StandardScaler or MinMaxScaler. "
-            )
-        warn_caller(text + self.status_, GapWarning)
+        early = (
+            f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+            "StandardScaler or MinMaxScaler. "
+        )
+        if self.fit_status_ != 0:
+            warn_caller(("" if self.max_iter < 0 else early) + self.status_, GapWarning)
 
     @property
     def _is_matrix(self) -> bool:
@@ -226,12 +224,9 @@ class KernelSVM(CertifiedModel):
         """The kernel of new rows, where it is none of `pegasos.kernels`."""
         if self._is_matrix:
             return Precomputed()
-        parameters: dict[str, Any] = {"gamma": self._gamma}
-        if self.kernel != "rbf":
-            parameters["coef0"] = self.coef0
-        if self.kernel == "poly":
-            parameters["degree"] = self.degree
-        return FunctionKernel(PairwiseKernel(str(self.kernel), tuple(parameters.items())))
+        parameters = ("gamma", self._gamma), ("coef0", self.coef0), ("degree", self.degree)
+        n_used = {"rbf": 1, "sigmoid": 2, "poly": 3}[str(self.kernel)]
+        return FunctionKernel(PairwiseKernel(str(self.kernel), parameters[:n_used]))
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
         is_sparse, given = sp.issparse(X), X
@@ -244,7 +239,7 @@ class KernelSVM(CertifiedModel):
             if X.shape != (_num_samples(given),) * 2:
                 raise ValueError(f"the kernel of X with itself must be a square matrix of its rows, got {X.shape}.")
         else:
-            given = X = validate_data(self, X, reset=reset, **_HOW)
+            given = X = read_doubles(self, X, reset=reset, **_HOW)
         if self._is_matrix and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} one.")
         target = self._check_target(X, y)
@@ -259,7 +254,7 @@ class KernelSVM(CertifiedModel):
     def _column(self, y: Any) -> npt.NDArray[Any]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return np.asarray(column_or_1d(y, warn=True))
+        return y if is_plain_target(y, getattr(y, "size", 0)) else np.asarray(column_or_1d(y, warn=True))
 
     def _in_form(self, X: Any) -> Any:
         """X in the form that was trained on."""
@@ -289,7 +284,7 @@ class KernelSVM(CertifiedModel):
             if X.ndim != 2 or X.shape[1] != self.shape_fit_[0]:
                 raise ValueError(f"X.shape[1] = {X.shape[-1]} should be {self.shape_fit_[0]}, as many as rows at fit")
             return Data(X)
-        X = validate_data(self, X, reset=False, **_HOW)
+        X = read_doubles(self, X, reset=False, **_HOW)
         if sp.issparse(X) and not self._sparse:
             raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
         if not self._is_matrix and self._n_support.sum() != self.support_vectors_.shape[0]:
@@ -363,10 +358,11 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
     def _check_target(self, items: Any, y: Any) -> Any:
         labels = self._column(y)
-        n_classes = len(np.unique(labels))
-        if labels.dtype.kind not in "biuU" or 2 * n_classes > len(labels):  # others are classes without a doubt
+        classes = distinct(labels) if labels.dtype.kind in "iub" else None
+        if classes is None or 2 * len(classes) > len(labels):  # otherwise nothing to refuse, nor to warn of
             check_classification_targets(labels)
-        if n_classes < 2:
+            classes = np.unique(labels)
+        if len(classes) < 2:
             raise ValueError("The number of classes has to be greater than one; got 1 class")
         return labels
 
@@ -385,7 +381,7 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
                 FutureWarning,
                 stacklevel=5,
             )
-        task, classes = OneVsOne if self.break_ties else Voting, np.unique(data.y)
+        classes, task = distinct(data.y), OneVsOne if self.break_ties else Voting
         if self.class_weight is None:
             self.class_weight_ = np.ones(len(classes))
             return task(None)
