@@ -3,9 +3,9 @@
     python -m benchmarks.patch [--repeat 5]
 
 Processor time of one fit in one thread, best of `repeat` runs, with everything that it includes: checks of the input,
-labels, certificates. Rows are standardized. Regressions predict the first feature from the others. Besides the data of
-scikit-learn, the kernel classifiers are measured on the small sizes of the kernel benchmark, if PEGASOS_DATA is set.
-scikit-learn's `tol` is its default, so its solutions are less exact than ours.
+labels, certificates. Rows are standardized, without constant features. Regressions predict the first feature from the
+others. Besides the data of scikit-learn, SVC and OneClassSVM are measured on the small sizes of the kernel benchmark, if
+PEGASOS_DATA is set. scikit-learn's `tol` is its default, so its solutions are less exact than ours.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def fits() -> Iterator[tuple[str, str, Any, Any]]:
     """The class, the data, rows and targets of every fit."""
     for data, load in _SETS.items():
         X, y = load(return_X_y=True)
-        X = scale(X)
+        X = scale(X[:, np.ptp(X, axis=0) > 0.0])
         for name in _CLASSES:
             yield name, data, X, y
         for name in _NUMBERS:

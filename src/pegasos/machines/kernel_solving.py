@@ -191,7 +191,7 @@ def _are_small(
         is_small = largest <= most_rows and plan.settings.threads * largest**2 * 8.0 <= cache_bytes
     else:
         is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # quick enough to load all columns
-        few = largest <= 2 * most_rows if isinstance(problems, Pairs) else largest <= most_table_rows
+        few = largest <= (2 * most_rows if isinstance(problems, Pairs) or takes_one else most_table_rows)
         is_small = rows.holds_all and few and is_quick
     is_plain = stop.tol is not None and not stop.is_hard and plan.terms.loss.is_hinge
     is_plain = is_plain and stop.max_iter >= _LEAST_EPOCHS

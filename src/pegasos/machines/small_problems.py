@@ -287,12 +287,15 @@ def spend_together(small: SmallProblems, nu: float, tol: float, threads: int, *,
     """
     begun = perf_counter()
     alpha, scores, steps, values, ended = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
-    is_found = (values > (_LEAST_SHARE * nu if is_along_lam else 0.0)) & np.isfinite(values)
+    least = _LEAST_SHARE * nu if is_along_lam else _rounding * (1.0 + float(np.abs(small.offset).max(initial=0.0)))
+    is_found = (values > least) & np.isfinite(values)
     is_found &= nu <= small.largest_shares * (1.0 + _rounding)
     if is_along_lam:
         scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
         at = replace(small, lam=np.where(is_found, values, 1.0))
         solutions = _certified(at, (alpha, scores, steps), tol, begun, None)
+        if np.array_equal(small.members, np.arange(small.rows.n_rows)) and isinstance(solutions[0], Solution):
+            small.rows.remember(solutions[0].weights, scores)
     else:
         solutions = _reached(small, alpha, steps)
     each = zip(values.tolist(), solutions, is_found.tolist(), strict=True)
