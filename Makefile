@@ -19,7 +19,7 @@ export CMAKE_TOOLCHAIN_FILE := $(CURDIR)/$(COMPILER)
 endif
 
 .PHONY: sdist wheel wheels test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn test-sklearn-versions test-sklearn-examples sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions test-sklearn-examples sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-patch bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -50,6 +50,7 @@ help:
 	@echo "make bench                time to a measured gap, compared with other libraries"
 	@echo "make bench-kernels        the same with kernels, and prediction speed"
 	@echo "make bench-online         speed of the online learners"
+	@echo "make bench-patch          the classes of pegasos.svm against scikit-learn's, at their defaults"
 	@echo "make bench-losses         squared hinge, regression and one class against scikit-learn"
 	@echo "make bench-path           a path over lam compared with single fits and with a grid search"
 	@echo "make bench-promise        share of fits that reach tol, over data sets, lam, tol, dtype and units"
@@ -223,6 +224,9 @@ bench-online: $(VENV)/.bench
 
 bench-path: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.path
+
+bench-patch: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.patch
 
 bench-losses: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.losses

@@ -4,7 +4,7 @@
 
 Processor time of one fit in one thread, best of `repeat` runs, with everything that it includes: checks of the input,
 labels, certificates. Rows are standardized, without constant features. Regressions predict the first feature from the
-others. Besides the data of scikit-learn, SVC and OneClassSVM are measured on the small sizes of the kernel benchmark, if
+others. Besides the data of scikit-learn, SVC and OneClassSVM are measured on small sizes of the kernel benchmark, if
 PEGASOS_DATA is set. scikit-learn's `tol` is its default, so its solutions are less exact than ours.
 """
 
@@ -28,6 +28,8 @@ from benchmarks.kernels.grid import CELLS
 from pegasos import svm as ours
 
 RESULTS = Path(__file__).parent / "results" / "patch.json"
+PAGE = Path(__file__).parents[1] / "docs" / "migration.md"
+_BEGIN, _END = "<!-- patch table -->\n", "<!-- end of patch table -->\n"
 SIZES = (1000, 3000)  # rows of the kernel benchmark
 _SETS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 _CLASSES: dict[str, dict[str, Any]] = {"SVC": {}, "NuSVC": {"nu": 0.1}, "LinearSVC": {}}
@@ -48,6 +50,7 @@ def main() -> None:
             print(line(rows[-1]), flush=True)
     content = {"versions": tables.versions(_packages), "machine": tables.machine(), "rows": rows}
     RESULTS.write_text(json.dumps(content, indent=1) + "\n")
+    PAGE.write_text(page(), encoding="utf8")
     print(summary(rows))
 
 
@@ -80,22 +83,38 @@ def fits() -> Iterator[tuple[str, str, Any, Any]]:
         for n in SIZES:
             found = cell.rows(n)
             if found is not None:
-                yield "SVC", cell.data, *found
-                yield "OneClassSVM", cell.data, found[0], None
+                data = f"{cell.data}, {len(np.unique(found[1]))} classes"
+                yield "SVC", data, *found
+                yield "OneClassSVM", data, found[0], None
+
+
+def page() -> str:
+    """The page with the table of the results."""
+    rows = json.loads(RESULTS.read_text())["rows"]
+    head = "| class | data | scikit-learn | pegasos | times as fast |\n| --- | --- | --- | --- | --- |\n"
+    table = head + "".join(f"{line(row)}\n" for row in rows)
+    before, _, rest = PAGE.read_text(encoding="utf8").partition(_BEGIN)
+    return f"{before}{_BEGIN}\n{table}\n{summary(rows)}.\n\n{_END}{rest.partition(_END)[2]}"
 
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table of docs/migration.md."""
     size = " x ".join(f"{n:,}" for n in row["shape"])
-    times, seconds = row["theirs"] / row["ours"], (f"{1e3 * row[whose]:.2g}" for whose in ("theirs", "ours"))
+    times, seconds = row["theirs"] / row["ours"], (shown(1e3 * row[whose]) for whose in ("theirs", "ours"))
     return f"| `{row['class']}` | {row['data']} ({size}) | {' | '.join(seconds)} | {times:.2g} |"
+
+
+def shown(milliseconds: float) -> str:
+    """Two digits, and all before the point."""
+    return f"{milliseconds:.0f}" if milliseconds >= 10.0 else f"{milliseconds:.1f}"
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """How much faster the fits are, in the mean and at least."""
     times = np.array([row["theirs"] / row["ours"] for row in rows])
     faster = int(np.sum(times >= 1.0))
-    return f"geometric mean {np.exp(np.mean(np.log(times))):.2g}, {faster} of {len(times)} fits at least as fast"
+    mean = np.exp(np.mean(np.log(times)))
+    return f"Geometric mean of the last column: {mean:.2g}; {faster} of {len(times)} fits are at least as fast"
 
 
 if __name__ == "__main__":
