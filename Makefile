@@ -19,7 +19,7 @@ export CMAKE_TOOLCHAIN_FILE := $(CURDIR)/$(COMPILER)
 endif
 
 .PHONY: sdist wheel wheels test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions test-sklearn-examples sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-patch bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -30,6 +30,7 @@ help:
 	@echo "make test-slow            all tests, including slow ones"
 	@echo "make test-sklearn         run scikit-learn's own tests for sklearn.svm against pegasos.svm"
 	@echo "make test-sklearn-versions  the same for SKLEARN_VERSIONS, by default 1.7.2 and 1.8.0"
+	@echo "make test-sklearn-examples  run scikit-learn's examples about svm with and without the patch, and compare"
 	@echo "make sanitize             the quick suite on a core with address and undefined-behavior sanitizers"
 	@echo "make tsan                 threaded code on a core with the thread sanitizer"
 	@echo "make valgrind             every function of the core under valgrind, which must be installed"
@@ -49,6 +50,7 @@ help:
 	@echo "make bench                time to a measured gap, compared with other libraries"
 	@echo "make bench-kernels        the same with kernels, and prediction speed"
 	@echo "make bench-online         speed of the online learners"
+	@echo "make bench-patch          the classes of pegasos.svm against scikit-learn's, at their defaults"
 	@echo "make bench-losses         squared hinge, regression and one class against scikit-learn"
 	@echo "make bench-path           a path over lam compared with single fits and with a grid search"
 	@echo "make bench-promise        share of fits that reach tol, over data sets, lam, tol, dtype and units"
@@ -123,6 +125,10 @@ test-sklearn-versions: build/.wheel
 		build/sklearn-$$version/bin/python -m pip install --quiet --only-binary :all: dist/*.whl pytest scikit-learn==$$version && \
 		build/sklearn-$$version/bin/python -m tests.sklearn_contract || exit 1; \
 	done
+
+# Its examples and its user guide, from the source archive, which is fetched from the package index.
+test-sklearn-examples: $(VENV)/.test
+	$(BIN)/python -m tests.sklearn_examples
 
 # Python is not built with the sanitizers, so their library comes first, and that of C++ with it, without which
 # exceptions cannot be followed. A cluster is many processes that start slowly, a browser one of its own. What refuses
@@ -218,6 +224,9 @@ bench-online: $(VENV)/.bench
 
 bench-path: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.path
+
+bench-patch: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.patch
 
 bench-losses: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.losses

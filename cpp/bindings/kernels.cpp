@@ -266,7 +266,8 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
 static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
                         GivenIndices starts, GivenWeights target, GivenWeights lower, GivenWeights upper, WeightArray b,
                         WeightArray scores, GivenWeights units, bool keeps_sum, double share, Index steps_per_row,
-                        double work, IndexArray steps, Index n_threads) {
+                        double work, IndexArray steps, Index n_threads, std::optional<GivenWeights> spent,
+                        std::optional<WeightArray> widths) {
   KernelColumns larger{};
   larger.table = larger.larger = block_of(table);
   if (source) {
@@ -276,6 +277,9 @@ static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
   const Index n_problems = Index(units.size()), n = Index(members.shape(0));
   require(Index(starts.shape(0)) == n_problems + 1 && Index(steps.shape(0)) == n_problems,
           "small problems need a start each, and one more.");
+  const bool is_spent = spent && widths;
+  require(!is_spent || (Index(spent->size()) == n_problems && Index(widths->size()) == n_problems && keeps_sum),
+          "small problems need a sum and a width each.");
   const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == n; };
   require(fits(target) && fits(lower) && fits(upper) && fits(b) && fits(scores),
           "small problems need a target and bounds per member.");
@@ -306,7 +310,9 @@ static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
                                scores.data() + begin,
                                units.data()[k],
                                keeps_sum,
-                               {0.0, share, steps_per_row * length, work, watch.stop()}};
+                               {0.0, share, steps_per_row * length, work, watch.stop()},
+                               is_spent ? spent->data()[k] : 0.0,
+                               is_spent ? widths->data() + k : nullptr};
     steps.data()[k] = loops().small_solve(larger, problem, room.get() + each * std::size_t(worker));
   });
   release.reset();
@@ -360,12 +366,15 @@ void bind_kernels(nb::module_& m) {
   m.def("best_intercepts", intercepts, nb::arg("starts"), nb::arg("places"), nb::arg("cost"), nb::arg("sign"),
         nb::arg("rounding"), nb::arg("lowest"), nb::arg("highest"),
         "Writes the lowest and the highest intercept with the least loss, of each problem.");
-  m.def("small_solve", small_solve, nb::arg("table"), nb::arg("source").none(), nb::arg("diagonal"), nb::arg("members"),
-        nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"), nb::arg("b"), nb::arg("scores"),
-        nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("steps_per_row"), nb::arg("work"),
-        nb::arg("steps"), nb::arg("n_threads"),
-        "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Returns "
-        "whether the deadline of the thread cut it short.");
+  m.def(
+      "small_solve", small_solve, nb::arg("table"), nb::arg("source").none(), nb::arg("diagonal"), nb::arg("members"),
+      nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"), nb::arg("b"), nb::arg("scores"),
+      nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("steps_per_row"), nb::arg("work"),
+      nb::arg("steps"), nb::arg("n_threads"), nb::arg("spent").none() = nb::none(),
+      nb::arg("widths").none() = nb::none(),
+      "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Where the "
+      "sum of each sign is given by `spent`, also writes the width that makes it the solution. Returns whether the "
+      "deadline of the thread cut it short.");
 }
 
 }  // namespace pegasos

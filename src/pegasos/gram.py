@@ -11,7 +11,7 @@ import mmap
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,14 @@ _quick_features = 200
 _computed_features = 64
 
 Numbers = npt.NDArray[np.intp]
+
+
+class _Once(NamedTuple):
+    """A sum of columns over rows that other rows repeat."""
+
+    rows: KernelRows
+    coefficients: npt.NDArray[np.float64]
+    numbers: Numbers  # which of them each of the others is
 
 
 @dataclass(eq=False)
@@ -94,6 +102,7 @@ class KernelRows:
     n_kept: int = 0
     is_whole: bool = True  # whether the table matches the positions: an interrupt may arrive in between
     last_scores: tuple[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], ...] = ()  # and their coefficients
+    repeated: tuple[KernelRows, Numbers] | None = None  # the rows that these repeat, and which of them each one is
     last_long: tuple[npt.NDArray[np.float64], npt.NDArray[np.longdouble]] | None = None  # in extended precision
     native: _core.Rows = field(init=False)
 
@@ -149,6 +158,7 @@ class KernelRows:
         """Some of the rows, with their own table: a part of this one where it holds all columns."""
         items, squared_norms = self.items.take(indices), self.squared_norms[indices]
         rows = self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)
+        rows.repeated = (self, indices) if len(indices) > self.n_rows else None
         if len(indices) > self.n_rows and self.holds_all and rows.holds_all and self.source is None:
             self.load(np.arange(self.n_rows))  # kernel values of repeated rows are computed once
         if self.n_kept == self.n_rows and rows.holds_all:
@@ -269,6 +279,9 @@ class KernelRows:
         """Scores of all rows in extended precision. The last ones are remembered."""
         last = self.last_long  # read once, because another thread may replace it
         if last is None or not np.array_equal(last[0], weights):
+            once = self._without_repeats(weights)
+            if once is not None:
+                return once.rows._long_scores(once.coefficients)[once.numbers]
             high, low = np.zeros(self.n_rows), np.zeros(self.n_rows)
 
             def add(table: Floats, slots: Numbers, factors: npt.NDArray[np.float64]) -> None:
@@ -323,9 +336,26 @@ class KernelRows:
             if np.array_equal(known, coefficients):
                 return scores.copy()
         scores = np.zeros(self.n_rows + 1)
-        self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
+        once = self._without_repeats(coefficients)
+        if once is not None:
+            scores[:-1] = once.rows.scores_of(once.coefficients)[once.numbers]
+        else:
+            self.add_columns(np.flatnonzero(coefficients), coefficients, scores[:-1])
         self._keep_scores(coefficients, scores)
         return scores.copy()
+
+    def _without_repeats(self, coefficients: npt.NDArray[np.float64]) -> _Once | None:
+        """The same sum over the rows that these repeat, so that no kernel value is computed twice.
+
+        None where the table has columns, or where a row counts more than once, so that the sum would be rounded.
+        """
+        if self.repeated is None or self.n_kept > 0:
+            return None
+        rows, numbers = self.repeated
+        sums = np.zeros(rows.n_rows)
+        np.add.at(sums, numbers, coefficients)
+        is_exact = np.count_nonzero(sums) == np.count_nonzero(coefficients)
+        return _Once(rows, sums, numbers) if is_exact else None
 
     def _keep_scores(self, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> None:
         self.last_scores = ((coefficients.copy(), scores), *self.last_scores[: _POINTS_KNOWN - 1])

@@ -4,11 +4,20 @@ import json
 
 import pytest
 
-from benchmarks import endings, page, tables
+from benchmarks import endings, page, patch, tables
 
 
 def test_the_page_on_speed_is_made_of_the_results():
     assert page.PAGE.read_text(encoding="utf8") == page.page()
+
+
+def test_the_table_of_the_page_on_migration_is_that_of_the_results():
+    assert patch.PAGE.read_text(encoding="utf8") == patch.page()
+
+
+def test_every_fit_of_that_table_has_the_gap_that_the_page_states():
+    rows = json.loads(patch.RESULTS.read_text())["rows"]
+    assert max(row["gap"] for row in rows) <= 1e-6
 
 
 NAMES = {

@@ -1,9 +1,13 @@
-"""How a search for nu ends: within its budget, and after an interrupt."""
+"""How a search for nu ends: within its budget, after an interrupt, and where none is needed."""
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.preprocessing import scale
+from sklearn.svm import NuSVC, NuSVR, OneClassSVM
 
-from pegasos import GapWarning, PegasosOneClass
+from pegasos import GapWarning, PegasosOneClass, svm
+from pegasos.machines.kernel import Kernel
 from pegasos.machines.linear import Linear
 from pegasos.solution import Status
 
@@ -69,3 +73,41 @@ def test_a_budget_that_ends_is_the_status(monkeypatch):
     with pytest.warns(GapWarning, match="time_budget"):
         model = PegasosOneClass(nu=0.1, tol=1e-12, time_budget=0.0, random_state=0).fit(X)
     assert model.status_.startswith(Status.TIME.value)
+
+
+def _data(name):
+    rows, y = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}[name](return_X_y=True)
+    return scale(rows), y
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("name", ["iris", "wine", "cancer"])
+def test_small_nu_machines_agree_with_libsvm_and_need_no_search_with_rbf(monkeypatch, name, kernel):
+    rows, y = _data(name)
+    solves = Solves(monkeypatch, Kernel)
+    for ours, theirs, args in (
+        (svm.NuSVC, NuSVC, (rows, y)),
+        (svm.NuSVR, NuSVR, (rows, rows[:, 0] + np.sin(rows[:, 1]))),
+        (svm.OneClassSVM, OneClassSVM, (rows + 2.0,)),
+    ):
+        solves.budgets.clear()
+        model, reference = ours(nu=0.3, kernel=kernel).fit(*args), theirs(nu=0.3, kernel=kernel, tol=1e-8).fit(*args)
+        # A linear kernel may need more steps than are taken at once, and is searched for then.
+        assert len(solves.budgets) <= 1 or ours is svm.OneClassSVM or kernel != "rbf"
+        of = "predict" if ours is svm.NuSVR else "decision_function"
+        found, expected = getattr(model, of)(args[0]), getattr(reference, of)(args[0])
+        assert found == pytest.approx(expected, abs=2e-3 * np.ptp(expected))
+        assert model.certificate_.relative_gap <= 1e-6
+        spent = [alpha.sum() / len(alpha) for alpha in model.fitted_.alphas]
+        share = 0.15 if ours is svm.NuSVR else 0.3
+        assert spent == pytest.approx([share] * len(spent), rel=1e-5 if kernel == "rbf" else 1e-3)
+
+
+def test_weights_count_in_what_a_nu_machine_spends():
+    rows, y = _data("cancer")
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    for ours, theirs in ((svm.NuSVC(nu=0.2), NuSVC(nu=0.2, tol=1e-8)), (svm.NuSVR(nu=0.4), NuSVR(nu=0.4, tol=1e-8))):
+        ours.fit(rows, y, weights)
+        theirs.fit(rows, y, weights)
+        of = "predict" if isinstance(theirs, NuSVR) else "decision_function"
+        assert getattr(ours, of)(rows) == pytest.approx(getattr(theirs, of)(rows), abs=1e-4)

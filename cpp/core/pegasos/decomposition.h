@@ -14,6 +14,8 @@
 // Without that constraint a step moves the coordinate that gains most by going as far as it can, or such a pair,
 // whichever gains more (Steinwart, Hush, Scovel: Training SVMs without offset. JMLR 12, 2011, on why two are better).
 //
+// Where the sum of each sign is fixed separately, both coordinates have the same sign.
+//
 // The gap is the sum over j of the largest m (h_j - level) - d_j m^2 / 2 within down_j <= m <= up_j, up_j = upper_j -
 // b_j, down_j = lower_j - b_j; level is 0, or with the constraint the intercept that makes it least.
 //
@@ -44,6 +46,7 @@ struct KernelColumns {
   Block rows, transposed;  // (rows, features) and (features, rows), in the type of the table
   const double* left;  // squared norms
   const void* right;  // the same in the type of the table
+  Index half = 0;  // where the second half of the rows repeats the first, as in regression: rows of each; or 0
 };
 
 struct DualPoint {
@@ -56,6 +59,10 @@ struct DualPoint {
   double unit;
   bool keeps_sum;  // whether sum_j b_j is fixed
   double dual;  // the objective reached
+  const std::int8_t* sign = nullptr;  // where the sums of each sign are fixed separately: the sign of each row
+
+  int n_groups() const { return sign == nullptr ? 1 : 2; }
+  int group_of(Index k) const { return sign != nullptr && sign[k] < 0 ? 1 : 0; }
 };
 
 // An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps, or after an amount of
@@ -72,9 +79,12 @@ struct Ascent {
   Index n_steps;
   double gap;  // gap of all rows, at the best level
   bool is_stuck;  // whether no row with a column can gain
+  double level[2];  // where sum_j b_j is fixed: the intercept that makes the gap least, for each sign or for all
 };
 
-// A small problem on some of the rows of a larger one, to be solved from b = 0.
+// A small problem on some of the rows of a larger one, to be solved from b = 0. With a width, sum_j |b_j| is given for
+// each sign, as in the dual of a nu-machine (Chang, Lin: Training nu-support vector classifiers. Neural Computation 13,
+// 2001): pairs are taken within one sign, from a point that spends as much.
 struct SmallProblem {
   Index n;
   const Index* members;
@@ -87,6 +97,8 @@ struct SmallProblem {
   double unit;
   bool keeps_sum;
   Goal goal;
+  double spent = 0.0;  // where there is a width: what sum_j |b_j| of each sign is
+  double* width = nullptr;  // writes what the targets must move by toward 0 for b to be the solution without `spent`
 };
 
 }  // namespace pegasos

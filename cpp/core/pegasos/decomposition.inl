@@ -26,6 +26,11 @@ struct ColumnStore {
   // The column of row i; null where it is neither kept nor available.
   const T* column(Index i) const {
     if (has(i)) return slot(columns.slot_of[i]);
+    if (columns.half > 0 && i >= columns.half) {
+      const T* const found = column(i - columns.half);
+      columns.slot_of[i] = columns.slot_of[i - columns.half];
+      return found;
+    }
     if (!is_open()) return nullptr;
     T* out = slot(columns.n_kept);
     const Index n = columns.table.n_columns;
@@ -35,23 +40,31 @@ struct ColumnStore {
     } else {
       DenseKernel<T>::column(columns.function, columns.rows, i, columns.transposed, columns.left[i],
                              static_cast<const T*>(columns.right), out);
+      std::copy(out, out + columns.half, out + columns.half);
     }
     columns.slot_of[i] = columns.n_kept++;
     return out;
   }
 };
 
-// About the least gap over all levels between the two extreme slopes; gap_at returns a gap and its derivative.
+struct LevelGap {
+  double gap, level;
+};
+
+// About the least gap over all levels between the two extreme slopes; gap_at returns a gap and its derivative. Where
+// all rows are at a bound, so that nothing can rise, or nothing can fall, there is one extreme.
 template <class F>
-double least_over(const F& gap_at, double lowest, double highest) {
+LevelGap least_over(const F& gap_at, double lowest, double highest) {
   constexpr int halvings = 8;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (!(lowest < infinity) || !(highest > -infinity)) return 0.0;
-  double from = std::min(lowest, highest), to = std::max(lowest, highest), least = infinity;
+  if (!(lowest < infinity)) return {0.0, highest};
+  if (!(highest > -infinity)) return {0.0, lowest};
+  double from = std::min(lowest, highest), to = std::max(lowest, highest);
+  LevelGap least{infinity, lowest};
   for (int k = 0; k < halvings; ++k) {
     const double level = 0.5 * (from + to);
     const auto [gap, slant] = gap_at(level);
-    least = gap < least ? gap : least;
+    if (gap < least.gap) least = {gap, level};
     (slant > 0.0 ? to : from) = level;
   }
   return least;
@@ -72,6 +85,28 @@ inline std::pair<double, double> damped_gap(double level, Index n, const double*
   return {gap, slant};
 }
 
+// Per group of rows whose coordinates have a fixed sum together: the least slope of a row that can fall, and the
+// largest of one that can rise. Only rows in between can move.
+struct Extremes {
+  double lowest[2], highest[2];
+
+  bool lets_move(int g, double slope, double down, double up) const {
+    return (up > 0.0 && slope > lowest[g]) || (down < 0.0 && slope < highest[g]);
+  }
+};
+
+inline Extremes extremes_of(const DualPoint& point) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double low = point.keeps_sum ? infinity : 0.0, high = point.keeps_sum ? -infinity : 0.0;
+  Extremes found{{low, low}, {high, high}};
+  for (Index k = 0; k < point.n; ++k) {
+    const int g = point.group_of(k);
+    if (point.down[k] < 0.0 && point.slope[k] < found.lowest[g]) found.lowest[g] = point.slope[k];
+    if (point.up[k] > 0.0 && point.slope[k] > found.highest[g]) found.highest[g] = point.slope[k];
+  }
+  return found;
+}
+
 // The rows that move, stored contiguously, with what the steps need of each.
 template <class T>
 struct ActiveSet {
@@ -86,6 +121,7 @@ struct ActiveSet {
   ColumnStore<T> store;
   double unit;
   Index n = 0;
+  Index n_first = 0;  // rows of the first group, which precede those of the second one
   Vector<Index> rows = {};
   Vector<double> slope = {}, down = {}, up = {}, curvature = {}, step = {}, moved = {}, damping = {};
   Vector<const T*> columns = {};
@@ -96,10 +132,15 @@ struct ActiveSet {
   void fill(const DualPoint& point, const Vector<Index>& chosen) {
     n = Index(chosen.size());
     rows = chosen;
+    n_first = n;
+    if (point.sign != nullptr) {
+      const auto is_first = [&](Index row) { return point.sign[row] > 0; };
+      n_first = Index(std::stable_partition(rows.begin(), rows.end(), is_first) - rows.begin());
+    }
     for (auto* each : {&slope, &down, &up, &curvature, &step, &moved}) each->resize(std::size_t(n));
     damping.resize(point.damping == nullptr ? 0 : std::size_t(n));
     for (Index k = 0; k < n; ++k) {
-      const Index row = chosen[k];
+      const Index row = rows[k];
       slope[k] = point.slope[row];
       down[k] = point.down[row];
       up[k] = point.up[row];
@@ -113,6 +154,7 @@ struct ActiveSet {
   // Keeps only these entries.
   void narrow(const Vector<Index>& places) {
     n = Index(places.size());
+    n_first = Index(std::lower_bound(places.begin(), places.end(), n_first) - places.begin());
     for (Index k = 0; k < n; ++k) {
       const Index from = places[k];
       rows[k] = rows[from];
@@ -124,7 +166,7 @@ struct ActiveSet {
   void begin_columns(Index n_all) {
     columns.assign(std::size_t(n), nullptr);
     n_copied = 0;
-    const bool is_whole = n == n_all && store.columns.place_of == nullptr;
+    const bool is_whole = n == n_all && store.columns.place_of == nullptr && std::is_sorted(rows.begin(), rows.end());
     square.reset(is_whole ? nullptr : new T[std::size_t(n) * std::size_t(n)]);
   }
 
@@ -144,11 +186,18 @@ struct ActiveSet {
   }
 
   static V load(const double* p) { return simd::load<double, lanes>(p); }
-  static Mask first_places() {
+  static Mask places_from(Index from) {
     Mask here{};
-    for (int k = 0; k < lanes; ++k) here[k] = k;
+    for (int k = 0; k < lanes; ++k) here[k] = from + k;
     return here;
   }
+
+  // The rows whose coordinates have a fixed sum together.
+  struct Group {
+    Index from, to;
+  };
+  Group all() const { return {0, n}; }
+  Group group(int g) const { return g == 0 ? Group{0, n_first} : Group{n_first, n}; }
 
   struct Best {
     double value;
@@ -164,9 +213,9 @@ struct ActiveSet {
   }
 
   // The largest slope of a coordinate that can rise.
-  Best highest() const {
+  Best highest(Group of) const {
     Best found{-infinity, 0};
-    for (Index k = 0; k < n; ++k)
+    for (Index k = of.from; k < of.to; ++k)
       if (up[k] > 0.0 && slope[k] > found.value) found = {slope[k], k};
     return found;
   }
@@ -179,14 +228,14 @@ struct ActiveSet {
     return found;
   }
 
-  // Subtracts factor (K_i - K_j) from the slopes; the largest slope of a coordinate that can rise.
-  Best move_and_choose(double factor, const T* ki, const T* kj) {
+  // Subtracts factor (K_i - K_j) from the slopes of a group; the largest slope of a coordinate that can rise.
+  Best move_and_choose(double factor, const T* ki, const T* kj, Group of) {
     V best = V{} - infinity;
-    Mask place{}, here = first_places();
+    Mask place{}, here = places_from(of.from);
     double* const h_of = slope.data();  // local, because the compiler must assume that a store changes the members
     const double* const up_of = up.data();
-    const Index end = n;
-    Index k = 0;
+    const Index end = of.to;
+    Index k = of.from;
     for (; k + lanes <= end; k += lanes, here += lanes) {
       const V h = load(h_of + k) - factor * (simd::load<double, lanes>(ki + k) - simd::load<double, lanes>(kj + k));
       simd::store<double, lanes>(h_of + k, h);
@@ -195,7 +244,7 @@ struct ActiveSet {
       best = rising > best ? rising : best;
     }
     Best found = best_of(best, place);
-    for (; k < n; ++k) {
+    for (; k < end; ++k) {
       slope[k] -= factor * (double(ki[k]) - double(kj[k]));
       if (up[k] > 0.0 && slope[k] > found.value) found = {slope[k], k};
     }
@@ -208,13 +257,13 @@ struct ActiveSet {
     double least;  // the least slope of a coordinate that can fall
   };
 
-  // The coordinate with the largest gain when it falls as i rises, ignoring bounds. Quotients are compared by cross
-  // products.
-  Partner partner_of(Index i, const T* ki) const {
+  // The coordinate of a group with the largest gain when it falls as i rises, ignoring bounds. Quotients are compared
+  // by cross products.
+  Partner partner_of(Index i, const T* ki, Group of) const {
     const double hi = slope[i], ci = curvature[i];
     constexpr int side = 2;  // independent chains of comparisons
     V above[side] = {}, below[side] = {V{} + 1.0, V{} + 1.0}, least = V{} + infinity;
-    Mask place[side] = {}, here = first_places();
+    Mask place[side] = {}, here = places_from(of.from);
     const auto compare = [&](int p, Index k) {
       const V c = ci + load(&curvature[k]);
       const V h = load(&down[k]) < 0.0 ? load(&slope[k]) : V{} + infinity;
@@ -229,12 +278,12 @@ struct ActiveSet {
       place[p] = better ? here : place[p];
       here += lanes;
     };
-    Index k = 0;
-    for (; k + side * lanes <= n; k += side * lanes) {
+    Index k = of.from;
+    for (; k + side * lanes <= of.to; k += side * lanes) {
       compare(0, k);
       compare(1, k + lanes);
     }
-    for (; k + lanes <= n; k += lanes) compare(0, k);
+    for (; k + lanes <= of.to; k += lanes) compare(0, k);
     const V gain0 = above[0] / below[0], gain1 = above[1] / below[1];
     const Mask first = (gain0 > gain1) | ((gain0 == gain1) & (place[0] < place[1]));
     const Best lane = best_of(first ? gain0 : gain1, first ? place[0] : place[1]);
@@ -244,7 +293,7 @@ struct ActiveSet {
       found.place = lane.place;
       best = lane.value;
     }
-    for (; k < n; ++k) {
+    for (; k < of.to; ++k) {
       if (!(down[k] < 0.0)) continue;
       if (slope[k] < found.least) found.least = slope[k];
       const double difference = hi - slope[k], gain = difference * difference / between_of(ci, k, ki);
@@ -275,34 +324,39 @@ struct ActiveSet {
     if (!damping.empty()) slope[i] -= m * damping[i];
   }
 
-  // The sum over the coordinates of the most that each can still gain, and its derivative by the level.
-  std::pair<double, double> gap_at(double level) const {
-    if (!damping.empty()) return damped_gap(level, n, slope.data(), down.data(), up.data(), damping.data());
+  // The sum over the coordinates of a group of the most that each can still gain, and its derivative by the level.
+  std::pair<double, double> gap_at(double level, Group of) const {
+    if (!damping.empty())
+      return damped_gap(level, of.to - of.from, slope.data() + of.from, down.data() + of.from, up.data() + of.from,
+                        damping.data() + of.from);
     V sum{}, bend{};
-    Index k = 0;
-    for (; k + lanes <= n; k += lanes) {
+    Index k = of.from;
+    for (; k + lanes <= of.to; k += lanes) {
       const V h = load(&slope[k]) - level;
       const V room = h > 0.0 ? load(&up[k]) : load(&down[k]);
       sum += h * room;
       bend -= room;
     }
     double total = simd::total<double, lanes>(sum), slant = simd::total<double, lanes>(bend);
-    for (; k < n; ++k) {
+    for (; k < of.to; ++k) {
       const double h = slope[k] - level, room = h > 0.0 ? up[k] : down[k];
       total += h * room;
       slant -= room;
     }
     return {total, slant};
   }
-  double least_gap(double lowest, double highest) const {
-    return least_over([&](double level) { return gap_at(level); }, lowest, highest);
+  double least_gap(const Extremes& slopes, int n_groups) const {
+    double gap = 0.0;
+    for (int g = 0; g < n_groups; ++g)
+      gap += least_over([&](double level) { return gap_at(level, group(g)); }, slopes.lowest[g], slopes.highest[g]).gap;
+    return gap;
   }
 
   // The indices of the rows that gain by moving, alone or with another one.
-  Vector<Index> can_move(double lowest, double highest) const {
+  Vector<Index> can_move(const Extremes& slopes) const {
     Vector<Index> places;
     for (Index k = 0; k < n; ++k)
-      if ((up[k] > 0.0 && slope[k] > lowest) || (down[k] < 0.0 && slope[k] < highest)) places.push_back(k);
+      if (slopes.lets_move(k >= n_first, slope[k], down[k], up[k])) places.push_back(k);
     return places;
   }
 
@@ -320,7 +374,7 @@ struct ActiveSet {
 
   // Both choices in the current state.
   Choice choices() const {
-    Choice found{{-1.0, 0}, highest()};
+    Choice found{{-1.0, 0}, highest(all())};
     for (Index k = 0; k < n; ++k) {
       const double m = move_of(k), gain = m * (slope[k] - 0.5 * curvature[k] * m);
       if (gain > found.single.value) found.single = {gain, k};
@@ -331,7 +385,7 @@ struct ActiveSet {
   // Subtracts a K_i + b K_j from the slopes and makes both choices, in one pass.
   Choice subtract_and_choose(double a, const T* ki, double b, const T* kj) {
     V best = V{} - 1.0, top = V{} - infinity;
-    Mask place{}, top_place{}, here = first_places();
+    Mask place{}, top_place{}, here = places_from(0);
     double* const h_of = slope.data();  // as above
     const double *const up_of = up.data(), *const down_of = down.data();
     const double *const step_of = step.data(), *const curvature_of = curvature.data();
@@ -383,6 +437,7 @@ struct Climb {
   Index kept_before = active.store.columns.n_kept;
   double stepped = 0.0;  // slopes updated
   bool is_narrowed = false;
+  double levels[2] = {};  // of the gap of all rows
   double begun = -1.0;                                                    // gap at the first check of a phase
   Vector<double> moved = Vector<double>(std::size_t(point.n));  // in this phase, by rows that have left
 
@@ -410,33 +465,23 @@ struct Climb {
       }
       const double gap = gap_of_all();
       const bool is_stuck = n_steps == before;
-      if (is_stuck || is_limited || gap <= enough() || is_at_limit()) return {n_steps, gap, is_stuck};
+      if (is_stuck || is_limited || gap <= enough() || is_at_limit())
+        return {n_steps, gap, is_stuck, {levels[0], levels[1]}};
     }
   }
 
   // The active set: all rows, or those that can move where these are few, or where not every row has a column.
   void choose(bool is_limited) {
-    const auto [lowest, highest] = extremes();
+    const Extremes slopes = extremes_of(point);
     Vector<Index> all, moving;
     for (Index k = 0; k < point.n; ++k) {
       if (is_limited && !active.store.has(k)) continue;
       all.push_back(k);
-      const bool rises = point.up[k] > 0.0 && point.slope[k] > lowest;
-      if (rises || (point.down[k] < 0.0 && point.slope[k] < highest)) moving.push_back(k);
+      if (slopes.lets_move(point.group_of(k), point.slope[k], point.down[k], point.up[k])) moving.push_back(k);
     }
     is_narrowed = is_limited || (Index(all.size()) > short_set && double(moving.size()) < few * double(all.size()));
     begun = -1.0;
     active.fill(point, is_narrowed ? moving : all);
-  }
-  // The least slope of a row that can fall, and the largest of one that can rise: only rows in between can move. A row
-  // that moves on its own compares with 0.
-  std::pair<double, double> extremes() const {
-    double lowest = point.keeps_sum ? infinity : 0.0, highest = point.keeps_sum ? -infinity : 0.0;
-    for (Index k = 0; k < point.n; ++k) {
-      if (point.down[k] < 0.0 && point.slope[k] < lowest) lowest = point.slope[k];
-      if (point.up[k] > 0.0 && point.slope[k] > highest) highest = point.slope[k];
-    }
-    return {lowest, highest};
   }
 
   // Whether a phase ends at this gap of its active set.
@@ -446,9 +491,9 @@ struct Climb {
   }
   Index steps_until_look() const { return active.n / 4 + 16; }
   // Drops rows that cannot move, where there are many; returns whether it did.
-  bool shrink(double lowest, double highest) {
+  bool shrink(const Extremes& slopes) {
     if (active.n <= short_set) return false;
-    const Vector<Index> places = active.can_move(lowest, highest);
+    const Vector<Index> places = active.can_move(slopes);
     if (double(places.size()) >= few * double(active.n)) return false;
     hand_back(active.n);
     active.narrow(places);
@@ -456,36 +501,61 @@ struct Climb {
     return true;
   }
 
+  struct Pair {
+    Index i = 0;
+    const T* ki = nullptr;  // column of i
+    Partner falling{-1, 1.0, infinity};
+    double gain = 0.0;  // twice the gain, ignoring bounds
+  };
+  // The pair within a group that gains most: i is the row of the group with the largest slope, `rising`. Also writes
+  // the extreme slopes. Returns false where a column is missing; there is no pair where no row can gain.
+  bool choose_pair(const Best (&rising)[2], Pair& best, Extremes& slopes) {
+    best.falling.place = -1;
+    for (int g = 0; g < point.n_groups(); ++g) {
+      const auto [top, i] = rising[g];
+      slopes.lowest[g] = infinity;
+      slopes.highest[g] = top;
+      if (top == -infinity) continue;
+      const T* ki = active.column(i);
+      if (ki == nullptr) return false;
+      const Partner falling = active.partner_of(i, ki, active.group(g));
+      slopes.lowest[g] = falling.least;
+      if (falling.place < 0 || top - falling.least <= active.rounding * (std::abs(top) + 1.0)) continue;
+      const double apart = top - active.slope[falling.place], gain = apart * apart / falling.curvature;
+      if (best.falling.place < 0 || gain > best.gain) best = {i, ki, falling, gain};
+    }
+    return true;
+  }
+
   // Two coordinates at a time.
   void move_pairs() {
-    Best rising = active.highest();
+    const int n_groups = point.n_groups();
+    Best rising[2] = {};
+    Pair pair;
+    Extremes slopes{};
+    const auto look_again = [&] {
+      for (int g = 0; g < n_groups; ++g) rising[g] = active.highest(active.group(g));
+    };
+    look_again();
     for (Index until_look = 0;; ++n_steps, --until_look) {
-      if (rising.value == -infinity) return;
-      Index i = rising.place;
-      const T* ki = active.column(i);
-      if (ki == nullptr) return;
-      Partner falling = active.partner_of(i, ki);
-      const double apart = rising.value - falling.least;
-      const bool is_over = falling.place < 0 || apart <= active.rounding * (std::abs(rising.value) + 1.0);
-      if (until_look <= 0 || is_over || is_at_limit()) {
-        if (is_over || is_at_limit() || ends_at(active.least_gap(falling.least, rising.value))) return;
-        if (shrink(falling.least, rising.value)) {
-          rising = active.highest();
-          i = rising.place;
-          ki = active.column(i);
-          falling = active.partner_of(i, ki);
-          if (falling.place < 0) return;
+      if (!choose_pair(rising, pair, slopes) || pair.falling.place < 0 || is_at_limit()) return;
+      if (until_look <= 0) {
+        if (ends_at(active.least_gap(slopes, n_groups))) return;
+        if (shrink(slopes)) {
+          look_again();
+          if (!choose_pair(rising, pair, slopes) || pair.falling.place < 0) return;
         }
         until_look = steps_until_look();
       }
-      const Index j = falling.place;
+      const Index i = pair.i, j = pair.falling.place;
       const T* kj = active.column(j);
       if (kj == nullptr) return;
-      const double m = active.pair_move(i, falling);
-      point.dual += m * (active.slope[i] - active.slope[j] - 0.5 * falling.curvature * m);
+      const double m = active.pair_move(i, pair.falling);
+      point.dual += m * (active.slope[i] - active.slope[j] - 0.5 * pair.falling.curvature * m);
       active.shift(i, m);
       active.shift(j, -m);
-      rising = active.move_and_choose(m * active.unit, ki, kj);
+      for (int g = 0; g < n_groups; ++g)
+        rising[g] = active.move_and_choose(m * active.unit, pair.ki, kj, active.group(g));
       stepped += double(active.n);
     }
   }
@@ -500,7 +570,7 @@ struct Climb {
       if (choice.rising.value > -infinity) {
         const T* ki = active.column(i);
         if (ki == nullptr) return;
-        falling = active.partner_of(i, ki);
+        falling = active.partner_of(i, ki, active.all());
       }
       if (falling.place >= 0) {
         m = active.pair_move(i, falling);
@@ -509,9 +579,9 @@ struct Climb {
       const bool is_pair = gain > choice.single.value;
       const bool is_over = !is_pair && !(choice.single.value > 0.0);
       if (until_look <= 0 || is_over || is_at_limit()) {
-        if (is_over || is_at_limit() || ends_at(active.gap_at(0.0).first)) return;
+        if (is_over || is_at_limit() || ends_at(active.gap_at(0.0, active.all()).first)) return;
         until_look = steps_until_look();
-        if (shrink(std::min(active.lowest(), 0.0), std::max(choice.rising.value, 0.0))) {
+        if (shrink({{std::min(active.lowest(), 0.0)}, {std::max(choice.rising.value, 0.0)}})) {
           choice = active.choices();
           --n_steps;
           continue;
@@ -565,19 +635,26 @@ struct Climb {
     for (Index k = 0; k < point.n; ++k) point.slope[k] += sums[place_of[k]];
   }
   double gap_of_all() {
-    const auto at = [&](double level) {
+    const auto at = [&](double level, int g) {
       if (point.damping != nullptr) return damped_gap(level, point.n, point.slope, point.down, point.up, point.damping);
       double gap = 0.0, slant = 0.0;
       for (Index k = 0; k < point.n; ++k) {
+        if (point.group_of(k) != g) continue;
         const double h = point.slope[k] - level, room = h > 0.0 ? point.up[k] : point.down[k];
         gap += h * room;
         slant -= room;
       }
       return std::pair(gap, slant);
     };
-    if (!point.keeps_sum) return at(0.0).first;
-    const auto [lowest, highest] = extremes();
-    return least_over(at, lowest, highest);
+    if (!point.keeps_sum) return at(0.0, 0).first;
+    const Extremes slopes = extremes_of(point);
+    double gap = 0.0;
+    for (int g = 0; g < point.n_groups(); ++g) {
+      const auto found = least_over([&](double level) { return at(level, g); }, slopes.lowest[g], slopes.highest[g]);
+      gap += found.gap;
+      levels[g] = found.level;
+    }
+    return gap;
   }
 };
 
@@ -609,6 +686,47 @@ inline void balance(Index n, const double* lower, const double* upper, double* b
 // few are touched where few columns are needed.
 inline Index small_room(Index n, Index n_features) { return n * n + (6 + 2 * n_features) * n; }
 
+// Moves the first rows of each sign from 0 to their bounds, until `spent` is spent.
+template <class T>
+void spend(KernelColumns& columns, DualPoint& point, double spent) {
+  double left[2] = {spent, spent};
+  double linear = 0.0;
+  Vector<std::pair<Index, double>> moves;
+  for (Index k = 0; k < point.n; ++k) {
+    const int g = point.group_of(k);
+    const double m = g == 0 ? std::min(left[0], point.up[k]) : std::max(-left[1], point.down[k]);
+    if (m == 0.0) continue;
+    left[g] -= std::abs(m);
+    point.up[k] -= m;
+    point.down[k] -= m;
+    linear += m * point.slope[k];
+    moves.push_back({k, m});
+  }
+  for (const auto& [k, m] : moves) simd::add(-point.unit * m, ColumnStore<T>{columns}.column(k), point.slope, point.n);
+  point.dual = 0.5 * linear;
+  for (const auto& [k, m] : moves) point.dual += 0.5 * m * point.slope[k];
+}
+
+// Ascends until the gap is a share of the objective of the problem whose solution spends as much; writes the parameter
+// of that problem, see SmallProblem.
+inline Index climb_to_width(KernelColumns& columns, DualPoint& point, const SmallProblem& problem, bool has_both) {
+  constexpr int rounds = 20;
+  Goal goal = problem.goal;
+  goal.share = 0.0;
+  goal.enough = 0.01 * climb(columns, point, {0.0, 0.0, 0, 0.0}).gap;  // without a step
+  const double spent = problem.spent * (has_both ? 2.0 : 1.0);
+  for (int round = 0; round < rounds; ++round) {
+    const Ascent ascent = climb(columns, point, goal);
+    *problem.width = has_both ? 0.5 * (ascent.level[0] - ascent.level[1]) : ascent.level[0];
+    goal.n_steps -= ascent.n_steps;
+    const double enough = problem.goal.share * std::max(point.dual - *problem.width * spent, 0.0);
+    const bool is_at_limit = ascent.gap > goal.enough;
+    if (ascent.gap <= enough || ascent.is_stuck || is_at_limit) break;
+    goal.enough = enough > 0.0 ? std::min(0.5 * goal.enough, enough) : 0.1 * goal.enough;
+  }
+  return problem.goal.n_steps - goal.n_steps;
+}
+
 template <class T>
 Index solve_small(const KernelColumns& larger, const SmallProblem& problem, double* room) {
   const Index n = problem.n, d = larger.is_computed ? larger.rows.n_columns : 0;
@@ -637,15 +755,33 @@ Index solve_small(const KernelColumns& larger, const SmallProblem& problem, doub
     const T* from = static_cast<const T*>(larger.rows.data) + member * larger.rows.stride;
     for (Index f = 0; f < d; ++f) x[k * d + f] = z[f * n + k] = from[f];
   }
+  const Index half = n / 2;
+  if (larger.is_computed && n == 2 * half && std::equal(x, x + half * d, x + half * d) &&
+      std::equal(left, left + half, left + half)) {
+    own.half = half;
+    own.transposed.n_columns = half;
+  }
   DualPoint point{n, slope, down, up, curvature, nullptr, problem.unit, problem.keeps_sum, 0.0};
-  const Ascent ascent = climb(own, point, problem.goal);
+  Vector<std::int8_t> sign;
+  Index n_steps = 0;
+  bool has_both = true;
+  if (problem.width != nullptr) {
+    sign.resize(std::size_t(n));
+    for (Index k = 0; k < n; ++k) sign[k] = problem.lower[k] < 0.0 ? -1 : 1;
+    has_both = std::find(sign.begin(), sign.end(), -1) != sign.end();
+    point.sign = sign.data();
+    spend<T>(own, point, problem.spent);
+    n_steps = climb_to_width(own, point, problem, has_both);
+  } else {
+    n_steps = climb(own, point, problem.goal).n_steps;
+  }
   // Computed from the nearer bound, because the distance to the farther one has lost its last digits.
   for (Index k = 0; k < n; ++k) problem.b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];
-  if (problem.keeps_sum) balance(n, problem.lower, problem.upper, problem.b);
+  if (problem.keeps_sum && has_both) balance(n, problem.lower, problem.upper, problem.b);
   for (Index k = 0; k < n; ++k) problem.scores[k] = 0.0;
   for (Index k = 0; k < n; ++k)
     if (problem.b[k] != 0.0) simd::add(problem.unit * problem.b[k], ColumnStore<T>{own}.column(k), problem.scores, n);
-  return ascent.n_steps;
+  return n_steps;
 }
 
 inline Index small_solve(const KernelColumns& larger, const SmallProblem& problem, double* room) {

@@ -4,7 +4,8 @@ The dual of a nu-machine (Schoelkopf, Smola, Williamson, Bartlett: New support v
 2000) is that of the usual problem with sum_i alpha_i = nu N. A solution of the usual problem is one of the nu-problem
 for the nu that its dual point spends, and that share is monotone in lam (classification and one class, where it rises)
 or in epsilon (regression, where it falls). On each piece of the path alpha is affine in the parameter, so that a secant
-ends after a few steps once it is on the right piece; every solve starts from the dual point of the last one.
+ends after a few steps once it is on the right piece; every solve starts from the dual point of the last one. A machine
+that can solve the dual of the nu-problem itself (`Machine.spend`) needs no search.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pegasos.machines.settings import Settings
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
 from pegasos.solvers.driver import Stop
+from pegasos.tasks.one_vs_one import Pairs
 
 _FACTOR = 10.0  # ratio of consecutive parameters while one end of the bracket is unknown
 _FARTHEST = 1e-9  # fraction of the first lam below which nothing changes
@@ -89,7 +91,7 @@ class ByEpsilon:
 
 def solve_nu(
     machine: Any, problems: Sequence[Problem], solvers: Sequence[Any], *, stop: Stop, plan: Plan, asked: Settings
-) -> tuple[list[Problem], list[Solution], tuple[float, ...]]:
+) -> tuple[Sequence[Problem], list[Solution], tuple[float, ...]]:
     """Solve the problems at the parameters that spend nu; return problems, solutions and parameters.
 
     ``asked`` are the user's settings; those of the plan and ``stop`` have the gap of the search. The time budget is
@@ -98,18 +100,39 @@ def solve_nu(
     assert asked.nu is not None
     begun = perf_counter()
     aim = Aim(asked.nu, asked.nu * float(np.clip(asked.tol or 0.0, _FINEST, _COARSEST)))
-    search = _along_epsilon if plan.task.nu_is_along == "epsilon" else _along_lam
+    spent = machine.spend(problems, stop, plan, aim.nu)
+    for one, watcher in zip(spent, plan.watchers, strict=True):
+        if _is_solved(one):
+            watcher.on_review(one.solution.trace.rows[0])
+    if isinstance(problems, Pairs) and all(_is_solved(one) for one in spent):
+        values = tuple(one.value for one in spent)
+        return replace(problems, task=plan.task.with_found(values)), [one.solution for one in spent], values
+    path, search = (ByEpsilon, _along_epsilon) if plan.task.nu_is_along == "epsilon" else (ByLam, _along_lam)
     found: list[Solved] = []
-    for k, solver in enumerate(solvers):
+    for k, direct in enumerate(spent):
+        problem = problems[k]
+        if _is_solved(direct):
+            found.append(Solved(direct.value, path(problem).at(direct.value), direct.solution, 0.0))
+            continue
         is_over = any(each.solution.status in (Status.STOPPED, Status.INTERRUPTED) for each in found)
         left = None if stop.time_budget is None else max(0.0, stop.time_budget - (perf_counter() - begun))
-        mine = replace(stop, time_budget=0.0 if is_over else None if left is None else left / (len(solvers) - k))
+        waiting = sum(not _is_solved(one) for one in spent[k:])
+        mine = replace(stop, time_budget=0.0 if is_over else None if left is None else left / waiting)
         alone = replace(plan, states=[None], watchers=[plan.watchers[k]])
+        solved = _Path(machine, solvers[k], mine, alone, aim.nu)
         try:
-            found.append(search(problems[k], aim, _Path(machine, solver, mine, alone, aim.nu), plan))
+            one = None if direct is None else solved.from_point(path(problem).at, direct.value, direct.solution)
+            if one is None or (abs(one.excess) > aim.near and one.solution.status is Status.CERTIFIED):
+                one = search(problem, aim, solved, plan)
         except _EndedError as ended:
-            found.append(ended.best)
+            one = ended.best
+        found.append(one)
     return [each.problem for each in found], [each.solution for each in found], tuple(each.value for each in found)
+
+
+def _is_solved(direct: Any) -> bool:
+    """Whether the dual of the nu-problem is solved and certified."""
+    return direct is not None and isinstance(direct.solution, Solution)
 
 
 class _EndedError(Exception):
@@ -132,9 +155,20 @@ class _Path:
     best: Solved | None = None  # the solve that came nearest to nu
 
     def __call__(self, at: Callable[[float], Problem], value: float, last: Solved | None) -> Solved:
+        """Solve the problem of this parameter, from the dual point of another one."""
         here = at(value)
+        return self._solved(value, here, None if last is None else last.solution.alpha)
+
+    def from_point(self, at: Callable[[float], Problem], value: float, point: Any) -> Solved:
+        """Solve the problem of this parameter, from a dual point found elsewhere."""
+        here = at(value)
+        solved = self._solved(value, here, point.alpha)
+        steps = solved.solution.n_steps + point.n_steps
+        return solved._replace(solution=replace(solved.solution, n_steps=steps))
+
+    def _solved(self, value: float, here: Problem, alpha: Any) -> Solved:
         try:
-            solution = self._solution(here, None if last is None else last.solution.alpha)
+            solution = self._solution(here, alpha)
         except KeyboardInterrupt:
             if self.best is None:
                 raise

@@ -127,6 +127,9 @@ class Machine(Protocol):
     def solve(self, problems: Sequence[Any], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
         """Return one solution for each problem."""
 
+    def spend(self, problems: Sequence[Any], stop: Stop, plan: Plan, nu: float) -> Sequence[Any]:
+        """Return the parameter that spends nu with its solution, for each problem; None where it must be searched."""
+
     def threads_within(self, problems: Sequence[Any]) -> AbstractContextManager[Any]:
         """Context in which each problem has the number of threads that suits it."""
 

@@ -23,12 +23,13 @@ from pegasos.kernels.vector import VectorKernel, Vectors
 from pegasos.machines.base import Data, Plan
 from pegasos.machines.kernel_choice import KernelChoice, doubt, kernel_of
 from pegasos.machines.kernel_model import KernelModel
-from pegasos.machines.kernel_solving import finish_kernel, solve_kernel
+from pegasos.machines.kernel_solving import finish_kernel, solve_kernel, spend_kernel
 from pegasos.machines.kernel_stream import KernelStream
 from pegasos.machines.kernel_streaming import KernelStreaming
 from pegasos.machines.linear import part_of, with_reach
 from pegasos.machines.prior import ScoredPrior
 from pegasos.machines.settings import Settings
+from pegasos.machines.small_problems import Spent
 from pegasos.machines.solving import solve_all
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solution import Solution, Trace
@@ -161,6 +162,10 @@ class Kernel:
     def solve(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
         """Solve small problems together; the driver solves those that are not certified that way, and all others."""
         return solve_kernel(problems, solvers, stop, plan, self._cache_bytes)
+
+    def spend(self, problems: Sequence[Problem], stop: Stop, plan: Plan, nu: float) -> list[Spent | None]:
+        """Solve the dual of the nu-machine itself where the problems are small."""
+        return spend_kernel(problems, stop, plan, nu, self._cache_bytes)
 
     def finish(self, rows: Any, problems: Sequence[Problem], solutions: list[Solution], plan: Plan) -> list[Solution]:
         """The solutions with certificates in double, and within the budget of support vectors."""

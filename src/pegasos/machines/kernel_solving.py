@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -19,7 +19,16 @@ from pegasos.machines.landmarks import states_from_landmarks
 from pegasos.machines.linear import with_reach
 from pegasos.machines.precision import certified_again, proved_in_double, with_double_rows
 from pegasos.machines.settings import Settings
-from pegasos.machines.small_problems import Reached, SmallProblems, most_rows, most_table_rows, solve_together
+from pegasos.machines.small_problems import (
+    Reached,
+    SmallProblems,
+    Spent,
+    Together,
+    most_rows,
+    most_table_rows,
+    solve_together,
+    spend_together,
+)
 from pegasos.machines.solving import solve_all
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
@@ -87,32 +96,68 @@ def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan)
     return state
 
 
+def spend_kernel(
+    problems: Sequence[Problem], stop: Stop, plan: Plan, nu: float, cache_bytes: float
+) -> list[Spent | None]:
+    """Small problems at the parameters whose solutions spend nu; None where these are not found directly.
+
+    Those along lam are certified together. A tube's rounding is that of its targets, which the driver accounts for.
+    """
+    is_along_lam = plan.task.nu_is_along == "lam"
+    unknown: list[Spent | None] = [None] * len(problems)
+    rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
+    if not isinstance(rows, KernelRows) or not _are_small(problems, stop, plan, cache_bytes, takes_one=True):
+        return unknown
+    small = SmallProblems.of(problems, plan.terms.is_free)
+    # Without a free intercept, the sum of all alpha is fixed, and not one of each sign.
+    has_sums = small.is_free or not (small.sign < 0.0).any()
+    if not has_sums or (is_along_lam and small.offset.any()):
+        return unknown
+    tol, threads = stop.tol or 0.0, plan.settings.threads
+    how: dict[str, Any] = {"is_along_lam": is_along_lam}
+    return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how), goes_on=False)[0]
+
+
 def _solved_together(
     small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool
 ) -> tuple[list[Any], Status | None]:
-    """What ended it, and the solutions certified at once; else the point reached, or None if there was no time.
+    """The solutions certified at once, and what ended it; else the point reached, or None if there was no time.
 
     After an interrupt, or where the driver would have no time for another look at each of them, the points reached are
     the solutions, if they are certified at once at all.
     """
-    begun, rows, budget = perf_counter(), small.rows, stop.time_budget
-    assert stop.tol is not None
+    begun, budget = perf_counter(), stop.time_budget
+    tol, threads = stop.tol or 0.0, plan.settings.threads
+    found, ended = _in_batches(
+        small, stop, lambda part: solve_together(part, tol, threads, certifies=certifies), goes_on=certifies
+    )
+    left = np.inf if budget is None else budget - (perf_counter() - begun)
+    is_last = ended is Status.INTERRUPTED or (ended is Status.TIME and small.driver_seconds > left)
+    if ended is not None and not is_last:
+        found = [one if one is None or _is_certified(one) else _reached(one) for one in found]
+    return found, ended
+
+
+def _in_batches(
+    small: SmallProblems, stop: Stop, solve: Callable[[SmallProblems], Together], *, goes_on: bool
+) -> tuple[list[Any], Status | None]:
+    """What `solve` finds for each problem, None if there was no time, and what ended it early.
+
+    ``goes_on`` after the end of the time: a look at the other problems gives certificates.
+    """
+    rows, budget, many = small.rows, stop.time_budget, len(small.sizes)
     found: list[Any] = []
-    many, ended = len(small.sizes), None
+    ended: Status | None = None
     try:
         with within(None if budget is None else _part_for(small, budget) * budget):
             if rows.source is None:
                 rows.load(np.arange(rows.n_rows))
             for first, end in small.batches:
-                if ended is None or (certifies and ended is Status.TIME):
-                    one = solve_together(small.part(first, end), stop.tol, plan.settings.threads, certifies=certifies)
-                    found, ended = found + one.solutions, ended or one.ended
+                if ended is None or (goes_on and ended is Status.TIME):
+                    one = solve(small.part(first, end))
+                    found, ended = found + one.found, ended or one.ended
     except TimeIsUp:
         return [None] * many, Status.TIME
-    left = np.inf if budget is None else budget - (perf_counter() - begun)
-    is_last = ended is Status.INTERRUPTED or (ended is Status.TIME and small.driver_seconds > left)
-    if ended is not None and not is_last:
-        found = [one if _is_certified(one) else _reached(one) for one in found]
     return found + [None] * (many - len(found)), ended
 
 
@@ -129,21 +174,24 @@ def _reached(found: Solution | Reached) -> Reached:
     return Reached(np.asarray(found.alpha, np.float64), found.n_steps)
 
 
-def _are_small(problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float) -> bool:
+def _are_small(
+    problems: Sequence[Problem], stop: Stop, plan: Plan, cache_bytes: float, *, takes_one: bool = False
+) -> bool:
     """Whether these are small problems in double, to be solved to a gap, unobserved and from a fresh start.
 
-    One problem of vectors is left to the driver: its climb keeps the columns that the certificate needs.
+    One problem of vectors is left to the driver, unless ``takes_one``: its climb keeps the columns that the certificate
+    needs.
     """
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
-    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel):
+    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and not takes_one:
         return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.source is not None:
         is_small = largest <= most_rows and plan.settings.threads * largest**2 * 8.0 <= cache_bytes
     else:
         is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # quick enough to load all columns
-        few = largest <= 2 * most_rows if isinstance(problems, Pairs) else largest <= most_table_rows
+        few = largest <= (2 * most_rows if isinstance(problems, Pairs) or takes_one else most_table_rows)
         is_small = rows.holds_all and few and is_quick
     is_plain = stop.tol is not None and not stop.is_hard and plan.terms.loss.is_hinge
     is_plain = is_plain and stop.max_iter >= _LEAST_EPOCHS

@@ -197,6 +197,10 @@ class Linear:
         n_jobs = threads_of_problems(plan.settings.n_jobs, problems)
         return solve_all(problems, solvers, stop, n_jobs=n_jobs, complete=complete, **run)
 
+    def spend(self, problems: Sequence[Problem], stop: Stop, plan: Plan, nu: float) -> list[None]:
+        """Leave the parameters that spend nu to the search."""
+        return [None] * len(problems)
+
     def finish(self, rows: Rows, problems: Sequence[Problem], solutions: list[Solution], plan: Plan) -> list[Solution]:
         """Return the solutions unchanged, after checking that the rows have not changed."""
         rows.check_unchanged()

@@ -8,7 +8,7 @@ way is left to the driver, one problem at a time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from time import perf_counter
@@ -32,6 +32,7 @@ _aim = 0.9  # fraction of the requested gap that a problem is solved to
 _steps_per_row, _work = 200, 1e9  # limits per problem: steps per row, and slopes updated
 _THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
 _batch_work = 2e8  # squared rows of problems that are solved in one call
+_LEAST_SHARE = 1e-9  # fraction of nu times the largest k(x, x): a smaller lam is none
 _LOOK_SECONDS, _VALUE_SECONDS = 1e-3, 1e-8  # of the driver, for one problem and for one kernel value of it
 _rounding = 1e-12  # fraction of the sum of the costs below which slopes count as 0
 
@@ -124,15 +125,53 @@ class SmallProblems:
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
         b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
-        threads = min(threads, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
-        settings = 1.0 / (self.lam * self.total), self.is_free, _aim * tol, _steps_per_row, _work, steps, threads
+        limits = _aim * tol, _steps_per_row, _work, steps, self._threads(threads)
         try:
-            is_late = _core.small_solve(rows.table, rows.source, *point, *settings)
+            is_late = _core.small_solve(
+                rows.table, rows.source, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
+            )
         except KeyboardInterrupt:
             if not steps.any():
                 raise
             return np.abs(b), scores, steps, Status.INTERRUPTED
         return np.abs(b), scores, steps, Status.TIME if is_late else None
+
+    def _threads(self, most: int) -> int:
+        return min(most, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
+
+    def spend(
+        self, nu: float, tol: float, threads: int, *, is_along_lam: bool
+    ) -> tuple[Column, Column, Numbers, Column, Status | None]:
+        """Like `solve`, with the parameter that spends nu, which is lam or epsilon; the scores are those at it.
+
+        At an unknown lam, the dual of a nu-machine has no linear term: with b = sign alpha it is the least b' K b that
+        spends nu, and rows of both signs that are between their bounds have scores 2 lam total apart. A parameter that
+        is not positive has no solution.
+        """
+        n, rows, total = len(self.members), self.rows, self.total
+        largest = float(rows.squared_norms.max())
+        with np.errstate(divide="ignore"):
+            units = 1.0 / (total * largest) if is_along_lam else 1.0 / (self.lam * total)
+        target = np.zeros(n) if is_along_lam else self.sign - self.offset
+        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
+        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(total), np.intp)
+        point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
+        spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
+        limits = _aim * tol, _steps_per_row, _work, steps, self._threads(threads)
+        is_late = _core.small_solve(rows.table, rows.source, *point, units, True, *limits, spent, widths)
+        ended = Status.TIME if is_late else None
+        if not is_along_lam:
+            return np.abs(b), scores, steps, widths, ended
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.abs(b), scores / self.of_entries(-widths), steps, -widths * largest, ended
+
+    @property
+    def largest_shares(self) -> Column:
+        """The largest share of total that a dual point can spend, for each problem."""
+        of_sign = [self.sums(np.where(self.sign == sign, self.cost, 0.0)) for sign in (1.0, -1.0)]
+        most = 2.0 * np.minimum(*of_sign) if self.is_free else np.add(*of_sign)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(most / self.total)
 
     def best_intercepts(self, scores: Column) -> tuple[Column, Column]:
         """Like `certificate.best_intercepts`, for each problem."""
@@ -218,10 +257,17 @@ class Reached(NamedTuple):
     n_steps: int
 
 
+class Spent(NamedTuple):
+    """The parameter whose solution spends nu, and that solution."""
+
+    value: float
+    solution: Solution | Reached
+
+
 class Together(NamedTuple):
     """What is known of problems that were solved together."""
 
-    solutions: list[Solution | Reached]
+    found: list[Any]
     ended: Status | None  # what ended the call early
 
 
@@ -229,13 +275,50 @@ def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies:
     """The solutions that are certified, or with their own gap after an interrupt; the dual points of other problems."""
     begun = perf_counter()
     alpha, scores, steps, ended = small.solve(tol, threads)
-    parts = [slice(first, end) for first, end in pairwise(small.starts.tolist())]
     if not certifies:
-        return Together([Reached(alpha[part], n) for part, n in zip(parts, steps.tolist(), strict=True)], ended)
+        return Together(_reached(small, alpha, steps), ended)
+    return Together(_certified(small, (alpha, scores, steps), tol, begun, ended), ended)
+
+
+def spend_together(small: SmallProblems, nu: float, tol: float, threads: int, *, is_along_lam: bool) -> Together:
+    """The problems at the parameters that spend nu, with their solutions; None where this has not been found.
+
+    Those along lam are certified.
+    """
+    begun = perf_counter()
+    alpha, scores, steps, values, ended = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
+    least = _LEAST_SHARE * nu if is_along_lam else _rounding * (1.0 + float(np.abs(small.offset).max(initial=0.0)))
+    is_found = (values > least) & np.isfinite(values)
+    is_found &= nu <= small.largest_shares * (1.0 + _rounding)
+    if is_along_lam:
+        scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
+        at = replace(small, lam=np.where(is_found, values, 1.0))
+        solutions = _certified(at, (alpha, scores, steps), tol, begun, None)
+        if np.array_equal(small.members, np.arange(small.rows.n_rows)) and isinstance(solutions[0], Solution):
+            small.rows.remember(solutions[0].weights, scores)
+    else:
+        solutions = _reached(small, alpha, steps)
+    each = zip(values.tolist(), solutions, is_found.tolist(), strict=True)
+    return Together([Spent(value, one) if is_good else None for value, one, is_good in each], ended)
+
+
+def _parts(small: SmallProblems) -> list[slice]:
+    return [slice(first, end) for first, end in pairwise(small.starts.tolist())]
+
+
+def _reached(small: SmallProblems, alpha: Column, steps: Numbers) -> list[Any]:
+    return [Reached(alpha[part], n) for part, n in zip(_parts(small), steps.tolist(), strict=True)]
+
+
+def _certified(
+    small: SmallProblems, reached: tuple[Column, Column, Numbers], tol: float, begun: float, ended: Status | None
+) -> list[Any]:
+    """The solutions that are certified, or that have ended like this; the dual points of the other problems."""
+    alpha, scores, steps = reached
     certificates, coefficients, intercepts, reaches = small.certified(alpha, scores)
     seconds = perf_counter() - begun
     solutions: list[Solution | Reached] = []
-    for k, (certificate, part, n_steps) in enumerate(zip(certificates, parts, steps.tolist(), strict=True)):
+    for k, (certificate, part, n_steps) in enumerate(zip(certificates, _parts(small), steps.tolist(), strict=True)):
         status = Status.CERTIFIED if certificate.relative_gap <= tol else ended
         if status is None or not certificate.is_finite:
             solutions.append(Reached(alpha[part], n_steps))
@@ -245,4 +328,4 @@ def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies:
         numbers = max(1, -(-n_steps // int(small.sizes[k]))), n_steps
         point = coefficients[part], alpha[part], status, certificate, Trace([row])
         solutions.append(Solution(*point, *numbers, None, float(intercepts[k]), float(reaches[k])))
-    return Together(solutions, ended)
+    return solutions

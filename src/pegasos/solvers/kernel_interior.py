@@ -270,18 +270,24 @@ class InteriorPoint:
         return best
 
     def _best_of_free(self, free: npt.NDArray[np.intp], slope: Column, b: Column) -> tuple[Column, float] | None:
-        """Step of the free rows to where every slope equals the level; None where that cannot be computed."""
+        """Step of the free rows to where every slope equals the level; None where that cannot be computed.
+
+        Where the sum is fixed, a multiple of the matrix of ones only shifts the level. Adding it makes a matrix regular
+        that is singular in a direction with a nonzero sum, such as that of d + 1 rows with d features.
+        """
         if len(free) == 0:
             return None
-        factored, failed = _cholesky(self.system.part(free), np.zeros(len(free)))
+        matrix, sum_of_move = self.system.part(free), 0.0 if self.total is None else self.total - float(b.sum())
+        shift = 0.0 if self.total is None else float(matrix.diagonal().max())
+        factored, failed = _cholesky(matrix + shift, np.zeros(len(free)))
         if failed:
             return None
         move = np.asarray(lapack.dpotrs(factored, slope[free], lower=1)[0])
         if self.total is None:
             return move, 0.0
         ones = np.asarray(lapack.dpotrs(factored, np.ones(len(free)), lower=1)[0])
-        level = float((move.sum() - (self.total - b.sum())) / ones.sum())
-        return move - level * ones, level
+        part = float((move.sum() - sum_of_move) / ones.sum())
+        return move - part * ones, part + shift * sum_of_move
 
 
 def _reach(value: Column, change: Column) -> float:

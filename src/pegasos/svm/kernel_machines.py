@@ -48,14 +48,12 @@ _EPOCHS, _DOUBTFUL_EPOCHS = 100_000, 1000  # for max_iter=-1; the second for wha
 _TABLE = 4096  # rows whose kernel values are computed at once, where the kernel is a function
 _TO_DECOMPOSE = 5000  # rows with kernel="linear" that are trained on by their kernel values
 _DENSE = 1 << 22  # entries of a sparse matrix that is trained on as a dense one
-_LARGEST_C = 1e10  # what C=inf is in a regression, which has no hard margin
 _NOT_FINITE = (
     "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
     "preprocessed."
 )
 _HOW: dict[str, Any] = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "accept_large_sparse": False}
 _NO_PROBABILITY = theirs.SVC().probability  # "deprecated" from version 1.9 on, False before
-_NO_WEIGHT = "Invalid input - all samples have zero or negative weights."
 
 
 @dataclass(frozen=True)
@@ -87,6 +85,8 @@ class KernelSVM(CertifiedModel):
 
     n_jobs = None
     _is_free = True
+    _largest_c = np.inf
+    _factor = 1.0  # from scores to those of LIBSVM
     _sparse = False  # whether rows came sparse
     _X_fit = None  # what a callable kernel compares with
 
@@ -145,17 +145,17 @@ class KernelSVM(CertifiedModel):
         self.fit_status_ = int(not self.fitted_.is_satisfied or max(visits) >= most)
 
     def _laid_out(self, data: Data) -> Laid:
-        return of_numbers(self.fitted_)
+        return of_numbers(self.fitted_, self._factor)
 
     def _completed(self, fitted: Fit, rows: Data) -> Fit:
         return fitted
 
     def _settings(self, data: Data) -> Settings:
-        n_rows, C = _num_samples(data.X), getattr(self, "C", None)
+        n_rows = _num_samples(data.X)
         epochs = _EPOCHS if self.kernel in ("linear", "rbf", "poly") else _DOUBTFUL_EPOCHS
         return Settings(
             lam=1e-4,
-            C=C,
+            C=min(float(self.C), self._largest_c) if hasattr(self, "C") else None,
             solver="decomposition" if n_rows <= _TO_DECOMPOSE else "auto",
             bias=0.0,
             is_free=self._is_free,
@@ -170,15 +170,12 @@ class KernelSVM(CertifiedModel):
         )
 
     def _warn_of_gap(self) -> None:
-        if self.fit_status_ == 0:
-            return
-        text = ""
-        if self.max_iter >= 0:
-            text = (
-                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
-                "StandardScaler or MinMaxScaler. "
-            )
-        warn_caller(text + self.status_, GapWarning)
+        early = (
+            f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+            "StandardScaler or MinMaxScaler. "
+        )
+        if self.fit_status_ != 0:
+            warn_caller(("" if self.max_iter < 0 else early) + self.status_, GapWarning)
 
     @property
     def _is_matrix(self) -> bool:
@@ -228,12 +225,9 @@ class KernelSVM(CertifiedModel):
         """The kernel of new rows, where it is none of `pegasos.kernels`."""
         if self._is_matrix:
             return Precomputed()
-        parameters: dict[str, Any] = {"gamma": self._gamma}
-        if self.kernel != "rbf":
-            parameters["coef0"] = self.coef0
-        if self.kernel == "poly":
-            parameters["degree"] = self.degree
-        return FunctionKernel(PairwiseKernel(str(self.kernel), tuple(parameters.items())))
+        parameters = ("gamma", self._gamma), ("coef0", self.coef0), ("degree", self.degree)
+        n_used = {"rbf": 1, "sigmoid": 2, "poly": 3}[str(self.kernel)]
+        return FunctionKernel(PairwiseKernel(str(self.kernel), parameters[:n_used]))
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
         is_sparse, given = sp.issparse(X), X
@@ -276,7 +270,8 @@ class KernelSVM(CertifiedModel):
         if weights.shape != shape[:1]:
             raise ValueError(f"sample_weight and X have incompatible shapes: {weights.shape} vs {shape}.")
         if not weights.any():
-            raise ValueError(_NO_WEIGHT + (" So nu is infeasible." if hasattr(self, "nu") else ""))
+            text = "Invalid input - all samples have zero or negative weights."
+            raise ValueError(text + (" So nu is infeasible." if hasattr(self, "nu") else ""))
         return weights
 
     def _values_of(self, X: Any) -> npt.NDArray[np.float64]:
@@ -494,8 +489,7 @@ class SVC(ClassifierSVM):
 class NuSVC(ClassifierSVM):
     """Nu-support vector classification as scikit-learn's NuSVC, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.NuSVC`, and a ``time_budget`` in seconds, for each
-    solve of the search for nu.
+    Parameters, methods and attributes are those of `sklearn.svm.NuSVC`, and a ``time_budget`` in seconds.
     """
 
     nu: float = 0.5
@@ -517,6 +511,8 @@ class RegressorSVM(RegressorMixin, KernelSVM):
 
     C: float = 1.0
 
+    _largest_c = 1e10  # what C=inf is in a regression, which has no hard margin
+
     def _check_target(self, items: Any, y: Any) -> Any:
         target = self._column(y).astype(np.float64, copy=False)
         assert_all_finite(target, input_name="y")
@@ -524,10 +520,6 @@ class RegressorSVM(RegressorMixin, KernelSVM):
 
     def _task_for(self, data: Data) -> Any:
         return Regression("epsilon_insensitive", float(getattr(self, "epsilon", 0.0)))
-
-    def _settings(self, data: Data) -> Settings:
-        found = super()._settings(data)
-        return replace(found, C=min(float(self.C), _LARGEST_C))
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """The prediction for each row."""
@@ -587,13 +579,10 @@ class OneClassSVM(OutlierMixin, KernelSVM):
         return OneClass().of_rows(_num_samples(data.X), data.weights)
 
     @property
-    def _factor(self) -> float:
+    def _factor(self) -> float:  # type: ignore[override]
         """From scores with a margin of 1 to those of LIBSVM, whose dual variables are at most the weights."""
         assert self.fitted_.terms is not None
         return float(self.fitted_.lam * self.fitted_.terms.total)
-
-    def _laid_out(self, data: Data) -> Laid:
-        return of_numbers(self.fitted_, self._factor)
 
     @property
     def offset_(self) -> float:

@@ -59,5 +59,4 @@ def like(X: Any, values: Floats) -> Any:
     """A matrix in the form of X: sparse where that is sparse."""
     if not sp.issparse(X):
         return values
-    container = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
-    return container(values)
+    return (sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix)(values)

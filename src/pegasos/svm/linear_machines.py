@@ -38,6 +38,7 @@ class LinearSVM(ReadsRows, CertifiedModel):
 
     n_jobs = None
     penalty: str = "l2"
+    multi_class: str = "ovr"
 
     @with_callbacks
     @keeps_on_failure
@@ -76,7 +77,7 @@ class LinearSVM(ReadsRows, CertifiedModel):
             time_budget=self.time_budget,
             random_state=0 if self.random_state is None else self.random_state,
             n_jobs=None,
-            loss=loss_of(self.loss),
+            loss=HINGE if self.multi_class == "crammer_singer" else loss_of(self.loss),
         )
 
     def _check_combination(self) -> None:
@@ -84,7 +85,7 @@ class LinearSVM(ReadsRows, CertifiedModel):
         is_broken = self.loss in ("hinge", "epsilon_insensitive")  # which LIBLINEAR solves in the dual alone
         has_form = self.dual == "auto" or (self.penalty == "l2" if self.dual else not is_broken)
         is_known = has_form and (self.penalty == "l2" or not is_broken)
-        if not is_known and getattr(self, "multi_class", "ovr") == "ovr":
+        if not is_known and self.multi_class == "ovr":
             raise ValueError(
                 f"Unsupported set of arguments: penalty={self.penalty!r}, loss={self.loss!r}, dual={self.dual!r}"
             )
@@ -132,10 +133,6 @@ class LinearSVC(SparseCoefMixin, LinearSVM, CertifiedClassifier):
 
     def _task(self, name: str | None = None) -> OneVsRest:
         return CLASSIFICATIONS[name or self.multi_class](self.class_weight)
-
-    def _settings(self) -> Settings:
-        found = super()._settings()
-        return replace(found, loss=HINGE) if self.multi_class == "crammer_singer" else found
 
     def _handed_over(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """The L1 penalty, which scikit-learn's own class has."""

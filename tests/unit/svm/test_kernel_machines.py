@@ -176,3 +176,13 @@ def _expected_failures(model):
 @parametrize_with_checks([getattr(ours, name)() for name in NAMES], expected_failed_checks=_expected_failures)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_as_many_free_rows_as_a_linear_kernel_needs_are_the_only_support_vectors():
+    # d + 1 free rows with d features have a singular kernel matrix, and still one solution.
+    X = np.array([[0.4, -0.7], [-1.5, -1], [-1.4, -0.9], [-1.3, -1.2], [-1.1, -0.2], [-1.2, -0.4], [-0.5, 1.2]])
+    X = np.vstack([X, [[-1.5, 2.1], [1, 1], [1.3, 0.8], [1.2, 0.5], [0.2, -2], [0.5, -2.4], [0.2, -2.3], [0, -2.7]]])
+    X, y = np.vstack([X, [[1.3, 2.1]]]), np.repeat([0, 1], 8)
+    model, reference = ours.SVC(kernel="linear").fit(X, y), exact("SVC", kernel="linear").fit(X, y)
+    assert model.support_.tolist() == reference.support_.tolist()
+    np.testing.assert_allclose(model.dual_coef_, reference.dual_coef_, atol=1e-6)
