@@ -101,7 +101,7 @@ def spend_kernel(
 ) -> list[Spent | None]:
     """Small problems at the parameters whose solutions spend nu; None where these are not found directly.
 
-    Those along lam are certified together. A tube's rounding is that of its targets, which the driver accounts for.
+    Pairs and one class are certified at once; the driver certifies the others, by the sums of `certify`.
     """
     is_along_lam = plan.task.nu_is_along == "lam"
     unknown: list[Spent | None] = [None] * len(problems)
@@ -114,7 +114,8 @@ def spend_kernel(
     if not has_sums or (is_along_lam and small.offset.any()):
         return unknown
     tol, threads = stop.tol or 0.0, plan.settings.threads
-    how: dict[str, Any] = {"is_along_lam": is_along_lam}
+    certifies = isinstance(problems, Pairs) or not small.is_free
+    how: dict[str, Any] = {"is_along_lam": is_along_lam, "certifies": certifies}
     return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how), goes_on=False)[0]
 
 

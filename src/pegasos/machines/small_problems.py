@@ -280,17 +280,19 @@ def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies:
     return Together(_certified(small, (alpha, scores, steps), tol, begun, ended), ended)
 
 
-def spend_together(small: SmallProblems, nu: float, tol: float, threads: int, *, is_along_lam: bool) -> Together:
+def spend_together(
+    small: SmallProblems, nu: float, tol: float, threads: int, *, is_along_lam: bool, certifies: bool
+) -> Together:
     """The problems at the parameters that spend nu, with their solutions; None where this has not been found.
 
-    Those along lam are certified.
+    Only those along lam can be certified here: the rounding of a tube is that of its targets.
     """
     begun = perf_counter()
     alpha, scores, steps, values, ended = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
     least = _LEAST_SHARE * nu if is_along_lam else _rounding * (1.0 + float(np.abs(small.offset).max(initial=0.0)))
     is_found = (values > least) & np.isfinite(values)
     is_found &= nu <= small.largest_shares * (1.0 + _rounding)
-    if is_along_lam:
+    if certifies and is_along_lam:
         scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
         at = replace(small, lam=np.where(is_found, values, 1.0))
         solutions = _certified(at, (alpha, scores, steps), tol, begun, None)
