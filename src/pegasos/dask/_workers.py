@@ -145,9 +145,10 @@ class OnCluster:
             ) from error
         except KilledWorker as error:
             failed = [k for k, block in enumerate(blocks) if block.status == "error"]
+            what = f"partition {failed[0]}" if len(failed) == 1 else f"one of the partitions {failed}"
             raise PegasosError(
-                f"partition {failed[0]} kills the workers that make it, probably for lack of memory; cut the rows into "
-                f"smaller partitions, or give the workers more memory. {error}"
+                f"{what} kills the workers that make it, probably for lack of memory; cut the rows into smaller "
+                f"partitions, or give the workers more memory. {error}"
             ) from error
         except (OSError, ValueError, KeyError, MemoryError) as error:
             failed = [k for k, block in enumerate(blocks) if block.status == "error"]

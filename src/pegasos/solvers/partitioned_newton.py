@@ -251,7 +251,7 @@ class _Descent:
         levels = tuple(level for level in _LEVELS if level > self.least) + ((self.least,) if self.least > 0.0 else ())
         if math.isinf(self.problem.loss.cap):
             levels = (self.least,)
-        found = self._ask(Survey(self.weights, levels))
+        found = self._ask(Survey(self.weights, levels, by_sign=self.problem.is_free))
         self._offer(self.weights, found, levels)
         error = self._error(found)
         smoothing = [level.sums[1] / self.problem.total for level in found.levels]
@@ -316,9 +316,8 @@ class _Descent:
         yield
 
     def _survey(self, weights: Vector, levels: tuple[float, ...], softness: float) -> Survey:
-        if not self.is_direct:
-            return Survey(weights, levels)
-        return Survey(weights, levels, self.width * softness, self.every)
+        bent = self.width * softness if self.is_direct else None
+        return Survey(weights, levels, bent, self.every, self.problem.is_free)
 
     def _look_again(self) -> Iterator[None]:
         """Make a pass at the same weights with another softness."""
@@ -399,8 +398,8 @@ class _Descent:
             lighter, heavier = min(negative, positive), max(negative, positive)
             share = lighter / heavier if heavier > 0.0 else 1.0
             scales = (1.0, share) if positive > negative else (share, 1.0)
-            gain -= 2.0 * (heavier - lighter)
-            total = total.copy()
+            gain = inner(level.gains, np.array(scales))
+            total = scales[0] * (total - level.positive) + scales[1] * level.positive
             total[-1] = 0.0
         square = inner(total, total) / (problem.lam * problem.total)
         return DualRule(weights, softness, scales=scales), (gain - 0.5 * square) / problem.total

@@ -147,7 +147,9 @@ def test_a_worker_out_of_memory_is_an_error_that_names_the_partition():
     ):
         X = [dask.delayed(huge)(k) for k in range(3)]
         y = [dask.delayed(np.arange)(50) % 2 for _ in range(3)]
-        with pytest.raises(PegasosError, match=r"partition 1 kills the workers .* lack of memory"):
+        # Without a second try, dask also gives up a partition that happened to be on the worker that died.
+        named = r"(partition 1|one of the partitions \[[02, ]*1[2, ]*\]) kills the workers .* lack of memory"
+        with pytest.raises(PegasosError, match=named):
             fitted(client, X, y)
 
 
