@@ -57,9 +57,10 @@ _MARGIN = 0.8  # a point should have this fraction of the requested gap by its o
 _FURTHER = 4.0  # distance from the margin, in units of softness, within which rows may still change sides
 _SAMPLE_TOL = 1e-3  # relative gap of the sample's solution
 _FEWER = 0.5  # a round of gathering is repeated if it leaves at most this fraction of the gap
+_SLOW = 0.9  # a round of gathering that leaves more than this fraction of the gap counts as stuck
 _SHARE_TO_BEGIN = 8  # more than this many times the local capacity is not gathered before Newton's method is close
 _FEW_VIOLATORS = 0.7  # fraction of the capacity
-_STUCK = 4  # rounds without a smaller gap
+_STUCK = 4  # rounds without a much smaller gap
 _LAST_SOFTNESS, _MOST_SOFTNESS = 1e-7, 1e3
 _SHORT_STEPS = 2
 
@@ -443,7 +444,7 @@ class _Descent:
             self.state.offer_dual(PartitionedDual(rule, part, alpha), dual)
             weights, near = self._toward(weights, best, is_whole=math.isinf(rule.above))
             yield
-            worse = 0 if self.state.gap < _FEWER * before else worse + 1
+            worse = 0 if self.state.gap < _FEWER * before else worse + (self.state.gap > _SLOW * before)
         self.weights, self.near, self.curvature = self.state.weights, near, None
 
     def _toward(self, begin: Vector, end: Vector, *, is_whole: bool) -> tuple[Vector, Vector]:
