@@ -19,6 +19,7 @@ from distributed.scheduler import KilledWorker
 
 from pegasos.errors import PegasosError
 
+PREFIX = "pegasos-"  # of the names of all tasks
 _LOOK_SECONDS = 0.5  # seconds between checks that the workers are still alive
 _SMALL_BYTES = 65536
 most_lost = 5  # most times that workers may be lost in one piece of work
@@ -179,7 +180,8 @@ class OnCluster:
         futures: list[Any] = [None] * len(places)
         for address, positions in of_address.items():
             arguments = [[column[position] for position in positions] for column in columns]
-            made = self.client.map(function, *arguments, workers=[address], pure=False)
+            name = f"{PREFIX}{function.__name__}"  # the dashboard shows the progress of each name
+            made = self.client.map(function, *arguments, workers=[address], pure=False, key=name)
             for position, future in zip(positions, made, strict=True):
                 futures[position] = future
                 self.bound[future] = address
