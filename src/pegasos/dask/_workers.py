@@ -180,7 +180,8 @@ class OnCluster:
         futures: list[Any] = [None] * len(places)
         for address, positions in of_address.items():
             arguments = [[column[position] for position in positions] for column in columns]
-            name = f"{PREFIX}{function.__name__}"  # the dashboard shows the progress of each name
+            # The dashboard shows the progress of each name, up to the first part that is not a word.
+            name = PREFIX + getattr(function, "func", function).__name__.replace("_", "-")
             made = self.client.map(function, *arguments, workers=[address], pure=False, key=name)
             for position, future in zip(positions, made, strict=True):
                 futures[position] = future
