@@ -82,8 +82,8 @@ def before(monkeypatch, owner, method, number, event):
 
 
 # The first `locate` waits for the partitions to be read, the second `compute` encodes them. Calls of `map`: 1 counts
-# the partitions, 2 their folds, 3 measures them; each later one is a pass. The last pass collects held-out scores. `fetch`
-# brings the answers of a pass here.
+# the partitions, 2 their folds, 3 measures them; each later one is a pass. The last pass collects held-out scores.
+# `fetch` brings the answers of a pass here.
 PHASES = [("locate", 1), ("compute", 2), ("map", 1), ("map", 2), ("map", 3), ("map", 5), ("map", "last"), ("fetch", 6)]
 
 
