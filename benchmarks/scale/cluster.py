@@ -13,6 +13,7 @@ other, the scheduler and the client; the latency by fits of a few rows; the band
 time is the best of several. Workers have one thread each; the partitions are eight, whatever the number of workers.
 """
 
+import os
 from functools import lru_cache
 from time import perf_counter
 
@@ -70,8 +71,8 @@ def nothing(block):
     """A task that computes nothing."""
 
 
-def speedup_of(client):
-    """How many times faster than this process the workers answer a question about generated rows."""
+def speedup_of(client, n_workers):
+    """How many times faster than this process the workers answer a question about generated rows, at most as many."""
     question, places = Survey(np.full(55, 0.1), (0.3,), bent=0.3), range(N_PARTITIONS)
     rows = [generated(k) for k in places]
     here = best_of(lambda: [question(each) for each in rows])
@@ -79,7 +80,7 @@ def speedup_of(client):
     wait(there)
     asked = best_of(lambda: client.gather(client.map(question, there, pure=False)))
     overhead = best_of(lambda: client.gather(client.map(nothing, there, pure=False)))
-    return here / max(asked - overhead, 1e-3)
+    return min(here / max(asked - overhead, 1e-3), n_workers, os.cpu_count())
 
 
 class Timed(PartitionsHere):
@@ -112,7 +113,7 @@ def constants_of(client):
     X = da.from_array(np.random.default_rng(0).normal(size=(80, 3)), chunks=(10, 3))
     y = da.from_array(np.arange(80) % 2, chunks=10)
     tiny = [PegasosClassifier(lam=1e-2, client=client).fit(X, y) for _ in range(BEST_OF + 1)]
-    latency = min(model.trace_["seconds"][-1] / model.n_passes_ for model in tiny)
+    latency = min(float(model.trace_["seconds"][-1]) / model.n_passes_ for model in tiny)
     vector = np.zeros(2_000_000)
     seconds = best_of(lambda: client.gather(client.scatter([vector], broadcast=True, hash=False)))
     return latency, 2 * vector.nbytes / seconds
@@ -141,9 +142,9 @@ def run():
             options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
             with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as client:
                 latency, bandwidth = constants_of(client)
-                speedup = speedup_of(client)
+                speedup = speedup_of(client, n_workers)
                 model, sent = fit_on(client, name)
-            seconds, passes = model.trace_["seconds"][-1], model.n_passes_
+            seconds, passes = float(model.trace_["seconds"][-1]), model.n_passes_
             predicted = stored / (rate * speedup) + latency + sent / passes / bandwidth
             predicted += client_seconds / passes
             rows.append(
