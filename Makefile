@@ -295,11 +295,12 @@ wheel: build/.wheel
 # Wheels for every Linux with glibc 2.17 or later, of both architectures, by zig's compiler: one for Python 3.11, and one with
 # the stable ABI for 3.12 and later, as far as these versions are installed. The wheel for x86-64 is tried in an environment
 # without a compiler; that for aarch64 under qemu.
-WHEEL_PYTHONS ?= $(or $(shell for python in python3.11 python3.12; do $$python -c "" 2>/dev/null && echo $$python; done),$(PYTHON))
+# `true` at the end: make throws away the output of a command whose status is 127, which is how pyenv says that a version is not active.
+WHEEL_PYTHONS ?= $(or $(shell for python in python3.11 python3.12; do $$python -c "" 2>/dev/null && echo $$python; done; true),$(PYTHON))
 wheels: sdist
 	rm -f dist/*.whl
 	for python in $(WHEEL_PYTHONS); do \
-		$$python -m venv build/builder && build/builder/bin/python -m pip install --quiet --upgrade pip && \
+		$$python -m venv --clear build/builder && build/builder/bin/python -m pip install --quiet --upgrade pip && \
 		build/builder/bin/python -m pip install --quiet --group wheels && \
 		packaging/wheels.sh build/builder/bin/python x86_64 && packaging/wheels.sh build/builder/bin/python aarch64 && \
 		tag=cp$$($$python -c "import sys; print(f'{sys.version_info[0]}{min(sys.version_info[1], 12)}')") && \

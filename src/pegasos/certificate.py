@@ -260,20 +260,21 @@ def _one_of(lowest: float, highest: float) -> float:
     return lowest if math.isfinite(lowest) else highest if math.isfinite(highest) else 0.0
 
 
-def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[float, float]:
+def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64], slope: float = 0.0) -> tuple[float, float]:
     """The lowest and the highest intercept with the least loss, which is convex in the intercept.
 
-    Infinite where only rows of one sign have a positive cost.
+    Infinite where only rows of one sign have a positive cost. Further rows, all of them beyond a break, may add a
+    constant ``slope``, times total.
     """
     if problem.ridge > 0.0:
-        return _best_intercepts_curved(problem, scores)
+        return _best_intercepts_curved(problem, scores, slope)
     # The loss is piecewise linear in the intercept.
     counts = problem.cost > 0.0
     sign, cost = problem.sign[counts], problem.cost[counts]
     breaks = sign - scores[counts] - problem.offset[counts]
     order = np.argsort(breaks, kind="stable")
     # Slopes before the first break and after each break.
-    slopes = np.append(0.0, np.cumsum(cost[order])) - float(np.sum(cost[sign > 0]))
+    slopes = np.append(0.0, np.cumsum(cost[order])) - float(np.sum(cost[sign > 0])) + slope
     ends = np.concatenate([[-np.inf], breaks[order], [np.inf]])
     rounding = 1e-12 * float(np.sum(cost))
     lowest = int(np.searchsorted(slopes, -rounding))
@@ -281,7 +282,7 @@ def best_intercepts(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[
     return float(ends[lowest]), float(ends[highest])
 
 
-def _best_intercepts_curved(problem: Problem, scores: npt.NDArray[np.float64]) -> tuple[float, float]:
+def _best_intercepts_curved(problem: Problem, scores: npt.NDArray[np.float64], slope: float) -> tuple[float, float]:
     """The same where the slope of the loss is piecewise linear: it rises by cost_i / ridge while r_i < cap ridge.
 
     The slope in the intercept at each break follows from that at the first one; it is 0 between two of them.
@@ -301,7 +302,7 @@ def _best_intercepts_curved(problem: Problem, scores: npt.NDArray[np.float64]) -
         return -math.inf, math.inf
     bend = np.concatenate([[bends], bends + np.cumsum(changes)])
     bend[np.abs(bend) <= 1e-13 * float(np.sum(rise))] = 0.0
-    first = float(-np.sum(cost * sign * problem.loss.slope(sign * (zero - breaks[0]))))
+    first = slope - float(np.sum(cost * sign * problem.loss.slope(sign * (zero - breaks[0]))))
     slopes = first + np.append(0.0, np.cumsum(bend[1:-1] * np.diff(breaks)))
     rounding = 1e-12 * float(np.sum(np.abs(slopes), initial=0.0) / len(slopes) + np.sum(cost))
     return (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import dask
 
 from pegasos.dask._collections import blocks_of, matching_blocks
 from pegasos.dask._rounds import OnWorkers
-from pegasos.dask._workers import Workers, patiently
+from pegasos.dask._workers import PREFIX, Workers, patiently
 from pegasos.distributed import Reading, Whole, code, measure, read, summarise
 from pegasos.fitting.cluster import Elsewhere, plans_of_partitions
 from pegasos.machines.settings import Settings
@@ -27,10 +28,15 @@ def read_partitions(workers: Workers, columns: tuple[Any, Any, Any], reading: Re
     X, y, sample_weight = columns
     of_X = blocks_of("X", X)
     numbered = enumerate(zip(of_X, *columns_of(X, y, sample_weight, len(of_X)), strict=True))
-    blocks = workers.compute([dask.delayed(read)(number, *parts, reading) for number, parts in numbered])
+    blocks = workers.compute([_named(read, number)(number, *parts, reading) for number, parts in numbered])
     places = range(len(blocks))
     found = patiently(workers, blocks, lambda: workers.fetch(workers.map(summarise, places, blocks)))
     return [blocks[k] for k in places if found[k].n_rows > 0], Whole.of(found)
+
+
+def _named(function: Any, number: int) -> Any:
+    """A delayed function whose task has a name of its own on the dashboard."""
+    return partial(dask.delayed(function), dask_key_name=f"{PREFIX}{function.__name__}-{uuid4().hex}-{number}")
 
 
 def make_ready(
@@ -45,6 +51,6 @@ def make_ready(
         return found
 
     plans = plans_of_partitions(task, settings, whole, partial(each, of=blocks), classes=classes, names=names)
-    coded = workers.compute([dask.delayed(code)(block, plans) for block in blocks])
+    coded = workers.compute([_named(code, number)(block, plans) for number, block in enumerate(blocks)])
     del blocks  # a worker keeps one form of its partitions
     return Elsewhere(OnWorkers(workers, coded), plans, whole, each(measure, coded))

@@ -19,6 +19,7 @@ from distributed.scheduler import KilledWorker
 
 from pegasos.errors import PegasosError
 
+PREFIX = "pegasos-"  # of the names of all tasks
 _LOOK_SECONDS = 0.5  # seconds between checks that the workers are still alive
 _SMALL_BYTES = 65536
 most_lost = 5  # most times that workers may be lost in one piece of work
@@ -145,9 +146,10 @@ class OnCluster:
             ) from error
         except KilledWorker as error:
             failed = [k for k, block in enumerate(blocks) if block.status == "error"]
+            what = f"partition {failed[0]}" if len(failed) == 1 else f"one of the partitions {failed}"
             raise PegasosError(
-                f"partition {failed[0]} kills the workers that make it, probably for lack of memory; cut the rows into "
-                f"smaller partitions, or give the workers more memory. {error}"
+                f"{what} kills the workers that make it, probably for lack of memory; cut the rows into smaller "
+                f"partitions, or give the workers more memory. {error}"
             ) from error
         except (OSError, ValueError, KeyError, MemoryError) as error:
             failed = [k for k, block in enumerate(blocks) if block.status == "error"]
@@ -178,7 +180,9 @@ class OnCluster:
         futures: list[Any] = [None] * len(places)
         for address, positions in of_address.items():
             arguments = [[column[position] for position in positions] for column in columns]
-            made = self.client.map(function, *arguments, workers=[address], pure=False)
+            # The dashboard shows the progress of each name, up to the first part that is not a word.
+            name = PREFIX + getattr(function, "func", function).__name__.replace("_", "-")
+            made = self.client.map(function, *arguments, workers=[address], pure=False, key=name)
             for position, future in zip(positions, made, strict=True):
                 futures[position] = future
                 self.bound[future] = address

@@ -129,7 +129,8 @@ class OnCollections(BaseEstimator):
         settings = plan_of(local)[2]
         audience = Onlookers.of(local, X, y, settings.max_iter, verbose=self.verbose)
         begin = None if start is None else there.start_at(start, _text_names(X))
-        fitted, n_passes = there.fit(settings, start=begin, audience=audience)
+        on_pass = _print_pass if self.verbose > 1 else None
+        fitted, n_passes = there.fit(settings, start=begin, audience=audience, on_pass=on_pass)
         self._write(with_fit(local, fitted, there.whole.n_features, _text_names(X)))
         self.n_partitions_, self.n_passes_ = len(there.sizes), n_passes
         if not fitted.is_satisfied:
@@ -164,6 +165,10 @@ class OnCollections(BaseEstimator):
         found = workers.compute([dask.delayed(function)(model, *block) for block in zip(blocks, *columns, strict=True)])
         parts = np.array(patiently(workers, found, lambda: workers.fetch(found)))
         return np.apply_along_axis(math.fsum, 0, parts)
+
+
+def _print_pass(number: int, n_problems: int, seconds: float) -> None:
+    print(f"pass {number}: {n_problems} {'problem' if n_problems == 1 else 'problems'}, {seconds:.3g} s", flush=True)
 
 
 def _text_names(X: Any) -> list[Any] | None:

@@ -75,7 +75,7 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
     random_state : int, RandomState or None, default=None
         Seed of solvers on gathered rows.
     verbose : int, default=0
-        1: a line for each certificate.
+        1: a line for each certificate. 2: also a line for each pass, with the number of problems that are still open.
     client : dask.distributed.Client, optional
         The cluster. None: that of the current client, or, where there is none, dask's scheduler in this process.
 

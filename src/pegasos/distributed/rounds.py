@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Condition
+from time import perf_counter
 from typing import Any, Protocol
 
 from pegasos.deadline import TimeIsUp
@@ -31,6 +32,7 @@ class Passes:
 
     engine: Engine
     n_open: int
+    on_pass: Callable[[int, int, float], None] | None = None  # number of the pass, its questions, its seconds
     n_passes: int = 0
     waiting: list[tuple[Asked, list[Any]]] = field(default_factory=list)
     failure: BaseException | None = None
@@ -69,6 +71,7 @@ class Passes:
             raise self.failure
 
     def _make_pass(self) -> None:
+        begun = perf_counter()
         together, self.waiting = sorted(self.waiting, key=lambda each: (each[0].of_plan, each[0].k)), []
         try:
             found = self.engine.answers([asked for asked, _ in together])
@@ -76,6 +79,8 @@ class Passes:
             self.fail(error)
             raise
         self.n_passes += 1
+        if self.on_pass is not None:
+            self.on_pass(self.n_passes, len(together), perf_counter() - begun)
         for (_, answer), each in zip(together, found, strict=True):
             answer.append(each)
         self.changed.notify_all()

@@ -133,15 +133,21 @@ class Elsewhere:
         return list(np.ascontiguousarray(np.column_stack([coef, last]) / units))
 
     def fit(
-        self, settings: Settings, *, start: Sequence[Vector] | None = None, audience: Audience | None = None
+        self,
+        settings: Settings,
+        *,
+        start: Sequence[Vector] | None = None,
+        audience: Audience | None = None,
+        on_pass: Callable[[int, int, float], None] | None = None,
     ) -> tuple[Fit, int]:
         """Fit all partitions; also return the number of passes.
 
-        With probabilities, the problems without each fold share the passes of the fit.
+        With probabilities, the problems without each fold share the passes of the fit. ``on_pass`` is called after each
+        pass with its number, how many problems asked, and its seconds.
         """
         audience = Listeners() if audience is None else audience
         plan, n, n_all = self.plan, self.plan.task.n_problems, self.plan.task.n_problems * len(self.plans)
-        passes = Passes(self.engine, n_all)
+        passes = Passes(self.engine, n_all, on_pass)
         terms = [_terms(each, settings) for each in self.plans]
         problems: Any = [self._problem(passes, terms[p], p, k) for p in range(len(self.plans)) for k in range(n)]
         machine = Linear()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pegasos import _core
+from pegasos.certificate import best_intercepts
 from pegasos.problem import Problem, inner
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, run
@@ -64,7 +66,7 @@ def _around_intercepts(
     This is the proximal point method of `free_intercept`. At the end, the dual variables of the heavier sign are
     reduced, so that together with those of the fixed rows both signs have equal sums.
     """
-    bias, mu = problem.bias, problem.lam * problem.total
+    bias = problem.bias
     center, last = bias * float(weights[-1]), None
     weights = weights.copy()
     for _ in range(_CENTERS):
@@ -73,14 +75,19 @@ def _around_intercepts(
         around = replace(part, offset=part.offset + center)
         weights, alpha = _restricted(around, others._replace(gain=gain), weights, tol)
         uneven = others.uneven + inner(alpha, part.sign.astype(np.float64))
-        own_step = uneven * bias**2 / mu
-        here, slope = center + own_step, -uneven / problem.total
-        found = here
+        # The step of a dual point would be mostly rounding where features are large; that of the weights need not be.
+        own_step = bias * float(weights[-1])
+        here = center + own_step
         if abs(uneven) <= _UNEVEN * tol * (abs(gain.value) + float(np.sum(alpha))):
             break
+        slope = -own_step * problem.lam / bias**2
         center = here + secant_step(last, (here, slope), own_step)
         last = here, slope
-    weights[-1] = found / bias
+    weights[-1] = 0.0
+    lowest, highest = best_intercepts(part, part.rows.scores_of(weights), -others.uneven)
+    # An end is infinite, on either side, where the gathered rows do not outweigh the others.
+    here = max(here, lowest) if math.isfinite(lowest) else here
+    weights[-1] = (min(here, highest) if math.isfinite(highest) else here) / bias
     return weights, _evened(part, alpha, uneven)
 
 

@@ -57,9 +57,10 @@ _MARGIN = 0.8  # a point should have this fraction of the requested gap by its o
 _FURTHER = 4.0  # distance from the margin, in units of softness, within which rows may still change sides
 _SAMPLE_TOL = 1e-3  # relative gap of the sample's solution
 _FEWER = 0.5  # a round of gathering is repeated if it leaves at most this fraction of the gap
+_SLOW = 0.9  # a round of gathering that leaves more than this fraction of the gap counts as stuck
 _SHARE_TO_BEGIN = 8  # more than this many times the local capacity is not gathered before Newton's method is close
 _FEW_VIOLATORS = 0.7  # fraction of the capacity
-_STUCK = 4  # rounds without a smaller gap
+_STUCK = 4  # rounds without a much smaller gap
 _LAST_SOFTNESS, _MOST_SOFTNESS = 1e-7, 1e3
 _SHORT_STEPS = 2
 
@@ -251,7 +252,7 @@ class _Descent:
         levels = tuple(level for level in _LEVELS if level > self.least) + ((self.least,) if self.least > 0.0 else ())
         if math.isinf(self.problem.loss.cap):
             levels = (self.least,)
-        found = self._ask(Survey(self.weights, levels))
+        found = self._ask(Survey(self.weights, levels, by_sign=self.problem.is_free))
         self._offer(self.weights, found, levels)
         error = self._error(found)
         smoothing = [level.sums[1] / self.problem.total for level in found.levels]
@@ -316,9 +317,8 @@ class _Descent:
         yield
 
     def _survey(self, weights: Vector, levels: tuple[float, ...], softness: float) -> Survey:
-        if not self.is_direct:
-            return Survey(weights, levels)
-        return Survey(weights, levels, self.width * softness, self.every)
+        bent = self.width * softness if self.is_direct else None
+        return Survey(weights, levels, bent, self.every, self.problem.is_free)
 
     def _look_again(self) -> Iterator[None]:
         """Make a pass at the same weights with another softness."""
@@ -399,8 +399,8 @@ class _Descent:
             lighter, heavier = min(negative, positive), max(negative, positive)
             share = lighter / heavier if heavier > 0.0 else 1.0
             scales = (1.0, share) if positive > negative else (share, 1.0)
-            gain -= 2.0 * (heavier - lighter)
-            total = total.copy()
+            gain = inner(level.gains, np.array(scales))
+            total = scales[0] * (total - level.positive) + scales[1] * level.positive
             total[-1] = 0.0
         square = inner(total, total) / (problem.lam * problem.total)
         return DualRule(weights, softness, scales=scales), (gain - 0.5 * square) / problem.total
@@ -444,7 +444,7 @@ class _Descent:
             self.state.offer_dual(PartitionedDual(rule, part, alpha), dual)
             weights, near = self._toward(weights, best, is_whole=math.isinf(rule.above))
             yield
-            worse = 0 if self.state.gap < _FEWER * before else worse + 1
+            worse = 0 if self.state.gap < _FEWER * before else worse + (self.state.gap > _SLOW * before)
         self.weights, self.near, self.curvature = self.state.weights, near, None
 
     def _toward(self, begin: Vector, end: Vector, *, is_whole: bool) -> tuple[Vector, Vector]:

@@ -59,6 +59,8 @@ class Level(NamedTuple):
     sums: Vector  # losses, gap of the smoothing, dual without |w|^2, number of rows that bend the objective
     spent: Vector  # the sum of alpha_i over the rows of sign -1, and of those of sign +1
     total: Vector  # sum_i alpha_i sign_i x_i
+    gains: Vector  # dual without |w|^2 of the rows of sign -1 and of those of sign +1, if they are asked for
+    positive: Vector  # the total of the rows of sign +1, if it is asked for; else empty
 
 
 class Surveyed(NamedTuple):
@@ -74,13 +76,14 @@ class Survey:
     """The smoothed objective of some weights and its derivatives, at several softnesses (`solvers.newton`).
 
     Second derivatives are summed if ``bent`` is a softness, over every ``every``-th of the rows that contribute to
-    them.
+    them. ``by_sign`` asks for the parts of the dual point of each sign, which a free intercept scales separately.
     """
 
     weights: Vector
     levels: tuple[float, ...]
     bent: float | None = None
     every: int = 1
+    by_sign: bool = False
 
     def __call__(self, problem: Problem) -> Surveyed:
         """One pass."""
@@ -93,12 +96,17 @@ class Survey:
             matrix = square[np.tril_indices(len(self.weights))]
         return Surveyed(levels, _near(problem, residual), matrix)
 
-    @staticmethod
-    def _level(problem: Problem, residual: Vector, softness: float) -> Level:
+    def _level(self, problem: Problem, residual: Vector, softness: float) -> Level:
         alpha, total = np.zeros(len(residual)), np.zeros(problem.weights_shape)
-        sums = _core.smooth(problem.native, residual.copy(), residual, 0.0, softness, alpha, total)
-        positive = float(np.sum(alpha[problem.sign > 0]))
-        return Level(np.array(sums, np.float64), np.array([float(np.sum(alpha)) - positive, positive]), total)
+        sums = np.array(_core.smooth(problem.native, residual.copy(), residual, 0.0, softness, alpha, total))
+        positive = problem.sign > 0
+        spent = np.array([np.sum(alpha[~positive]), np.sum(alpha[positive])])
+        if not self.by_sign:
+            return Level(sums, spent, total, np.empty(0), np.empty(0))
+        gain = alpha * (1.0 - problem.sign * problem.offset) - 0.5 * problem.damping * alpha**2
+        of_positive = problem.dual_weights(np.where(positive, alpha, 0.0))[0] * (problem.lam * problem.total)
+        gains = np.array([np.sum(gain[~positive]), np.sum(gain[positive])])
+        return Level(sums, spent, total, gains, of_positive)
 
     def merge(self, answers: Sequence[Surveyed]) -> Surveyed:
         """Sums of everything."""

@@ -73,7 +73,7 @@ def test_rows_never_move_between_workers_and_nothing_is_left_behind(cluster):
         for address, worker in all_workers(cluster)
         for transfer in list(worker.transfer_incoming_log)[before[address] :]
         for key in transfer["keys"]
-        if str(key).startswith(("read", "code"))
+        if str(key).startswith(("pegasos-read", "pegasos-code"))
     ]
     assert moved == []
     deadline = time.monotonic() + 10

@@ -118,6 +118,30 @@ def test_partitions_reach_the_optimum_of_the_whole(lam, loss, is_free):
     assert solution.n_steps < 60
 
 
+@pytest.mark.parametrize("tol", [1e-5, 1e-8])
+def test_a_free_intercept_beside_large_features_reaches_any_gap(tol):
+    """The intercept follows from weights and rows: that of a dual point would be rounding times |x|^2 / lam."""
+    solution = solve(partitioned(whole_of(spread=1e3, lam=1e-5), 4, is_free=True), tol)
+    assert solution.status is Status.CERTIFIED
+    assert solution.n_steps < 60
+
+
+@pytest.mark.parametrize("loss", ["hinge", "huber_hinge"])
+def test_the_estimate_of_a_free_dual_point_is_no_more_than_its_certificate(loss):
+    """Far from the best intercept one sign is much heavier than the other, and its part of w(alpha) shrinks with it."""
+    whole = whole_of(lam=1e-3, loss=loss)
+    problem = partitioned(whole, 3, is_free=True)
+    weights = np.append(0.1 * np.ones(6), 2.0)
+    descent = partitioned_newton._Descent(PartitionedNewton(), problem, None, 1, weights)
+    softness = max(0.7, whole.ridge)
+    (level,) = problem.partitions.ask(Survey(weights, (softness,), by_sign=True)).levels
+    rule, dual = descent._dual(weights, softness, level)
+    proved = problem.certify(weights, PartitionedDual(rule)).dual
+    assert min(rule.scales) < 0.5
+    assert dual <= proved + 1e-9 * abs(proved)
+    assert dual == pytest.approx(proved, rel=1e-9 if loss == "hinge" else 0.2)
+
+
 @pytest.mark.parametrize("n_partitions", [2, 8])
 def test_features_in_other_units_take_no_more_passes(n_partitions):
     solution = solve(partitioned(whole_of(spread=1e4, lam=1e-3), n_partitions))
