@@ -19,7 +19,7 @@ export CMAKE_TOOLCHAIN_FILE := $(CURDIR)/$(COMPILER)
 endif
 
 .PHONY: sdist wheel wheels test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-defaults bench-online bench-losses bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -48,6 +48,7 @@ help:
 	@echo "make film                 record a short film of the playground into docs/images; needs Chromium"
 	@echo "make bench                time to a measured gap, compared with other libraries"
 	@echo "make bench-kernels        the same with kernels, and prediction speed"
+	@echo "make bench-defaults       time, accuracy and gap of estimators with no parameters set"
 	@echo "make bench-online         speed of the online learners"
 	@echo "make bench-losses         squared hinge, regression and one class against scikit-learn"
 	@echo "make bench-path           a path over lam compared with single fits and with a grid search"
@@ -212,6 +213,9 @@ bench: $(VENV)/.bench
 
 bench-kernels: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.kernels.run
+
+bench-defaults: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.defaults
 
 bench-online: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.online
