@@ -4,14 +4,15 @@
 
 LinearSVC(), SGDClassifier(), SVC(), PegasosClassifier() and KernelPegasosClassifier(), with nothing set but
 `random_state=0`, on scikit-learn's bundled data and, where PEGASOS_DATA is set, on real data: at most 10,000 training
-samples and 10,000 test samples. Tables are standardized by their training part; sparse rows are divided by their length.
+samples and 10,000 test samples. Tables are standardized by their training part; sparse rows are divided by their
+length.
 
 Each estimator minimizes an objective of its own. Its gap is measured against the optimum of that objective:
 (P - D) / P, P and D being sums over its binary problems. P is computed here from the fitted coefficients in double
-precision. D is a lower bound: for linear models that of a fit with the same objective to a gap of 1e-7, for kernel models the dual value
-of the model's own coefficients (`kernels/objective.py`). Times are processor seconds of `fit`, summed over threads, the
-best of `repeat` runs; a fit of more than five seconds is not repeated. results/defaults.json has the results, and
-`python -m benchmarks.page` puts them into docs/speed.md.
+precision. D is a lower bound: for linear models that of a fit with the same objective to a gap of 1e-7, for kernel
+models the dual value of the model's own coefficients (`kernels/objective.py`). Times are processor seconds of `fit`,
+summed over threads, the best of `repeat` runs; a fit of more than five seconds is not repeated. results/defaults.json
+has the results, and `python -m benchmarks.page` puts them into docs/speed.md.
 """
 
 import argparse
