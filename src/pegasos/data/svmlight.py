@@ -36,9 +36,9 @@ def read_svmlight(
     path : path of the file
     n_features : int, optional
         Columns of X; a larger index is rejected. Default: determined by the largest index.
-    dtype : float32 or float64
+    dtype : float32 or float64, default=float32
         The type of X. A number is rounded to the nearest double and from there to this type.
-    zero_based : bool or 'auto'
+    zero_based : bool or 'auto', default='auto'
         Whether the first feature has index 0. 'auto': it has if an index 0 occurs in the file, otherwise it has 1.
         Say it when the files of one data set could differ.
     allow_nan : bool

@@ -218,12 +218,12 @@ class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, cache_size
+    kernel, gamma, sigma, degree, coef0, cache_size
         As in `KernelPegasosClassifier`.
     nu : float, default=0.5
         An upper bound on the share of outliers in the training data and a lower bound on that of support vectors.
     solver : {"auto", "decomposition"}, default="auto"
-    max_support : None
+    max_support : None, default=None
         Not supported: dropping support vectors would change nu.
     tol, max_iter, time_budget, warm_start, n_jobs, random_state, verbose
         As in `PegasosOneClass`.

@@ -358,7 +358,21 @@ class Normalized(Kernel):
 
 @dataclass
 class On(Kernel):
-    """A kernel on one field of mixed records; see `on`."""
+    """A kernel on one field of mixed records; created by `on`.
+
+    Parameters
+    ----------
+    field : str or int
+        A column of a frame, a key of a dict, or a position in a tuple.
+    kernel : Kernel
+        The kernel on the values of that field.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import Linear, On
+    >>> On("size", Linear()).block([{"size": 2.0}], [{"size": 3.0}])
+    array([[6.]])
+    """
 
     field: Any
     kernel: Kernel

@@ -80,6 +80,13 @@ class MercerReport:
     counterexample : Asymmetry, NegativeDirection or None
     n_items : int
         How many items K is made of.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import RBF, check_mercer
+    >>> report = check_mercer(RBF(gamma=1.0), [[0.0], [1.0], [3.0]])
+    >>> report.valid, report.counterexample
+    (True, None)
     """
 
     valid: bool

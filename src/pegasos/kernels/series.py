@@ -25,7 +25,18 @@ Doubles = npt.NDArray[np.float64]
 
 
 class IndefiniteKernelWarning(UserWarning):
-    """A similarity that is not positive semi-definite is used as a kernel."""
+    """A similarity that is not positive semi-definite is used as a kernel, so nothing can be proved.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from pegasos.kernels import DynamicTimeWarping, IndefiniteKernelWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     kernel = DynamicTimeWarping(gamma=1.0)
+    >>> caught[0].category is IndefiniteKernelWarning
+    True
+    """
 
 
 def series_of(items: Any) -> Sequences:

@@ -423,6 +423,11 @@ def _refuse_negative(vectors: Vectors, kernel: Kernel) -> Vectors:
 class Laplacian(TermKernel):
     """exp(-gamma |x - z|_1).
 
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse width of the kernel.
+
     Examples
     --------
     >>> from pegasos.kernels import Laplacian
@@ -451,7 +456,12 @@ class Laplacian(TermKernel):
 
 @dataclass
 class ChiSquared(TermKernel):
-    """exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)), on histograms; a bin empty in both counts 0.
+    """exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)), on histograms; bins that are empty in both count 0.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse width of the kernel.
 
     Examples
     --------

@@ -26,8 +26,8 @@ class SolversDisplay:
     ----------
     curves : dict of str to pair of arrays
         For each solver where it was (seconds), and how far from the optimum.
-    xlabel, ylabel : str
-    title : str
+    xlabel, ylabel : str, default="seconds" and "relative duality gap"
+    title : str, default=""
 
     Attributes
     ----------
