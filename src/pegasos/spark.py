@@ -285,6 +285,8 @@ class PegasosClassificationModel(_PegasosModel, shared.HasRawPredictionCol, shar
     ----------
     local : PegasosClassifier, optional
         The fitted model without Spark; `fit` of the estimator sets it.
+    n_passes : int, default=0
+        The number of passes over the data that the fit took.
 
     Examples
     --------
@@ -325,6 +327,8 @@ class PegasosRegressionModel(_PegasosModel):
     ----------
     local : PegasosRegressor, optional
         The fitted model without Spark; `fit` of the estimator sets it.
+    n_passes : int, default=0
+        The number of passes over the data that the fit took.
 
     Examples
     --------

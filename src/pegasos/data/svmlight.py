@@ -35,14 +35,14 @@ def read_svmlight(
     ----------
     path : path of the file
     n_features : int, optional
-        Columns of X; a larger index is rejected. Default: determined by the largest index.
+        Columns of X; a larger index raises an error. By default the largest index in the file.
     dtype : float32 or float64, default=float32
         The type of X. A number is rounded to the nearest double and from there to this type.
     zero_based : bool or 'auto', default='auto'
-        Whether the first feature has index 0. 'auto': it has if an index 0 occurs in the file, otherwise it has 1.
-        Say it when the files of one data set could differ.
-    allow_nan : bool
-        Whether `nan` and `inf` are values; otherwise they are rejected.
+        Whether the first feature has index 0. 'auto': 0 if an index 0 occurs in the file, otherwise 1. Set it if the
+        files of one data set could differ.
+    allow_nan : bool, default=False
+        Whether to accept `nan` and `inf` as values; otherwise they raise an error.
     n_jobs : int, optional
         Threads; default: one per processor.
 
