@@ -109,7 +109,7 @@ def steps(
     y : array of shape (n_samples,), of two classes; the second one in sorted order has the sign +1
     learner : estimator of `pegasos.online`, optional
         A perceptron, passive-aggressive, confidence-weighted or NORMA learner with its own parameters. By default
-        Pegasos, with the parameters below; they have the meaning that they have for `PegasosClassifier`.
+        Pegasos, with the parameters below, which mean the same as in `PegasosClassifier`.
     lam, batch_size, projection, sampling, fit_intercept
         As in `PegasosClassifier`. `sampling="sequential"` visits the samples in their order, as in the lecture's first
         algorithm.
@@ -119,7 +119,7 @@ def steps(
         Number of steps after which to end.
     initial : array of shape (n_features,), or a pair of that and an intercept; optional
         The weights before the first step, by default 0; linear Pegasos only; `coef_init` and `intercept_init` of `fit`.
-        The first step has the length 1/lam and forgets them, after they have decided whether its rows violate.
+        The first step multiplies them by 0; they only decide whether its samples violate the margin.
     objectives : bool, default=False
         Whether to compute the primal and the dual objective after each step: a pass over all rows.
     seed : int, default=0

@@ -119,7 +119,7 @@ def read(
     path : path of the file
         Of any kind that `open_source` reads; text may be compressed.
     labelled : bool, default=True
-        Whether the rows must have labels; otherwise a table is read without, unless `label` or `labels` is given.
+        Whether the rows must have labels; if False, a table is read without labels unless `label` or `labels` is given.
     format, **options
         As of `open_source`.
 
@@ -197,11 +197,11 @@ def read_table(
     path, format, labelled, **options
         As in `read`.
     match : sequence of str, optional
-        The names of a model's features. Where the file names its columns, they are put into this order, and a column
-        that is missing or not among them raises an error.
+        The feature names of a model. If the file has column names, the columns are put into this order, and a missing
+        or additional column raises an error.
     texts : bool, default=False
-        Whether columns of tables may hold words, which `Table.words` has. In a CSV file a column holds words if less
-        than a tenth of its first thousand values are numbers; ``categories=[...]`` names others.
+        Whether tables may have columns of words, which go to `Table.words`. In a CSV file, a column contains words if
+        less than a tenth of its first thousand values are numbers; ``categories=[...]`` names others.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def convert(
     format: str | None = None,
     **options: Any,
 ) -> CacheSource:
-    """Make a binary cache of a file, or use the one that was made of it before.
+    """Create a binary cache of a file, or reuse an existing one.
 
     Parameters
     ----------

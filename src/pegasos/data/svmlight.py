@@ -52,10 +52,9 @@ def read_svmlight(
         With int64 indices only where int32 is not sufficient.
     y : float64 array of shape (n_rows,)
 
-    Notes
-    -----
-    Blank lines, comments (`# ...`), `qid:...`, CRLF and a missing last newline are read over; indices out of order are
-    sorted. Refused: repeated indices, lines without a label or with several, numbers that the type does not hold.
+    Notes ----- Blank lines, comments (`# ...`), `qid:...`, CRLF and a missing last newline are accepted; indices out of
+    order are sorted. Repeated indices, lines without a label or with several, and numbers too large for the type raise
+    an error.
 
     Examples
     --------

@@ -212,9 +212,9 @@ class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
 class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
     """Kernel one-class support vector machine that proves how good its solution is.
 
-    The region that holds all but a share ``nu`` of the rows, by the method of Schoelkopf et al. (2001), as
-    scikit-learn's `OneClassSVM`; scores are scaled so that the margin is 1; times ``lam_ * N`` they are
-    those of LIBSVM.
+    Finds the region that contains all but a share ``nu`` of the data, by the method of Schoelkopf et al. (2001), as in
+    scikit-learn's `OneClassSVM`. Scores are scaled so that the margin is 1; multiplied by ``lam_ * N`` they equal those
+    of LIBSVM.
 
     Parameters
     ----------

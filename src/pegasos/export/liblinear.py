@@ -50,10 +50,10 @@ def to_liblinear(model: Any, path: Path) -> None:
     Parameters
     ----------
     model : fitted linear classifier, regressor of one target, or one-class model
-        Or one with a linear kernel. Labels must be whole numbers. Pairs of classes ("ovo") have no place in the
-        format, nor have probabilities, which are left out.
+        Or one with a linear kernel. Labels must be integers. The format does not support one-vs-one, which raises an
+        error, or probabilities, which are omitted.
     path : path
-        The file, written whole or not at all.
+        The file, written atomically.
 
     Examples
     --------

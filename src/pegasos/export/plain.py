@@ -50,9 +50,9 @@ def to_json(model: Any, path: Path | None = None) -> str:
     Parameters
     ----------
     model : fitted classifier, regressor or one-class model of pegasos
-        Linear, or with a kernel of rows of numbers: linear, poly, rbf, laplacian, chi2, intersection.
+        Linear, or with a kernel on numeric vectors: linear, poly, rbf, laplacian, chi2, intersection.
     path : path, optional
-        The file, written whole or not at all.
+        The file, written atomically.
 
     Examples
     --------

@@ -124,7 +124,7 @@ class Sum(_Elementwise):
 
 @dataclass
 class Product(_Elementwise):
-    """The product of two kernels, ``k1 * k2``: alike where both say so.
+    """The product of two kernels, ``k1 * k2``: items are similar if both kernels say so.
 
     Its explicit map would have a column for each pair of columns, so it has none.
 
@@ -202,13 +202,13 @@ class Scaled(_Elementwise):
 
 @dataclass
 class Power(_Elementwise):
-    """A whole power of a kernel, ``k ** exponent``.
+    """An integer power of a kernel, ``k ** exponent``.
 
     Parameters
     ----------
     kernel : Kernel
     exponent : int
-        At least 1. Fractional powers of kernels are in general no kernels.
+        At least 1. Fractional powers of kernels are not kernels in general.
 
     Examples
     --------

@@ -235,7 +235,7 @@ class Polynomial(ProductKernel):
     degree : int, default=3
     gamma : float, default=1.0
     coef0 : float, default=1.0
-        Not negative: with a negative one this is not a kernel.
+        At least 0; with a negative value this is not a kernel.
 
     Examples
     --------

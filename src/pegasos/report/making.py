@@ -19,7 +19,7 @@ _notebook_height = 640
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A page about a model; a notebook shows it in a frame of its own.
+    """An HTML page about a model; a notebook displays it in a frame.
 
     Attributes
     ----------

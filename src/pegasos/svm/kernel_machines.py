@@ -455,10 +455,10 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SVC(ClassifierSVM):
-    """Support vector classification as scikit-learn's SVC, with a certificate.
+    """Support vector classification as in scikit-learn's SVC, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.SVC`. ``tol`` stands for a relative duality gap of
-    ``tol / 1000``; with few rows the fit goes on toward the exact solution.
+    Methods and other attributes are those of `sklearn.svm.SVC`. ``tol`` stands for a relative duality gap of ``tol /
+    1000``; with few samples the fit continues toward the exact solution.
 
     Parameters
     ----------
@@ -466,7 +466,7 @@ class SVC(ClassifierSVM):
     decision_function_shape, break_ties, random_state
         As in scikit-learn. ``shrinking`` is always on.
     time_budget : float, optional
-        Seconds at most.
+        Time limit in seconds.
 
     Attributes
     ----------

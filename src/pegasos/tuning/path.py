@@ -99,7 +99,7 @@ def lam_path(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> LamPath:
-    """The linear support vector machine for many lam, from large to small, each certified.
+    """Fit a linear support vector machine for many values of lam, from large to small, each certified.
 
     Each fit begins at the dual point of the last one, which makes the path several times faster than its fits one by
     one. Several classes are told apart one against the rest. The loss of a regressor makes it a path of regressions.
