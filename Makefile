@@ -319,7 +319,7 @@ test-newest: build/.wheel
 	build/newest/bin/python -m pip install --quiet --only-binary :all: --pre dist/*.whl $(FEW_TOOLS)
 	build/newest/bin/python -m pytest -q -m "not slow" $(VERSION_TESTS)
 
-# Asks the vulnerability service of PyPI, so it is no part of `make lint`.
+# Queries the vulnerability service of PyPI, so it is not part of `make lint`.
 audit: $(VENV)/.supply
 	$(BIN)/python -m pip freeze --exclude-editable > build/installed.txt
 	$(BIN)/python -m pip_audit --progress-spinner off --strict --no-deps --disable-pip --requirement build/installed.txt
