@@ -87,7 +87,7 @@ def draw(curves: dict[str, np.ndarray], picture: str) -> None:
     mistakes.plot(whole, legend=False)
     mistakes.plot(early, share=True, legend=False)
     n_rows = curves["Pegasos"][-1, 0]
-    whole.plot([0, n_rows], [0, 0.1 * n_rows], color="0.6", linestyle=":", label="labels that are wrong")
+    whole.plot([0, n_rows], [0, 0.1 * n_rows], color="0.6", linestyle=":", label="mislabeled samples")
     early.axhline(0.1, color="0.6", linestyle=":")
     early.set(xlim=(100, None), ylim=(0, 0.5))
     figure.suptitle("One stream, four step rules")

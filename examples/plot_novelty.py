@@ -36,7 +36,7 @@ def main(folder: str = "docs/images") -> None:
     figure.savefig(Path(folder) / "novelty.png", dpi=60)
     elsewhere = np.random.default_rng(0).uniform([-1.8, -1.2], [2.8, 1.8], (400, 2))
     drawn = NoveltyDisplay.from_estimator(model, np.concatenate([X, elsewhere]), np.repeat([1, -1], 400))
-    drawn.plot(title="nu = 0.3: the moons, and points anywhere").figure_.savefig(Path(folder) / "scores.png", dpi=80)
+    drawn.plot(title="nu = 0.3: moons and uniform points").figure_.savefig(Path(folder) / "scores.png", dpi=80)
     plt.close("all")
 
 

@@ -45,7 +45,7 @@ def main(folder: str = "docs/images") -> None:
     print(f"diabetes: R2 {model.score(new, target):.2f} on held-out data; {model.status_}")
     drawn.figure_.savefig(Path(folder) / "predictions.png", dpi=100)
 
-    drawn.plot(kind="residuals", title="what predictions leave over").figure_.savefig(
+    drawn.plot(kind="residuals", title="residuals, held-out data").figure_.savefig(
         Path(folder) / "residuals.png", dpi=100
     )
 

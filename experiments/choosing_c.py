@@ -120,7 +120,7 @@ def draw(results: dict[str, Any]) -> None:
     figure, panels = pictures.panels(len(results["found"]), width=3.9)
     for axes, each in zip(panels, results["found"], strict=True):
         looks = pictures.looks()
-        for key, label in (("train_error", "rows of the fit"), ("test_error", "test rows")):
+        for key, label in (("train_error", "training rows"), ("test_error", "test rows")):
             axes.semilogx(results["C"], each["curve"][key], label=label, **next(looks))
         other = axes.twinx()
         other.loglog(results["C"], 1.0 / np.array(each["curve"]["length"]), label="margin 1/|w|", **next(looks))

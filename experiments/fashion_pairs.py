@@ -227,7 +227,7 @@ def draw(results: dict[str, Any]) -> None:
     axes.set(
         xlabel="gamma, for pixels from 0 to 1",
         ylabel="accuracy on the test rows",
-        title=f"Fashion-MNIST, {first} against {second}: the width decides",
+        title=f"Fashion-MNIST, {first} against {second}: effect of the width",
         ylim=(0.48, 1.0),
     )
     axes.legend(loc="lower left", frameon=False)

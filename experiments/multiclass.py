@@ -235,8 +235,8 @@ def draw(results: dict[str, Any]) -> None:
         labels = next(iter(found.values()))["machines"]
         columns = {label: [task["machines"][label][key] for task in found.values()] for label in labels}
         pictures.dots(axes, list(found), columns)
-    panels[0].set(title="Accuracy on the test rows", xlabel="share of test rows that are right")
-    panels[1].set(title="Time of a fit", xlabel="seconds of the processor", xscale="log", yticklabels=[])
+    panels[0].set(title="Accuracy on the test rows", xlabel="accuracy")
+    panels[1].set(title="Time of a fit", xlabel="processor seconds", xscale="log", yticklabels=[])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
     pictures.save(figure, results["picture"])
 

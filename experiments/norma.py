@@ -134,9 +134,9 @@ def draw(results: dict[str, Any]) -> None:
         panels[0].loglog(results["rows"], each["objective"], label=name, **look)
         panels[1].semilogx(results["rows"], each["error"], label=name, **look)
     panels[0].axhline(results["optimum"], color="0.4", linewidth=1)
-    panels[0].set(ylabel="objective", title="the line is the optimum")
+    panels[0].set(ylabel="objective", title="objective (line: optimum)")
     panels[1].axhline(results["error_of_optimum"], color="0.4", linewidth=1)
-    panels[1].set(ylabel="share of test rows that are wrong", ylim=(0.0, 0.6), title="the line is the exact solution")
+    panels[1].set(ylabel="test error", ylim=(0.0, 0.6), title="test error (line: exact solution)")
     for axes in panels:
         axes.set_xlabel("rows visited")
     panels[1].legend(fontsize=8)

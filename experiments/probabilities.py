@@ -117,13 +117,13 @@ def draw(results: dict[str, Any]) -> None:
     found = {name: one["methods"] for name, one in results["problems"].items()}
     figure, (left, right) = pictures.panels(2, width=4.8)
     pictures.dots(left, list(found), {method: [one[method]["brier"] for one in found.values()] for method in methods})
-    left.set(title="Brier score: the less, the better", xlabel="mean over the splits")
+    left.set(title="Brier score (lower is better)", xlabel="mean over the splits")
     left.legend(loc="best", fontsize=7)
     difference = {"ours - theirs": [one["difference"] for one in found.values()]}
     spread = {"ours - theirs": [2 * one["standard_error"] for one in found.values()]}
     pictures.dots(right, list(found), difference, spread)
     right.axvline(0.0, color="0.4", linewidth=1, linestyle="--")
-    right.set(title="Ours less theirs, ± two standard errors", xlabel="difference of Brier scores", yticklabels=[])
+    right.set(title="Ours minus theirs, ± two standard errors", xlabel="difference of Brier scores", yticklabels=[])
     right.locator_params(axis="x", nbins=5)
     pictures.save(figure, results["picture"])
 

@@ -206,7 +206,7 @@ def draw(results: dict[str, Any]) -> None:
         columns = {words[s]: [each["schemes"][s]["accuracy"] for each in found.values()] for s in schemes[kind]}
         errors = {words[s]: [each["schemes"][s]["spread"] for each in found.values()] for s in schemes[kind]}
         pictures.dots(axes, list(found), columns, errors)
-        axes.set(title=f"{kind}, lam tuned", xlabel="share of test rows that are right")
+        axes.set(title=f"{kind}, lam tuned", xlabel="accuracy")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     pictures.save(figure, results["picture"])
 

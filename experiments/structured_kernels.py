@@ -295,7 +295,7 @@ def draw(results: dict[str, Any]) -> None:
         accuracy = {(each["data"], each["kernel"]): each["accuracy"] for each in found}
         names, kernels = _names(found), list(dict.fromkeys(each["kernel"] for each in found))
         pictures.dots(axes, names, {kernel: [accuracy.get((name, kernel)) for name in names] for kernel in kernels})
-        guess, word = ("neighbour", "nearest neighbour") if "neighbour" in found[0] else ("largest_class",) * 2
+        guess, word = ("neighbour", "nearest neighbor") if "neighbour" in found[0] else ("largest_class",) * 2
         known = {each["data"]: each[guess] for each in found}
         axes.scatter(known.values(), range(len(names)), marker="|", s=260, color="0.4", label=word.replace("_", " "))
         axes.set(title=title, xlabel="accuracy on test rows")

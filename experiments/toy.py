@@ -92,7 +92,7 @@ def draw(results: dict[str, Any]) -> None:
         make, model = cases()[name]
         X, y = make(results["n"], 0)
         pictures.boundary(axes, model.fit(X, y), X, y)
-        axes.set(title=f"{name}: {model.score(X, y):.1%} of the rows of the fit", xlabel="x1", ylabel="x2")
+        axes.set(title=f"{name}: training accuracy {model.score(X, y):.1%}", xlabel="x1", ylabel="x2")
     pictures.save(figure, results["picture"])
 
 
@@ -102,7 +102,7 @@ def page(results: dict[str, Any]) -> str:
     rows = [
         [name, f"`{each['model']}`", *(f"{each[key]:.4f}" for key in keys)] for name, each in results["found"].items()
     ]
-    header = ["data", "machine", "rows of the fit", "new rows", "lowest of the draws", "reported"]
+    header = ["data", "model", "training rows", "new rows", "lowest of the draws", "reported"]
     return f"""# Toy data
 
 For readers of the report: its toy problems, repeated.

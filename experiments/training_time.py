@@ -229,7 +229,7 @@ def draw(results: dict[str, Any]) -> None:
             hatch = "//" if "power" in each else "xx" if not each["reached"] else None
             label = machine if place == 0 else None
             axes.bar(place + (at + 0.5) * width - 0.4, each["seconds"], width, color=colour, hatch=hatch, label=label)
-    axes.set(yscale="log", ylabel="seconds of the processor", xticks=range(len(names)), xticklabels=names)
+    axes.set(yscale="log", ylabel="processor seconds", xticks=range(len(names)), xticklabels=names)
     axes.legend(fontsize=8, ncols=2)
     pictures.save(figure, results["picture"])
 

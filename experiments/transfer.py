@@ -156,7 +156,7 @@ def draw(results: dict[str, Any]) -> None:
         axes.set(
             xscale="log",
             title=_title(each),
-            xlabel="labelled mails of the target user",
+            xlabel="labeled emails of the target user",
             ylabel="balanced accuracy on the target user",
         )
         axes.set_xticks(sizes, [str(n) for n in sizes])

@@ -29,7 +29,7 @@ HABITS = {
     r"\b(is|are) nobody's\b|\bnobody else\b": "belongs to no ...",
     r"\b(is|are) no part of\b": "is not part of",
     r"\bwritten whole or not at all\b": "written atomically",
-    r"\b(one|a) (vector|function|line|row|fold|panel|number|block) a (class|setting|thread|panel|data set|step|lam)\b": "per",
+    r"\b(one|a) (vector|function|line|row|fold|panel|number) a (class|setting|thread|panel|data set|step|lam)\b": "per",
 }
 
 # Names in the code have these spellings, so only pages are searched for them.
