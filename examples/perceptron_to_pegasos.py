@@ -1,10 +1,10 @@
-"""From the perceptron to Pegasos, by exchanging the step rule on one stream.
+"""From the perceptron to Pegasos, by changing the step rule on one stream.
 
     perceptron        on a mistake       w <- w + sign x
     with a margin     below a margin 1   w <- (1 - eta lam) w + eta sign x       a constant step: NORMA
     Pegasos           below a margin 1   w <- (1 - 1/t) w + 1/(lam t) sign x     the step falls as 1/t
 
-All see the same rows in the same order, each once. Prints a table; where matplotlib is there, draws the
+All rules see the same samples once, in the same order. Prints a table and, if matplotlib is installed, draws the
 cumulative mistakes and their share.
 
     python examples/perceptron_to_pegasos.py [picture.png]

@@ -1,4 +1,4 @@
-"""Decisions in the plane: two moons with a kernel, and three kinds of iris with straight lines.
+"""Decision boundaries: two moons with a kernel, and three species of iris with linear boundaries.
 
 Run as ``python examples/plot_boundary.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """

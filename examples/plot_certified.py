@@ -1,4 +1,4 @@
-"""How many predictions are certified, for fits of ever smaller gaps: by the ellipsoid, and by the ball alone.
+"""The share of certified predictions for fits with decreasing gaps: by the ellipsoid, and by the ball alone.
 
 Run as ``python examples/plot_certified.py [folder]``; the picture goes to the folder, by default ``docs/images``.
 """

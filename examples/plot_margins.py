@@ -1,4 +1,4 @@
-"""Margins of rows that the model has not seen, and what they cost.
+"""Margins and losses on held-out data.
 
 Run as ``python examples/plot_margins.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """

@@ -1,4 +1,4 @@
-"""Novelty: a region that holds all but a share of the rows, with nu of 0.01, 0.1 and 0.3.
+"""Novelty detection: regions that contain all but a share nu of the data, for nu of 0.01, 0.1 and 0.3.
 
 Run as ``python examples/plot_novelty.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """
