@@ -1,4 +1,4 @@
-"""Regression: predictions with bounds on the exact ones, a tube with its support vectors, quantiles and their coverage.
+"""Regression: predictions with bounds on the exact ones, a tube with its support vectors, and quantiles.
 
 Run as ``python examples/plot_regression.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """

@@ -1,4 +1,4 @@
-"""Regression on covtype, novelty detection on kddcup99 and multi-label texts of reuters21578, compared with scikit-learn.
+"""Regression on covtype, novelty detection on kddcup99, multi-label texts of reuters21578; compared with scikit-learn.
 
 Run as ``PEGASOS_DATA=folder python examples/real_tasks.py [regression] [novelty] [labels]``; the folder holds
 covtype.npz, kddcup99.npz and reuters21578.npz. Each task draws a picture into ``docs/images``.
