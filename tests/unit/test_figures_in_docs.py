@@ -71,7 +71,7 @@ def test_the_passes_over_partitions_are_those_of_the_results():
     shown = table("distributed.md", "| problem | partitions | to 10⁻³ | to 10⁻⁶ |")
     assert 2 * len(shown) == len(found)
     assert sum(bool(row[0]) for row in shown) == len(problems)
-    remaining = iter(problems)
+    remaining, name = iter(problems), ""
     for problem, partitions, coarse, fine in shown:
         name = next(remaining) if problem else name
         assert int(coarse) == found[name, int(partitions), 1e-3]
