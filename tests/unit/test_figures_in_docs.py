@@ -123,3 +123,36 @@ def test_where_another_library_is_faster_the_guide_has_the_times_of_the_results(
     kernels = {(row["problem"], row["C"]): row["outcomes"] for row in results("kernels")["rows"]}["a9a", 1.0]
     ours, theirs = (kernels[name]["seconds"] for name in ("pegasos", "scikit-learn-intelex"))
     assert f"{theirs:.1f} s against {ours:.1f} s on a9a" in text
+
+
+def test_the_comparison_of_searches_is_that_of_the_results():
+    """Means over the splits, of which most data sets have one."""
+    found = {}
+    for row in results("tuning"):
+        found.setdefault((row["data"].partition(":")[0], row["method"]), []).append(row["test"])
+    shown = table("tuning.md", "| data | grid, its seconds | AutoPegasos in a tenth of them |")
+    assert len(shown) == 6
+    for name, *cells in shown:
+        for cell, method in zip(cells, ("grid", "tenth", "auto", "optuna", "halving"), strict=True):
+            measured = found.get((name.partition(",")[0], method))
+            assert (not cell) == (measured is None)
+            if cell:
+                assert numbers(cell)[0] == pytest.approx(sum(measured) / len(measured), abs=6e-5), (name, method)
+
+
+def test_real_tasks_are_solved_as_the_guides_say():
+    found = results("real_tasks")
+    regression = table("regression.md", "| | R² | processor seconds |")
+    for (_, score, seconds), one in zip(regression, found["regression"]["models"].values(), strict=True):
+        assert close(score, one["R2"])
+        assert close(seconds, one["seconds"])
+    text = (DOCS / "regression.md").read_text(encoding="utf8")
+    assert f"lie {found['regression']['between the quantiles']:.1%} of".replace("%", " %") in text
+    areas = {name.strip("`"): area for name, area in table("novelty.md", "| | area under the ROC curve |")}
+    assert close(areas.pop("Nystroem(300)` and `PegasosOneClass"), found["novelty"]["Nystroem + PegasosOneClass"])
+    assert all(close(area, found["novelty"][name]) for name, area in areas.items())
+    assert len(areas) == 3
+    ours, theirs = found["labels"].values()
+    text = " ".join((DOCS / "multilabel.md").read_text(encoding="utf8").split())
+    assert f"micro F1 of {ours['micro']:.3f} and a macro F1 of {ours['macro']:.3f}" in text
+    assert f"({theirs['micro']:.3f} and {theirs['macro']:.3f})" in text
