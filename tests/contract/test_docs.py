@@ -99,3 +99,11 @@ def test_headings_leave_no_level_out(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)
     levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
     assert all(below <= above + 1 for above, below in zip([0, *levels], levels, strict=False))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_line_of_a_table_has_as_many_cells_as_its_header(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)
+    for rows in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        cells = [len(re.split(r"(?<!\\)\|", row.strip())) for row in rows.splitlines()]
+        assert set(cells) == {cells[0]}, rows
