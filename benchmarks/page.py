@@ -49,10 +49,7 @@ within the target, chosen in hindsight. All take turns on two cores of one machi
 of up to {rules["repeat"]} runs counts. Rivals: scikit-learn's LinearSVC and SGDClassifier, LIBLINEAR, Snap ML with
 one thread and with two, Vowpal Wabbit, skglm.
 
-**Cut-off.** One run of a rival is stopped at {rules["patience"]:g} times our time (but not before 1 s, and at
-{rules["limit"]:g} s at the latest); for ten classes at 5 times. `> s` means that it had not reached the target
-after s seconds, not that it never would. Where no rival reached it, the table shows the shortest of the stopped
-runs.
+{_cut_off(rules)}
 
 **Versions.** {versions}. The linear panels were measured on 16 November 2026 with a development version; the
 solvers have changed since.
@@ -84,6 +81,22 @@ every entry and sums in double precision, in the same pass.
 
 {_prediction()}
 """
+
+
+def _cut_off(rules: dict[str, Any]) -> str:
+    """When runs of rivals were stopped; for ten classes `benchmarks.multiclass` has its own limit."""
+    limit = f"{rules['limit']:g} s"
+    stopped = (
+        f"Every solver may take {limit} for one run"
+        if rules["patience"] is None
+        else f"One run of a rival is stopped at {rules['patience']:g} times our time (but not before 1 s, and at "
+        f"{limit} at the latest)"
+    )
+    return wrapped(
+        f"**Cut-off.** {stopped}; for ten classes a rival is stopped at 5 times our time. `> s` means that it had not "
+        "reached the target after s seconds, not that it never would. Where no rival reached it, the table shows the "
+        "shortest of the stopped runs."
+    )
 
 
 def _panel(rows: list[Row]) -> str:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks import defaults, endings, page, tables
+from benchmarks import defaults, endings, measure, page, tables
 
 
 def test_the_page_on_speed_is_made_of_the_results():
@@ -171,3 +171,14 @@ def test_a_defaults_benchmark_measures_the_gap_of_every_estimator():
     assert -1e-9 <= gaps["PegasosClassifier"] <= 1e-3
     assert -1e-9 <= gaps["KernelPegasosClassifier"] <= 1e-3
     assert "iris, 112 x 4, 3 classes" in defaults.render([row])
+
+
+def test_the_readme_says_when_rivals_were_stopped():
+    patience = results("0.001")["patience"]
+    said = "A rival is stopped at 8 times our time" if patience == 8.0 else "Every solver may take"
+    assert said in readme()
+
+
+@pytest.mark.parametrize(("patience", "limit"), [(None, 60.0), (8.0, 16.0), (0.1, 1.0), (100.0, 60.0)])
+def test_a_rival_may_take_the_limit_of_all_or_some_multiple_of_our_time(patience, limit):
+    assert measure.Rule(5, 60.0, patience).limit_beside(2.0) == limit
