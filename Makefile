@@ -19,7 +19,7 @@ export CMAKE_TOOLCHAIN_FILE := $(CURDIR)/$(COMPILER)
 endif
 
 .PHONY: sdist wheel wheels test-oldest test-newest audit tsan valgrind
-.PHONY: help demo test test-slow test-sklearn test-sklearn-versions test-sklearn-examples sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-online bench-losses bench-patch bench-path bench-promise bench-certified bench-scale bench-tuning \
+.PHONY: help demo test test-slow test-sklearn test-sklearn-versions test-sklearn-examples sanitize adversary fuzz lint format stubs docs playground film bench bench-kernels bench-defaults bench-online bench-losses bench-patch bench-path bench-promise bench-certified bench-scale bench-tuning \
 	experiments experiments-quick experiments-timing experiments-kernels experiments-fashion \
 	experiments-imbalance experiments-multiclass experiments-probabilities experiments-transfer clean
 .DEFAULT_GOAL := help
@@ -49,6 +49,7 @@ help:
 	@echo "make film                 record a short film of the playground into docs/images; needs Chromium"
 	@echo "make bench                time to a measured gap, compared with other libraries"
 	@echo "make bench-kernels        the same with kernels, and prediction speed"
+	@echo "make bench-defaults       time, accuracy and gap of estimators with no parameters set"
 	@echo "make bench-online         speed of the online learners"
 	@echo "make bench-patch          the classes of pegasos.svm against scikit-learn's, at their defaults"
 	@echo "make bench-losses         squared hinge, regression and one class against scikit-learn"
@@ -219,6 +220,9 @@ bench: $(VENV)/.bench
 bench-kernels: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.kernels.run
 
+bench-defaults: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.defaults
+
 bench-online: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.online
 
@@ -325,7 +329,7 @@ test-newest: build/.wheel
 	build/newest/bin/python -m pip install --quiet --only-binary :all: --pre dist/*.whl $(FEW_TOOLS)
 	build/newest/bin/python -m pytest -q -m "not slow" $(VERSION_TESTS)
 
-# Asks the vulnerability service of PyPI, so it is no part of `make lint`.
+# Queries the vulnerability service of PyPI, so it is not part of `make lint`.
 audit: $(VENV)/.supply
 	$(BIN)/python -m pip freeze --exclude-editable > build/installed.txt
 	$(BIN)/python -m pip_audit --progress-spinner off --strict --no-deps --disable-pip --requirement build/installed.txt

@@ -44,7 +44,7 @@ def names() -> list[str]:
 def load(name: str) -> Iterator[Binary]:
     """The binary problem of a data set, in each of the units."""
     source = {**_BUNDLED, **_GENERATED}.get(name)
-    X, y = source() if source else _read(Path(os.environ["PEGASOS_DATA"]) / f"{name}.npz")
+    X, y = source() if source else read(Path(os.environ["PEGASOS_DATA"]) / f"{name}.npz")
     keep = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
     X, y = X[keep].astype(np.float64), y[keep]
     classes = np.unique(y)
@@ -74,7 +74,7 @@ def _has_matrix(path: Path) -> bool:
         return "indptr" in archive.files or ("X" in archive.files and archive["X"].ndim == 2)
 
 
-def _read(path: Path):
+def read(path: Path):
     with np.load(path, allow_pickle=False) as archive:
         y = archive["y"]
         if "indptr" not in archive.files:

@@ -28,11 +28,11 @@ class Rule:
 
     repeat: int
     limit: float
-    patience: float
+    patience: float | None = None  # the same limit for every solver
 
     def limit_beside(self, ours: float) -> float:
-        """Seconds one run of a rival may take, when ours takes so many: what is slower can change no ratio."""
-        return min(self.limit, max(1.0, self.patience * ours))
+        """Seconds that one run of a rival may take, if ours takes this many."""
+        return self.limit if self.patience is None else min(self.limit, max(1.0, self.patience * ours))
 
 
 @dataclass(frozen=True)

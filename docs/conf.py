@@ -44,5 +44,5 @@ html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {"footer_icons": []}
-pygments_style = "friendly"
+pygments_style = "default"  # every color of it is readable on its background
 pygments_dark_style = "monokai"

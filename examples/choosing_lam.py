@@ -1,4 +1,4 @@
-"""The regularisation path of the breast cancer data, and the choice of lam on five folds of it.
+"""The regularization path of the breast cancer data, and lam chosen by five-fold cross-validation.
 
 Run as ``python examples/choosing_lam.py [folder]``; the two pictures go to the folder, by default ``docs/images``.
 """

@@ -1,6 +1,6 @@
-"""The hinge loss and the loss that it stands for, against the margin y h(x).
+"""The hinge loss and the 0-1 loss that it replaces, against the margin y h(x).
 
-The step counts mistakes; the hinge is convex, never below it, and asks for a margin of 1.
+The 0-1 loss counts mistakes; the hinge is convex, never below it, and requires a margin of 1.
 
     python examples/hinge_loss.py [picture.png]
 """

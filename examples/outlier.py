@@ -1,7 +1,7 @@
-"""What C does to an outlier: the larger C, the harder one odd point pulls.
+"""What C does to an outlier: the larger C, the more influence it has.
 
-Two clouds, and one point of the right class among those of the left one. With a small C the boundary ignores it; with a
-large C the boundary turns until the point is on its side, and the margin is thin.
+Two clouds, and one point of the right-hand class in the left-hand cloud. With a small C the boundary ignores it; with a
+large C the boundary turns until the point is classified correctly, and the margin is narrow.
 
     python examples/outlier.py [picture.png]
 """

@@ -1,10 +1,10 @@
-"""From the perceptron to Pegasos, by exchanging the step rule on one stream.
+"""From the perceptron to Pegasos, by changing the step rule on one stream.
 
     perceptron        on a mistake       w <- w + sign x
     with a margin     below a margin 1   w <- (1 - eta lam) w + eta sign x       a constant step: NORMA
     Pegasos           below a margin 1   w <- (1 - 1/t) w + 1/(lam t) sign x     the step falls as 1/t
 
-All see the same rows in the same order, each once. Prints a table; where matplotlib is there, draws the
+All rules see the same samples once, in the same order. Prints a table and, if matplotlib is installed, draws the
 cumulative mistakes and their share.
 
     python examples/perceptron_to_pegasos.py [picture.png]
@@ -87,7 +87,7 @@ def draw(curves: dict[str, np.ndarray], picture: str) -> None:
     mistakes.plot(whole, legend=False)
     mistakes.plot(early, share=True, legend=False)
     n_rows = curves["Pegasos"][-1, 0]
-    whole.plot([0, n_rows], [0, 0.1 * n_rows], color="0.6", linestyle=":", label="labels that are wrong")
+    whole.plot([0, n_rows], [0, 0.1 * n_rows], color="0.6", linestyle=":", label="mislabeled samples")
     early.axhline(0.1, color="0.6", linestyle=":")
     early.set(xlim=(100, None), ylim=(0, 0.5))
     figure.suptitle("One stream, four step rules")

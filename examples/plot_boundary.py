@@ -1,4 +1,4 @@
-"""Decisions in the plane: two moons with a kernel, and three kinds of iris with straight lines.
+"""Decision boundaries: two moons with a kernel, and three species of iris with linear boundaries.
 
 Run as ``python examples/plot_boundary.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """
@@ -19,9 +19,9 @@ from pegasos.plots import BoundaryDisplay
 
 
 def main(folder: str = "docs/images") -> None:
-    """Train to a coarse gap, so that the region in doubt can be seen."""
+    """Train to a coarse gap with Pegasos, so that the undecided region is visible."""
     X, y = make_moons(200, noise=0.15, random_state=0)
-    model = KernelPegasosClassifier(gamma=2.0, lam=1e-2, tol=3e-3, random_state=0).fit(X, y)
+    model = KernelPegasosClassifier(gamma=2.0, lam=1e-2, tol=3e-3, solver="pegasos", random_state=0).fit(X, y)
     print(f"moons: {model.certified(X).mean():.1%} of the rows certified")
     drawn = BoundaryDisplay.from_estimator(model, X, y).plot(title="two moons, RBF kernel")
     drawn.figure_.savefig(Path(folder) / "boundary.png", dpi=90)
@@ -31,7 +31,7 @@ def main(folder: str = "docs/images") -> None:
     flowers = make_pipeline(StandardScaler(), machine).fit(X, y)
     print(f"iris: {flowers.score(X, y):.1%} of the rows right")
     drawn = BoundaryDisplay.from_estimator(flowers, X, y).plot(title="iris, all classes at once")
-    drawn.ax_.set(xlabel="length of the petal (cm)", ylabel="width of the petal (cm)")
+    drawn.ax_.set(xlabel="petal length (cm)", ylabel="petal width (cm)")
     drawn.figure_.savefig(Path(folder) / "boundary-classes.png", dpi=90)
     plt.close("all")
 

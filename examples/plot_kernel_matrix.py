@@ -1,4 +1,4 @@
-"""What an RBF kernel makes of handwritten digits.
+"""The RBF kernel matrix of handwritten digits.
 
 Run as ``python examples/plot_kernel_matrix.py [folder]``; the picture goes to the folder, by default ``docs/images``.
 """

@@ -1,4 +1,4 @@
-"""Margins of rows that the model has not seen, and what they cost.
+"""Margins and losses on held-out data.
 
 Run as ``python examples/plot_margins.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """
@@ -26,9 +26,9 @@ def main(folder: str = "docs/images") -> None:
     X, new_X, y, new_y = train_test_split(data.data, y, test_size=0.5, random_state=0)
     model = make_pipeline(StandardScaler(), PegasosClassifier(lam=1e-2, random_state=0)).fit(X, y)
     print(f"{model.score(new_X, new_y):.1%} of the new rows right")
-    drawn = MarginDisplay.from_estimator(model, new_X, new_y).plot(title="breast cancer, rows not seen")
+    drawn = MarginDisplay.from_estimator(model, new_X, new_y).plot(title="breast cancer, held-out data")
     drawn.figure_.savefig(Path(folder) / "margins.png", dpi=100)
-    drawn = LossDisplay.from_estimator(model, new_X, new_y).plot(title="breast cancer, rows not seen")
+    drawn = LossDisplay.from_estimator(model, new_X, new_y).plot(title="breast cancer, held-out data")
     drawn.figure_.savefig(Path(folder) / "loss.png", dpi=100)
     plt.close("all")
 

@@ -28,7 +28,7 @@ def main(folder: str = "docs/images") -> None:
     learners = {name: kind().partial_fit(X / 16.0, y, classes=range(10)) for name, kind in kinds.items()}
     for name, learner in learners.items():
         print(f"{name:20}{learner.mistakes_:5d} mistakes on {len(y)} rows")
-    drawn = MistakesDisplay.from_estimators(learners).plot(title="digits, each row seen once")
+    drawn = MistakesDisplay.from_estimators(learners).plot(title="digits, one pass")
     drawn.figure_.savefig(Path(folder) / "mistakes.png", dpi=100)
     plt.close("all")
 

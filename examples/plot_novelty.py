@@ -1,4 +1,4 @@
-"""Novelty: a region that holds all but a share of the rows, with nu of 0.01, 0.1 and 0.3.
+"""Novelty detection: regions that contain all but a share nu of the data, for nu of 0.01, 0.1 and 0.3.
 
 Run as ``python examples/plot_novelty.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """
@@ -36,7 +36,7 @@ def main(folder: str = "docs/images") -> None:
     figure.savefig(Path(folder) / "novelty.png", dpi=60)
     elsewhere = np.random.default_rng(0).uniform([-1.8, -1.2], [2.8, 1.8], (400, 2))
     drawn = NoveltyDisplay.from_estimator(model, np.concatenate([X, elsewhere]), np.repeat([1, -1], 400))
-    drawn.plot(title="nu = 0.3: the moons, and points anywhere").figure_.savefig(Path(folder) / "scores.png", dpi=80)
+    drawn.plot(title="nu = 0.3: moons and uniform points").figure_.savefig(Path(folder) / "scores.png", dpi=80)
     plt.close("all")
 
 

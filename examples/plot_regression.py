@@ -1,4 +1,4 @@
-"""Regression: predictions with bounds of the exact ones, a tube with its support vectors, quantiles with coverage.
+"""Regression: predictions with bounds on the exact ones, a tube with its support vectors, and quantiles.
 
 Run as ``python examples/plot_regression.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """
@@ -45,7 +45,7 @@ def main(folder: str = "docs/images") -> None:
     print(f"diabetes: R2 {model.score(new, target):.2f} on held-out data; {model.status_}")
     drawn.figure_.savefig(Path(folder) / "predictions.png", dpi=100)
 
-    drawn.plot(kind="residuals", title="what predictions leave over").figure_.savefig(
+    drawn.plot(kind="residuals", title="residuals, held-out data").figure_.savefig(
         Path(folder) / "residuals.png", dpi=100
     )
 

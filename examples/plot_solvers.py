@@ -1,4 +1,4 @@
-"""The proved gap against time, for three solvers of one problem.
+"""The proved gap against time, for three solvers on one problem.
 
 Run as ``python examples/plot_solvers.py [folder]``; the picture goes to the folder, by default ``docs/images``.
 """

@@ -1,4 +1,4 @@
-"""The strongest weights by name, and those of images as images.
+"""The largest weights by feature name, and the weights of images shown as images.
 
 Run as ``python examples/plot_weights.py [folder]``; the pictures go to the folder, by default ``docs/images``.
 """

@@ -117,13 +117,13 @@ def draw(results: dict[str, Any]) -> None:
     found = {name: one["methods"] for name, one in results["problems"].items()}
     figure, (left, right) = pictures.panels(2, width=4.8)
     pictures.dots(left, list(found), {method: [one[method]["brier"] for one in found.values()] for method in methods})
-    left.set(title="Brier score: the less, the better", xlabel="mean over the splits")
+    left.set(title="Brier score (lower is better)", xlabel="mean over the splits")
     left.legend(loc="best", fontsize=7)
     difference = {"ours - theirs": [one["difference"] for one in found.values()]}
     spread = {"ours - theirs": [2 * one["standard_error"] for one in found.values()]}
     pictures.dots(right, list(found), difference, spread)
     right.axvline(0.0, color="0.4", linewidth=1, linestyle="--")
-    right.set(title="Ours less theirs, ± two standard errors", xlabel="difference of Brier scores", yticklabels=[])
+    right.set(title="Ours minus theirs, ± two standard errors", xlabel="difference of Brier scores", yticklabels=[])
     right.locator_params(axis="x", nbins=5)
     pictures.save(figure, results["picture"])
 
@@ -153,7 +153,7 @@ def page(results: dict[str, Any]) -> str:
     copies = ", ".join(f"{name} {one['copies']:,}" for name, one in results["problems"].items())
     header = ["data", "Brier, ours", "Brier, theirs", "difference", "log loss", "contradictions", "seconds"]
     return (
-        "# Probabilities\n\n"
+        "# Probabilities\n\nFor anyone who uses `predict_proba`: calibration compared with scikit-learn's.\n\n"
         f"`PegasosClassifier(C={results['cost']:g}, probability=True)` against scikit-learn's\n"
         f'`CalibratedClassifierCV(LinearSVC(C={results["cost"]:g}, loss="hinge"), ensemble=False)`, both by Platt\'s '
         f"method on five folds;\n{results['n_splits']} random splits, mean of the test parts. The Brier score is half "
@@ -162,8 +162,9 @@ def page(results: dict[str, Any]) -> str:
         f"![Brier scores of both methods, and their difference]({results['picture']})\n\n"
         f"{pages.table(header, lines)}\n"
         f"Our probabilities are {verdict}.\n\n"
-        "Some rows occur more than once. Here all copies of a row share a fold; there they are spread over several, so "
-        "that a model\nhas seen some of the rows it scores. Random splits of the data do the same, so that helps in "
+        "Some rows occur more than once. In pegasos, all copies of a row share a fold; in scikit-learn they are "
+        "spread over several, so "
+        "that a model\nhas seen some of the rows it scores. Random splits of the data do the same, which helps it in "
         f"this table. Copies:\n{copies}.\n\n"
         "`make experiments-probabilities` makes this page; the numbers are in\n"
         "[probabilities.json](probabilities.json).\n"

@@ -35,7 +35,7 @@ def measure(sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
     for _ in range(_turns):
         for n in sizes:
             taken[n].append(_seconds(X[:n], y[:n]))
-            print(f"  {n:,} rows: {taken[n][-1] / _n_steps * 1e6:.1f} microseconds a step", flush=True)
+            print(f"  {n:,} rows: {taken[n][-1] / _n_steps * 1e6:.1f} microseconds per step", flush=True)
     per_step = [min(taken[n]) / _n_steps for n in sizes]
     slope, shift = np.polyfit(np.log(sizes), np.log(per_step), 1)
     return {
@@ -54,7 +54,7 @@ def measure(sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
 
 def render(found: dict[str, Any]) -> str:
     """Markdown, and the slope."""
-    lines = ["| rows | microseconds a step |", "| --- | --- |"]
+    lines = ["| rows | microseconds per step |", "| --- | --- |"]
     pairs = zip(found["n_rows"], found["seconds_per_step"], strict=True)
     lines += [f"| {n:,} | {seconds * 1e6:.1f} |" for n, seconds in pairs]
     return "\n".join([*lines, "", f"Time of a step ~ rows^{found['slope']:.2f}."])
@@ -74,7 +74,7 @@ def draw(found: dict[str, Any], path: Path = _image) -> None:
     axes.loglog(n, np.array(found["seconds_per_step"]) * 1e6, "o", color="#0072B2", label="measured", zorder=2)
     axes.set_xticks(n, [f"{each:,}" for each in n])
     axes.minorticks_off()
-    axes.set(xlabel="training rows", ylabel="microseconds a step")
+    axes.set(xlabel="training rows", ylabel="microseconds per step")
     axes.set_title(f"Kernel Pegasos on {found['problem']}, RBF, {found['n_features']} features")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)

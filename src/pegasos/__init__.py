@@ -1,4 +1,4 @@
-"""Support vector machines that return the proof of how good they are."""
+"""Support vector machines with a proof of how good each fit is."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ __all__ = [
     "steps",
     "unpatch_sklearn",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The module of each name, imported on first use, so that `pegasos --help` need not wait for numpy.
 _homes = {

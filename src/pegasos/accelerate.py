@@ -57,6 +57,14 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
     -------
     Patch
         Undone by `unpatch_sklearn`, or at the end of ``with patch_sklearn():``.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> with pegasos.patch_sklearn(["SVC"]):
+    ...     from sklearn.svm import SVC
+    >>> SVC.__module__.split(".")[0]
+    'pegasos'
     """
     import pegasos.svm as ours
 
@@ -74,7 +82,17 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
 
 
 def unpatch_sklearn() -> None:
-    """Restore the estimators of `sklearn.svm`."""
+    """Restore the estimators of `sklearn.svm`.
+
+    Examples
+    --------
+    >>> import pegasos
+    >>> patch = pegasos.patch_sklearn()
+    >>> pegasos.unpatch_sklearn()
+    >>> from sklearn.svm import SVC
+    >>> SVC.__module__.split(".")[0]
+    'sklearn'
+    """
     while _before:
         name, value = _before.popitem()
         setattr(sklearn.svm, name, value)

@@ -30,18 +30,18 @@ class Certificate:
     gap : float
         ``primal - dual``: the weights are at most this far above the optimum.
     relative_gap : float
-        ``gap / primal`` (0 when the objective is 0); of several problems the largest.
+        ``gap / primal`` (0 if the objective is 0); with several problems the largest of theirs.
     weight_radius : float
         The exact solution lies within this distance of the weights: sqrt(gap / lam) where they are those of the dual
         point, and up to sqrt(2 gap / lam) where they are not.
     least_margin : float
-        The least sign_i score_i of a row that costs anything: 1 or more where no row costs anything.
+        The smallest sign_i score_i among samples with a positive cost; 1 or more if no sample has a loss.
     squared_norm : float
         |w|^2.
     rounding : float
-        How much of ``primal`` is room for the rounding of scores; 0 where that is less than 1e-10 of it.
+        The part of ``primal`` that is an allowance for rounding; 0 if that is less than 1e-10 of it.
     parts : tuple of Certificate
-        One for each binary problem when there are several.
+        One for each binary problem if there are several.
 
     Examples
     --------

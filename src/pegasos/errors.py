@@ -8,7 +8,17 @@ from collections.abc import Sequence
 
 
 class PegasosError(ValueError):
-    """Input or a setting that cannot be used."""
+    """Input or a parameter cannot be used; the message states the value and what to do. It is a ``ValueError``.
+
+    Examples
+    --------
+    >>> from pegasos import PegasosClassifier, PegasosError
+    >>> try:
+    ...     PegasosClassifier(lam=-1.0).fit([[0.0], [1.0]], [0, 1])
+    ... except PegasosError as error:
+    ...     print("lam" in str(error), isinstance(error, ValueError))
+    True True
+    """
 
 
 class NotFiniteError(PegasosError):
@@ -25,11 +35,39 @@ class NotFiniteError(PegasosError):
 
 
 class PriorWarning(UserWarning):
-    """The features of a prior and of X differ; the message states how many, and how they are treated."""
+    """The features of a prior and of X differ; the message states how many, and how they are treated.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from pegasos import PegasosClassifier, PriorWarning
+    >>> old = pd.DataFrame({"age": [20.0, 60.0, 30.0, 70.0]})
+    >>> new = old.assign(income=[1.0, 2.0, 2.0, 1.0])
+    >>> prior = PegasosClassifier(lam=0.1, random_state=0).fit(old, [0, 1, 0, 1])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = PegasosClassifier(lam=0.1, prior=prior, random_state=0).fit(new, [0, 1, 0, 1])
+    >>> any(each.category is PriorWarning for each in caught)
+    True
+    """
 
 
 class NuWarning(UserWarning):
-    """The rows do not allow a fraction of support vectors as small as nu; the message states the smallest."""
+    """``nu`` is smaller than the data allows; the message states the smallest possible value.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from pegasos import NuWarning, PegasosOneClass
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))  # surrounds the origin: no plane separates it
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = PegasosOneClass(nu=0.1, random_state=0).fit(X)
+    >>> any(each.category is NuWarning for each in caught)
+    True
+    """
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

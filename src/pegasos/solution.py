@@ -104,7 +104,23 @@ class Trace:
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of a run on one problem."""
+    """The result of a run on one problem.
+
+    Attributes
+    ----------
+    weights, alpha : array
+        The returned weights, with that of the constant column last, and the dual point.
+    status : Status
+    certificate : Certificate
+    trace : Trace
+    n_epochs, n_steps : int
+    state : object
+        The state of the solver, from which a run can be resumed.
+    intercept : float, default=0.0
+        An unregularized intercept.
+    intercept_reach : float, default=0.0
+        How far the exact intercept may be from it.
+    """
 
     weights: npt.NDArray[np.float64]
     alpha: Floats

@@ -168,13 +168,34 @@ _COMMON = (
 
 
 class PegasosClassifier(_PegasosEstimator, shared.HasRawPredictionCol, shared.HasProbabilityCol):
-    """`pegasos.PegasosClassifier` on a DataFrame.
+    """`pegasos.PegasosClassifier` on a Spark DataFrame.
 
-    Parameters are those of the local estimator, spelled as Spark spells them: ``lam``, ``C``, ``loss``, ``smoothing``,
-    ``multiClass`` ("ovr" or "ovo"), ``classWeight`` ("balanced" or a dict), ``probability``, ``fitIntercept``,
-    ``regularizeIntercept``, ``interceptScaling``, ``prior``, ``start``, ``tol``, ``maxIter`` (passes), ``timeBudget``,
-    ``seed``; and the columns ``featuresCol`` (vectors, or a list of numeric columns), ``labelCol`` (numbers or
-    strings), ``weightCol``, ``predictionCol``, ``rawPredictionCol``, ``probabilityCol`` and ``certifiedCol``.
+    Parameters
+    ----------
+    lam, C, loss, smoothing, multiClass, classWeight, probability, fitIntercept, regularizeIntercept, interceptScaling,
+    prior, tol, timeBudget
+        As in the local estimator, in Spark's spelling. ``multiClass`` is "ovr" or "ovo", ``classWeight`` is "balanced"
+        or a dict.
+    start : fitted local model, optional
+        The model to start from.
+    maxIter : int, optional
+        Maximum number of passes over the data.
+    seed : int, optional
+        Seed of the sample that the fit starts from.
+    featuresCol : str or list of str, default="features"
+        A column of vectors, or a list of numeric columns.
+    labelCol : str, default="label"
+        Numbers or strings.
+    weightCol : str, optional
+        The column of sample weights.
+    predictionCol, rawPredictionCol, probabilityCol, certifiedCol : str
+        Names of the columns that `transform` adds.
+
+    Examples
+    --------
+    >>> from pegasos.spark import PegasosClassifier  # doctest: +SKIP
+    >>> model = PegasosClassifier(lam=1e-3, featuresCol="features", labelCol="label").fit(frame)  # doctest: +SKIP
+    >>> model.transform(frame).select("prediction", "certified").show()  # doctest: +SKIP
     """
 
     _local_type = linear.PegasosClassifier
@@ -190,7 +211,23 @@ class PegasosClassifier(_PegasosEstimator, shared.HasRawPredictionCol, shared.Ha
 
 
 class PegasosRegressor(_PegasosEstimator):
-    """`pegasos.PegasosRegressor` on a DataFrame; ``epsilon``, ``quantile`` and ``delta`` as there."""
+    """`pegasos.PegasosRegressor` on a Spark DataFrame; ``epsilon``, ``quantile`` and ``delta`` as there.
+
+    Parameters
+    ----------
+    lam, C, loss, epsilon, quantile, delta, fitIntercept, regularizeIntercept, interceptScaling, prior, tol, timeBudget
+        As in the local estimator, in Spark's spelling.
+    start, maxIter, seed, featuresCol, weightCol, predictionCol
+        As in `PegasosClassifier`.
+    labelCol : str, default="label"
+        The targets.
+
+    Examples
+    --------
+    >>> from pegasos.spark import PegasosRegressor  # doctest: +SKIP
+    >>> model = PegasosRegressor(lam=1e-3, featuresCol="features", labelCol="label").fit(frame)  # doctest: +SKIP
+    >>> model.transform(frame).select("prediction").show()  # doctest: +SKIP
+    """
 
     _local_type = regression.PegasosRegressor
     _shared = ("epsilon", "quantile", "delta")
@@ -242,7 +279,21 @@ class _PegasosModel(Model, _Columns):
 
 
 class PegasosClassificationModel(_PegasosModel, shared.HasRawPredictionCol, shared.HasProbabilityCol):
-    """A fitted classifier: `transform` adds prediction, scores, probabilities if there are any, and `certified`."""
+    """A fitted classifier: `transform` adds prediction, scores, probabilities if there are any, and `certified`.
+
+    Parameters
+    ----------
+    local : PegasosClassifier, optional
+        The fitted model without Spark; `fit` of the estimator sets it.
+    n_passes : int, default=0
+        The number of passes over the data that the fit took.
+
+    Examples
+    --------
+    >>> from pegasos.spark import PegasosClassifier  # doctest: +SKIP
+    >>> model = PegasosClassifier(lam=1e-3, featuresCol="features", labelCol="label").fit(frame)  # doctest: +SKIP
+    >>> local = model.toLocal()  # doctest: +SKIP
+    """
 
     certifiedCol = PegasosClassifier.certifiedCol
 
@@ -270,7 +321,21 @@ class PegasosClassificationModel(_PegasosModel, shared.HasRawPredictionCol, shar
 
 
 class PegasosRegressionModel(_PegasosModel):
-    """A fitted regressor: `transform` adds the prediction."""
+    """A fitted regressor: `transform` adds the prediction.
+
+    Parameters
+    ----------
+    local : PegasosRegressor, optional
+        The fitted model without Spark; `fit` of the estimator sets it.
+    n_passes : int, default=0
+        The number of passes over the data that the fit took.
+
+    Examples
+    --------
+    >>> from pegasos.spark import PegasosRegressor  # doctest: +SKIP
+    >>> model = PegasosRegressor(lam=1e-3, featuresCol="features", labelCol="label").fit(frame)  # doctest: +SKIP
+    >>> local = model.toLocal()  # doctest: +SKIP
+    """
 
     def _transform(self, dataset: Any) -> Any:
         def answers(model: Any, X: Any) -> Any:

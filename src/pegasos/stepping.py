@@ -38,29 +38,38 @@ Numbers = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What one step did.
+    """One step of an algorithm, as yielded by `steps`.
 
     Attributes
     ----------
     number : int
-        t, from 1.
+        t, starting at 1.
     eta : float or None
-        The length of the step, 1/(lam t) for Pegasos; None for learners whose step depends on the row.
+        The length of the step, 1/(lam t) for Pegasos; None for learners whose step depends on the sample.
     rows : array of int
-        The rows drawn; A_t in the lectures.
+        The samples drawn; A_t in the lectures.
     margins : array
-        sign_i (score_i) of these rows before the step.
+        sign_i score_i of these samples before the step.
     violated : array of bool
         Which of them moved the weights.
     coef : array of shape (n_features,) or None
         The weights after the step; None for kernels.
     intercept : float
+        The intercept after the step.
     alpha : array of shape (n_samples,) or None
         The dual point after the step, for Pegasos: w = sum_i alpha_i sign_i x_i / (lam n).
     counts : array of int or None
-        In how many steps each row violated: beta in the lectures. For kernel Pegasos with batches of one row.
+        The number of steps in which each sample violated its margin: beta in the lectures. For kernel Pegasos with
+        batches of one sample.
     primal, dual : float or None
-        The objective of the iterate and the lower bound that its dual point proves, when requested.
+        The objective of the iterate and the lower bound proved by its dual point, if requested.
+
+    Examples
+    --------
+    >>> from pegasos import steps
+    >>> first = next(steps([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [1, 1, -1], lam=0.5, sampling="sequential"))
+    >>> first.number, first.eta, bool(first.violated[0])
+    (1, 2.0, True)
     """
 
     number: int
@@ -100,15 +109,17 @@ def steps(
     y : array of shape (n_samples,), of two classes; the second one in sorted order has the sign +1
     learner : estimator of `pegasos.online`, optional
         A perceptron, passive-aggressive, confidence-weighted or NORMA learner with its own parameters. By default
-        Pegasos, with the parameters below; they have the meaning that they have for `PegasosClassifier`.
+        Pegasos, with the parameters below, which mean the same as in `PegasosClassifier`.
     lam, batch_size, projection, sampling, fit_intercept
-        `sampling` may also be "sequential": rows in their order, as in the lecture's first algorithm.
-    kernel : as for `KernelPegasosClassifier`, or None for the linear algorithm
+        As in `PegasosClassifier`. `sampling="sequential"` visits the samples in their order, as in the lecture's first
+        algorithm.
+    kernel : as for `KernelPegasosClassifier`, optional
+        By default the linear algorithm.
     n_steps : int, optional
         Number of steps after which to end.
     initial : array of shape (n_features,), or a pair of that and an intercept; optional
         The weights before the first step, by default 0; linear Pegasos only; `coef_init` and `intercept_init` of `fit`.
-        The first step has the length 1/lam and forgets them, after they have decided whether its rows violate.
+        The first step multiplies them by 0; they only decide whether its samples violate the margin.
     objectives : bool, default=False
         Whether to compute the primal and the dual objective after each step: a pass over all rows.
     seed : int, default=0

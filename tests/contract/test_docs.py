@@ -5,9 +5,12 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import pegasos
 
 ROOT = Path(__file__).parents[2]
 LINKS = ROOT / "docs" / "_site" / "links.py"
@@ -65,3 +68,42 @@ def test_open_places_of_the_index_are_filled_by_the_pages_that_exist():
     assert completed(source, found).split() == [*begin, "new", "learn/one", "learn/two", "playground"]
     assert completed(source, found | {"learn/index"}).split() == [*begin, "new", "learn/index", "playground"]
     assert completed(source, {"index", "tutorial"}).split() == begin
+
+
+def test_the_empty_line_that_doctest_needs_is_not_shown():
+    tidy = runpy.run_path(str(ROOT / "docs" / "_site" / "navigation.py"), run_name="navigation")["last_line"]
+    source = "A\n\n```python\n>>> 1\n1\n\n```\n\nB\n\n```python\nx = 1\n\ny = 2\n```\n"
+    assert tidy.sub(r"\1", source) == "A\n\n```python\n>>> 1\n1\n```\n\nB\n\n```python\nx = 1\n\ny = 2\n```\n"
+
+
+def test_one_version_is_named_everywhere_and_the_changelog_has_it():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        version = tomllib.load(file)["project"]["version"]
+    assert version == pegasos.__version__
+    assert f'version: "{version}"' in (ROOT / "CITATION.cff").read_text(encoding="utf8")
+    sections = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf8"), re.MULTILINE)
+    assert sections[:2] == ["Unreleased", version]
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_picture_has_a_text_for_those_who_cannot_see_it(page):
+    texts = re.findall(r"!\[([^\]]*)\]\(", page.read_text(encoding="utf8"))
+    assert all(len(text) > 3 for text in texts)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_headings_leave_no_level_out(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
+    assert all(below <= above + 1 for above, below in zip([0, *levels], levels, strict=False))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_line_of_a_table_has_as_many_cells_as_its_header(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)
+    for rows in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        cells = [len(re.split(r"(?<!\\)\|", row.strip())) for row in rows.splitlines()]
+        assert set(cells) == {cells[0]}, rows

@@ -57,6 +57,13 @@ def test_the_examples_of_the_pages_run(name, tmp_path, monkeypatch):
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
+def test_the_curves_of_the_demo_fall_from_the_zero_model_to_tol_by_way_of_several_certificates():
+    for epochs, gaps in demo.gap_curves().values():
+        assert (epochs[0], gaps[0]) == (0.0, 1.0)
+        assert gaps[-1] <= 1e-4
+        assert len(gaps) >= 5
+
+
 def test_the_demo_prints_a_table_and_draws_the_gap_and_a_boundary(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     demo.main(str(tmp_path))

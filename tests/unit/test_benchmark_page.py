@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks import endings, page, patch, tables
+from benchmarks import defaults, endings, measure, page, patch, tables
 
 
 def test_the_page_on_speed_is_made_of_the_results():
@@ -74,3 +74,120 @@ def test_the_share_of_certified_fits_in_the_readme_is_that_of_the_results():
 
 def test_the_page_on_reliability_shows_how_soon_fits_end():
     assert endings.table() in endings.PAGE.read_text(encoding="utf8")
+
+
+def readme():
+    return " ".join(README.read_text(encoding="utf8").split())
+
+
+def results(name):
+    return json.loads((page.RESULTS / f"{name}.json").read_text(encoding="utf8"))
+
+
+KERNEL_ROWS = {
+    "fashion_mnist 0 against 6 (12,000 x 784), C = 1": ("fashion_mnist", 1.0),
+    "the same, C = 10": ("fashion_mnist", 10.0),
+    "mnist (10,000 x 784), 10 classes, C = 10": ("mnist", 10.0),
+    "usps (7,291 x 256), 10 classes, C = 10": ("usps", 10.0),
+    "a9a (32,561 x 123), C = 1": ("a9a", 1.0),
+}
+
+
+def test_the_times_of_kernels_in_the_readme_are_those_of_the_results():
+    measured = {(row["problem"], row["C"]): row["outcomes"] for row in results("kernels")["rows"]}
+    header = "| data | pegasos | scikit-learn-intelex | LIBSVM | ratios |\n"
+    lines = README.read_text(encoding="utf8").split(header)[1].split("\n\n")[0].splitlines()[1:]
+    shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [name for name, *_ in shown] == list(KERNEL_ROWS)
+    for name, ours, intelex, libsvm, ratios in shown:
+        found = measured[KERNEL_ROWS[name]]
+        for cell, solver in ((ours, "pegasos"), (intelex, "scikit-learn-intelex"), (libsvm, "LIBSVM")):
+            assert cell.startswith(">") != found[solver]["reached"]
+            assert float(cell.strip("*> ").removesuffix(" s").strip("*")) == pytest.approx(
+                found[solver]["seconds"], rel=0.05
+            )
+        for ratio, solver in zip(ratios.split(", "), ("scikit-learn-intelex", "LIBSVM"), strict=True):
+            expected = found[solver]["seconds"] / found["pegasos"]["seconds"]
+            assert float(ratio.strip("> ")) == pytest.approx(expected, rel=0.05, abs=0.051)
+
+
+def test_the_summary_of_the_linear_times_in_the_readme_is_that_of_the_results():
+    ratios = [row.ratio for row in tables.read(1e-3)]
+    mean = tables.geometric_mean(ratios)
+    assert f"({min(ratios):.1f} to {max(ratios):.0f} times as fast, geometric mean {mean:.1f})" in readme()
+
+
+def test_the_steps_of_pegasos_in_the_readme_are_those_of_the_results():
+    steps = {row["rows"]: row["steps"] for row in results("growth")["rows"]}
+    few, many, most = (f"{steps[n]:,.0f}" for n in (10_000, 300_000, 10_000_000))
+    assert f"{few} steps for 10,000 samples, {many} for 300,000 and {most} for 10,000,000" in readme()
+
+
+def test_what_the_readme_says_on_defaults_is_in_the_results():
+    text, rows = readme(), results("defaults")["rows"]
+    names = ("LinearSVC", "SGDClassifier", "PegasosClassifier", "SVC", "KernelPegasosClassifier")
+    found = {name: [row["estimators"][name] for row in rows] for name in names}
+    reached = {name: sum(one["gap"] <= 1e-3 for one in each) for name, each in found.items()}
+    means = {name: f"{sum(one['accuracy'] for one in each) / len(each):.3f}" for name, each in found.items()}
+    assert f"on {len(rows)} data sets of up to 10,000 samples" in text
+    assert f"within 1e-3 of its optimum on {reached['LinearSVC']} of them" in text
+    assert reached["SGDClassifier"] == 0
+    assert f"`PegasosClassifier()` on {reached['PegasosClassifier']}." in text
+    assert f"is {means['LinearSVC']}, {means['SGDClassifier']} and {means['PegasosClassifier']}:" in text
+    assert reached["SVC"] == reached["KernelPegasosClassifier"]
+    assert f"both reach {reached['SVC']}, with {means['SVC']} and {means['KernelPegasosClassifier']}" in text
+    small = [row["estimators"] for row in rows if row["data"] in ("iris", "wine", "breast_cancer")]
+    theirs, ours = (sorted(1e3 * one[name]["seconds"] for one in small) for name in ("LinearSVC", "PegasosClassifier"))
+    said = f"takes {theirs[0]:.1f} to {theirs[-1]:.1f} ms, `PegasosClassifier()` {ours[0]:.1f} to {ours[-1]:.1f} ms"
+    assert said in text
+
+
+def test_where_the_readme_says_it_is_slower_is_where_the_results_show_it():
+    text = readme()
+    ratios = {}
+    for row in results("kernel_grid")["rows"]:
+        one = row["rivals"]["LIBSVM"]
+        ratios.setdefault(row["n_rows"], {})[row["n_features"], row["n_classes"], row["C"]] = (
+            one["seconds"] / one["pegasos_seconds"]
+        )
+    small = ratios.pop(200).values()
+    mean = tables.geometric_mean(list(small))
+    assert f"LIBSVM takes {min(small):.1f} to {max(small):.1f} times our processor time, {mean:.1f} on average" in text
+    means = sorted(tables.geometric_mean(list(each.values())) for each in ratios.values())
+    assert f"average {means[0]:.1f} to {means[-1]:.1f} times" in text
+    slower = {(n, *key): ratio for n, each in ratios.items() for key, ratio in each.items() if ratio < 1.0}
+    ((where, ratio),) = slower.items()
+    assert where == (10_000, 128, 10, 1.0)
+    assert f"(10,000 x 128, ten classes, C = 1), where LIBSVM takes {ratio:.1f} times our time" in text
+    sparse = [row.ratio for target in (1e-3, 1e-2) for row in tables.read(target) if row.problem == "sparse_1m"]
+    assert f"Snap ML is up to {1.0 / min(sparse):.1f} times as fast" in text
+    online = results("online")["problems"]["reuters21578"]["ratios"]["perceptron, scikit-learn"]
+    assert f"({online:.2f} times as fast)" in text
+
+
+def test_the_weakest_way_to_train_in_the_readme_is_that_of_the_results():
+    shares = results("promise_coarse")["shares"]
+    weakest = min((way for way in shares if way != "LinearSVC"), key=lambda way: shares[way][0] / shares[way][1])
+    kept, n = shares[weakest]
+    assert f"{weakest} is the weakest, with {kept} of {n}" in readme()
+
+
+def test_a_defaults_benchmark_measures_the_gap_of_every_estimator():
+    row = defaults.measure("iris", defaults.load("iris"), repeat=1)
+    gaps = {name: one["gap"] for name, one in row["estimators"].items()}
+    assert gaps["LinearSVC"] <= 1e-3
+    assert gaps["SGDClassifier"] > 0.1
+    assert -1e-9 <= gaps["PegasosClassifier"] <= 1e-3
+    assert -1e-9 <= gaps["KernelPegasosClassifier"] <= 1e-3
+    assert "iris, 112 x 4, 3 classes" in defaults.render([row])
+
+
+def test_the_readme_says_when_rivals_were_stopped():
+    patience = results("0.001")["patience"]
+    said = "A rival is stopped at 8 times our time" if patience == 8.0 else "Every solver may take"
+    assert said in readme()
+
+
+@pytest.mark.parametrize(("patience", "limit"), [(None, 60.0), (8.0, 16.0), (0.1, 1.0), (100.0, 60.0)])
+def test_a_rival_may_take_the_limit_of_all_or_some_multiple_of_our_time(patience, limit):
+    assert measure.Rule(5, 60.0, patience).limit_beside(2.0) == limit

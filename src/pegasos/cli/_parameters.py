@@ -35,7 +35,7 @@ def add_parameter_options(parser: argparse.ArgumentParser) -> None:
     for name, one in shared.items():
         other = of_kernels.get(name)
         _add(group, one if other is None else one._replace(words=tuple(dict.fromkeys(one.words + other.words))))
-    group = parser.add_argument_group("parameters of a kernel machine, which --kernel asks for")
+    group = parser.add_argument_group("parameters of a kernel model (with --kernel)")
     for name, one in of_kernels.items():
         if name not in shared:
             _add(group, one)

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hold-out", type=float, metavar="SHARE", help="hold out this share of the data for testing")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
-    large = parser.add_argument_group("more rows than memory; linear machines only")
+    large = parser.add_argument_group("data larger than memory (linear models only)")
     large.add_argument("--out-of-core", action="store_true", help="read block by block, within --memory 2G")
     large.add_argument("--memory", metavar="BYTES", help="read block by block within this limit, such as 500M")
     large.add_argument(

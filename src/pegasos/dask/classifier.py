@@ -26,9 +26,9 @@ def _has_probabilities(model: Any) -> bool:
 class PegasosClassifier(ClassifierMixin, OnCollections):
     """`pegasos.PegasosClassifier` on dask collections: the same problem, the same certificate.
 
-    The rows stay where they are, except for a sample and those near the margin. In a pass every partition adds up its
-    part of the objective and its derivatives. How the rows are cut into partitions decides the result to the last bit;
-    the number of workers does not, nor does a worker that is lost on the way.
+    The rows are not moved, except for a sample and those near the margin. In a pass, every partition computes its part
+    of the objective and its derivatives. The bits of the result depend on how the rows are partitioned, but not on the
+    number of workers or on lost workers.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
     loss : {"hinge", "squared_hinge", "huber_hinge"}, default="hinge"
         As in `pegasos.PegasosClassifier`.
     smoothing : float, default=0.5
-        Where "huber_hinge" turns into a line.
+        The r at which "huber_hinge" becomes linear.
     multi_class : {"ovr", "ovo"}, default="ovr"
         One problem per class against the rest, or one per pair of classes. All problems share their passes.
     fit_intercept : bool, default=True
@@ -52,23 +52,21 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
     prior : fitted linear classifier, (coef, intercept) or None, default=None
         A model learned from other data: the weights are regularized toward it instead of toward 0.
     class_weight : dict, "balanced" or None, default=None
-        What multiplies the cost of a mistake on each class; "balanced" is ``N / (n_classes * N_class)``, counted over
-        all partitions.
+        Factor on the loss of each class; "balanced" is ``N / (n_classes * N_class)``, counted over all partitions.
     classes : array of shape (n_classes,), optional
-        The labels that y may have, where the partitions happen not to show all of them; by default those that they
-        show.
+        The possible labels, if some may not occur in the data; by default those that occur.
     probability : bool, "sigmoid" or "isotonic", default=False
-        Whether to fit `predict_proba`: Platt's sigmoid, or an increasing curve, through scores of rows held out. The
-        fits without each of up to five folds share the passes of the fit, and one more pass collects histograms of the
-        scores. Which fold a row is in follows from its values.
+        Whether to fit `predict_proba`: Platt's sigmoid, or an increasing curve, on scores of held-out rows. The fits
+        for up to five folds share the passes of the main fit, and one more pass collects histograms of the scores. The
+        fold of a row is determined by its values.
     start : fitted linear classifier, (coef, intercept) or None, default=None
-        Where to begin, for example the model of yesterday's rows. It saves passes and does not change the problem.
+        The starting point, for example yesterday's model. It saves passes and does not change the problem.
     tol : float or None, default=1e-3
         The relative duality gap of the whole problem at which the fit ends. None: run ``max_iter`` passes.
     max_iter : int, default=1000
-        Passes over all partitions at most.
+        Maximum number of passes over all partitions.
     time_budget : float, optional
-        Seconds at most. Kept to within one pass.
+        Time limit in seconds, kept to within one pass.
     timeout : float, optional
         Seconds that a worker may take for its part of a pass, or to make its partitions, before the fit ends with an
         error that names it. None: wait.
@@ -77,7 +75,7 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
     verbose : int, default=0
         1: a line for each certificate. 2: also a line for each pass, with the number of problems that are still open.
     client : dask.distributed.Client, optional
-        The cluster. None: that of the current client, or, where there is none, dask's scheduler in this process.
+        The cluster. None: that of the current client, or, if there is none, dask's scheduler in this process.
 
     Attributes
     ----------
@@ -96,9 +94,9 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
     n_iter_ : int
         Passes of the problem that took the most.
     n_steps_ : int
-        Passes of all problems, each counted on its own.
+        Passes of all problems, counted separately.
     n_passes_ : int
-        Passes over the partitions, which all problems shared.
+        Passes over the partitions, shared by all problems.
     n_partitions_ : int
         Partitions that have rows.
     n_features_in_ : int

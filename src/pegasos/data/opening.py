@@ -118,8 +118,8 @@ def read(
     ----------
     path : path of the file
         Of any kind that `open_source` reads; text may be compressed.
-    labelled : bool
-        Whether the rows must have labels; otherwise a table is read without, unless `label` or `labels` is given.
+    labelled : bool, default=True
+        Whether the rows must have labels; if False, a table is read without labels unless `label` or `labels` is given.
     format, **options
         As of `open_source`.
 
@@ -146,21 +146,31 @@ def read(
 
 
 class Table(NamedTuple):
-    """All rows of a file.
+    r"""All rows of a file, as returned by `read_table`.
 
     Attributes
     ----------
     X : array or CSR matrix of shape (n_rows, n_features)
     y : array of shape (n_rows,)
-        NaN where there are no labels.
+        NaN if the file has no labels.
     weights : array of shape (n_rows,), or None
-        The sample weights, where a column of them was named.
+        The sample weights, if a weight column was given.
     feature_names : list of str, or None
-        Where the file names its columns.
+        The column names, if the file has any.
     words : dict of lists of str, or None
-        The columns of words, by name, where there are any; they are not part of X. A missing value is "".
+        The columns of words, by name, if there are any; they are not part of X. A missing value is "".
     column_names : list of str, or None
-        Where there are columns of words: all columns of features, in the order of the file.
+        If there are columns of words: all feature columns, in the order of the file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos.data import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "animals.csv"
+    >>> _ = path.write_text("legs,weight,kind\n4,30,dog\n2,0.1,bird\n")
+    >>> table = read_table(path, label="kind")
+    >>> table.feature_names, table.y.tolist()
+    (['legs', 'weight'], ['dog', 'bird'])
     """
 
     X: Any
@@ -187,11 +197,11 @@ def read_table(
     path, format, labelled, **options
         As in `read`.
     match : sequence of str, optional
-        The names of a model's features. Where the file names its columns, they are put into this order, and a column
-        that is missing or not among them raises an error.
-    texts : bool
-        Whether columns of tables may hold words, which `Table.words` has. In a CSV file a column holds words if less
-        than a tenth of its first thousand values are numbers; ``categories=[...]`` names others.
+        The feature names of a model. If the file has column names, the columns are put into this order, and a missing
+        or additional column raises an error.
+    texts : bool, default=False
+        Whether tables may have columns of words, which go to `Table.words`. In a CSV file, a column contains words if
+        less than a tenth of its first thousand values are numbers; ``categories=[...]`` names others.
 
     Returns
     -------
@@ -253,7 +263,7 @@ def convert(
     format: str | None = None,
     **options: Any,
 ) -> CacheSource:
-    """Make a binary cache of a file, or use the one that was made of it before.
+    """Create a binary cache of a file, or reuse an existing one.
 
     Parameters
     ----------

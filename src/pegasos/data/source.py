@@ -25,14 +25,22 @@ Starts = npt.NDArray[np.int64]
 
 
 class Block(NamedTuple):
-    """Some rows and their labels.
+    """Some rows of a source, and their labels.
 
     Attributes
     ----------
     X : C-contiguous array or CSR matrix, float32 or float64
-        Where possible a view of the source's own memory: it is not to be written to.
+        A view of the source's own memory where possible; do not modify it.
     y : array of shape (n_rows,)
         The labels of these rows, as stored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pegasos.data import ArraySource
+    >>> block = next(iter(ArraySource(np.eye(4), [0, 1, 0, 1], block_rows=3)))
+    >>> block.X.shape, block.y.tolist()
+    ((3, 4), [0, 1, 0])
     """
 
     X: Matrix
@@ -40,7 +48,9 @@ class Block(NamedTuple):
 
 
 class BlockSource(Protocol):
-    """Rows that come in blocks: one after the other, from the beginning again, or any of them.
+    """The protocol of a source: rows in blocks that can be read any number of times, in any order.
+
+    Any object with these attributes and the two methods can be passed to `fit_source`.
 
     Attributes
     ----------
@@ -51,9 +61,19 @@ class BlockSource(Protocol):
     starts : int64 array of shape (n_blocks + 1,)
         The first row of each block, and `n_rows` at the end.
     fingerprint : str
-        Another one when the content is another.
+        A string that changes if the content changes.
 
-    A source may have `feature_names`, a list of the names of its columns; None where they have none.
+    A source may have `feature_names`, a list of its column names, or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pegasos.data import ArraySource, BlockSource
+    >>> source: BlockSource = ArraySource(np.eye(4), [0, 1, 0, 1], block_rows=3)
+    >>> source.n_blocks, source.starts.tolist()
+    (2, [0, 3, 4])
+    >>> source.block(1).y.tolist()
+    [1]
     """
 
     @property
@@ -171,8 +191,8 @@ class ArraySource(Blocks):
     ----------
     X : C-contiguous array or CSR matrix of shape (n_rows, n_features), float32 or float64
     y : array-like of shape (n_rows,), or (n_rows, n_targets) for a regressor
-    block_rows : int
-        Rows of a block; the last one may have fewer.
+    block_rows : int, default=65536
+        Rows per block; the last one may have fewer.
 
     Examples
     --------

@@ -35,14 +35,14 @@ def read_svmlight(
     ----------
     path : path of the file
     n_features : int, optional
-        Columns of X; a larger index is rejected. Default: determined by the largest index.
-    dtype : float32 or float64
+        Columns of X; a larger index raises an error. By default the largest index in the file.
+    dtype : float32 or float64, default=float32
         The type of X. A number is rounded to the nearest double and from there to this type.
-    zero_based : bool or 'auto'
-        Whether the first feature has index 0. 'auto': it has if an index 0 occurs in the file, otherwise it has 1.
-        Say it when the files of one data set could differ.
-    allow_nan : bool
-        Whether `nan` and `inf` are values; otherwise they are rejected.
+    zero_based : bool or 'auto', default='auto'
+        Whether the first feature has index 0. 'auto': 0 if an index 0 occurs in the file, otherwise 1. Set it if the
+        files of one data set could differ.
+    allow_nan : bool, default=False
+        Whether to accept `nan` and `inf` as values; otherwise they raise an error.
     n_jobs : int, optional
         Threads; default: one per processor.
 
@@ -52,10 +52,9 @@ def read_svmlight(
         With int64 indices only where int32 is not sufficient.
     y : float64 array of shape (n_rows,)
 
-    Notes
-    -----
-    Blank lines, comments (`# ...`), `qid:...`, CRLF and a missing last newline are read over; indices out of order are
-    sorted. Refused: repeated indices, lines without a label or with several, numbers that the type does not hold.
+    Notes ----- Blank lines, comments (`# ...`), `qid:...`, CRLF and a missing last newline are accepted; indices out of
+    order are sorted. Repeated indices, lines without a label or with several, and numbers too large for the type raise
+    an error.
 
     Examples
     --------

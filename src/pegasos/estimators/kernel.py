@@ -71,7 +71,7 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         necessary, within ``max_iter`` and ``time_budget``; ``status_`` states the share reached. Use 0.99 if
         predictions matter more than the objective.
     cache_size : float, default=1000
-        Megabytes for columns of the kernel matrix; the active samples have a matrix of their own in addition.
+        Megabytes for columns of the kernel matrix; the matrix of the active samples comes in addition.
     approximation : int or "auto", optional
         Train on this many explicit features, built from as many training samples (pivoted Cholesky), with the linear
         solvers: much faster on many samples, and the model has at most that many support vectors. "auto" stops when
@@ -81,15 +81,15 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         Maximum number of support vectors. The least important are dropped, in a stream after each block; the
         certificate shows what that cost.
     n_jobs : int, optional
-        Threads for the problems of several classes, when the kernel matrix fits into the cache; with "ovo" as many as
-        have room there for the matrices of their pairs. The result does not depend on it.
+        Threads for the problems of several classes, if the kernel matrix fits into the cache; with "ovo", as many as
+        the cache has room for. The result does not depend on it.
     tol, probability, warm_start, random_state, verbose
         As in `PegasosClassifier`.
 
     Attributes
     ----------
     support_ : array of int
-        Training rows that contribute to a score, for any class.
+        Indices of training samples that contribute to a score, for any class.
     support_vectors_ : those rows, in the form they came in
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support); with "ovo" (n_pairs, n_support)
         ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``, plus the score of the prior, if there is one.
@@ -97,20 +97,18 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         two classes.
     intercept_ : array of shape (1,) or (n_classes,); with "ovo" (n_pairs,)
     kernel_ : Kernel
-        The kernel used, with the parameters that X gave it.
+        The kernel used, with parameters such as ``gamma`` computed from X.
     classes_, certificate_, status_, alpha_, margin_, trace_, n_iter_, n_steps_, lam_, fitted_
         As in `PegasosClassifier`.
     n_features_in_ : int, when items are rows of numbers
     feature_names_in_ : array of str, when X has names
 
-    Notes
-    -----
-    While a fit with ``tol`` of at least 1e-5 runs, kernel values are computed and kept in float32 for float32 rows, and
-    for 2,000 rows or more while C is at most 100. The final certificate is for the kernel in double precision; if it
-    differs by a quarter of ``tol``, the fit continues in double precision. If ``time_budget`` leaves no time for that,
-    the certificate includes an allowance for what single precision may have lost. At predict, scores come from float32
-    values where these are off by 0.05 at worst (1e-5 is usual), and from values in double elsewhere and for every row
-    whose class would be open.
+    Notes ----- While a fit with ``tol`` of at least 1e-5 runs, kernel values are computed and kept in float32 for
+    float32 rows, and for 2,000 rows or more while C is at most 100. The final certificate is for the kernel in double
+    precision; if it differs by a quarter of ``tol``, the fit continues in double precision. If ``time_budget`` leaves
+    no time for that, the certificate includes an allowance for what single precision may have lost. At predict, scores
+    are computed from float32 values where their error is at most 0.05 (1e-5 is typical), and in double precision
+    otherwise and for every sample whose class would be undecided.
 
     The kernel matrix is never formed unless it fits into ``cache_size``. Sparse rows with more than 2 % of entries are
     copied into a dense array for the solver when that takes less than 256 MB; dense rows are copied once when a quarter

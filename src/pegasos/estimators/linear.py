@@ -25,7 +25,7 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         Strength of the regularization.
     C : float, optional
         The other convention: sets ``lam = 1 / (C N)``, N being the sum of the sample weights. Give one of the two.
-        ``inf`` asks for a hard margin: where the classes cannot be separated, the fit proves that and ends.
+        ``inf`` requests a hard margin: if the classes cannot be separated, the fit proves that and ends.
     nu : float, optional
         Instead of ``lam`` and ``C``: an upper bound on the share of margin errors and a lower bound on that of support
         vectors, as in scikit-learn's `NuSVC`. Each problem gets the lam whose dual point adds up to ``nu N``; see
@@ -45,9 +45,9 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
     batch_size : int or "all", default=1
         Rows per Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform", "balanced", "sequential"}, default="shuffle"
-        The order of Pegasos: shuffled epochs, uniformly at random as in the paper, or alternating between the two
-        sides of each problem, however rare one of them is. The objective is the same: a row that is drawn more
-        often counts less. "sequential" visits them in the given order, epoch after epoch.
+        The order of Pegasos: shuffled epochs, uniformly at random as in the paper, or alternating between the two sides
+        of each problem, however rare one of them is. The objective is the same: a sample that is drawn more often
+        counts less. "sequential" visits the samples in the given order, epoch after epoch.
     projection : bool, default=False
         Project the Pegasos iterates onto a ball that contains the optimum.
     average : {None, "uniform", "tail"}, default=None
@@ -100,9 +100,9 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         a few thousand samples. Each fit gets an equal share of ``time_budget``.
     warm_start : bool, default=False
         Start the next fit where the last one ended: with the same number of rows at its dual point. With more rows, or
-        fewer, the first ones keep their dual variables and the others get those that the weights mean; where a method
-        is chosen that gains nothing from it, the fit starts from zero. ``solver="pegasos"`` goes on from the weights
-        and the step count.
+        fewer, the first ones keep their dual variables and the others get those that correspond to the weights; if the
+        chosen method does not benefit, the fit starts from zero. ``solver="pegasos"`` continues from the weights and
+        the step count.
     n_jobs : int, optional
         Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
         of a single problem, whose sums are rounded differently for another number. By default several problems share

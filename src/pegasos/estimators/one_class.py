@@ -212,18 +212,18 @@ class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
 class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
     """Kernel one-class support vector machine that proves how good its solution is.
 
-    The region that holds all but a share ``nu`` of the rows, by the method of Schoelkopf et al. (2001), as
-    scikit-learn's `OneClassSVM`; scores are scaled so that the margin is 1; times ``lam_ * N`` they are
-    those of LIBSVM.
+    Finds the region that contains all but a share ``nu`` of the data, by the method of Schoelkopf et al. (2001), as in
+    scikit-learn's `OneClassSVM`. Scores are scaled so that the margin is 1; multiplied by ``lam_ * N`` they equal those
+    of LIBSVM.
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, cache_size
+    kernel, gamma, sigma, degree, coef0, cache_size
         As in `KernelPegasosClassifier`.
     nu : float, default=0.5
         An upper bound on the share of outliers in the training data and a lower bound on that of support vectors.
     solver : {"auto", "decomposition"}, default="auto"
-    max_support : None
+    max_support : None, default=None
         Not supported: dropping support vectors would change nu.
     tol, max_iter, time_budget, warm_start, n_jobs, random_state, verbose
         As in `PegasosOneClass`.

@@ -210,7 +210,7 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, solver, max_iter, max_steps, time_budget, cache_size, max_support
+    kernel, gamma, sigma, degree, coef0, solver, max_iter, max_steps, time_budget, cache_size, max_support
         As in `KernelPegasosClassifier`.
     lam, C, nu, loss, epsilon, quantile, delta
         As in `PegasosRegressor`.

@@ -38,9 +38,10 @@ class PegasosRegressorCV(ChoosesLam, CertifiedRegressor, ChoiceParameters):
     Parameters
     ----------
     lams : int or list of float, default=10
-        How many lams to try for each epsilon, in equal ratios: from the largest at which predictions are about as large
-        as y, down to ``eps`` of it, and further down while the smallest is the best. Or the lams themselves, sorted
-        either way. The loss is a mean over the rows, so lam means the same for a fold as for all rows.
+        How many values of lam to try for each epsilon, in equal ratios: from the largest at which predictions are about
+        as large as y, down to ``eps`` times that, and further down while the smallest is the best. Or the lams
+        themselves, sorted either way. The loss is a mean over the rows, so lam means the same for a fold as for all
+        rows.
     epsilons : int or list of float, default=4
         How many half widths of the tube to try: 0, and others in ratios of 3.2 up to half the mean distance of y from
         its median. Or the values themselves. The losses "quantile" and "huber" have no tube: one path is followed.
@@ -52,8 +53,8 @@ class PegasosRegressorCV(ChoosesLam, CertifiedRegressor, ChoiceParameters):
     holdout : float, optional
         Instead of folds: the share of the rows that is held out, once, at random.
     scoring : str, callable or None, default=None
-        What is maximized: the name of a scorer of scikit-learn, by default "r2", or ``scoring(estimator, X, y)``. A
-        quantile is best judged by ``make_scorer(mean_pinball_loss, alpha=quantile, greater_is_better=False)``.
+        The score to maximize: a scikit-learn scorer name, by default "r2", or ``scoring(estimator, X, y)``. A quantile
+        is best judged by ``make_scorer(mean_pinball_loss, alpha=quantile, greater_is_better=False)``.
     one_standard_error : bool, default=False
         Choose the largest lam, for the best epsilon, whose mean score is within one standard error of the best.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber"}, default="epsilon_insensitive"
@@ -70,7 +71,7 @@ class PegasosRegressorCV(ChoosesLam, CertifiedRegressor, ChoiceParameters):
     lam_, C_, best_score_
         As in `PegasosClassifierCV`.
     epsilon_ : float
-        The half width of the tube that was chosen.
+        The chosen half width of the tube.
     lams_ : array of shape (n_candidates,)
         The lam of each candidate, one path after the other.
     scores_ : array of shape (n_folds, n_candidates)

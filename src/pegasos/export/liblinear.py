@@ -50,10 +50,10 @@ def to_liblinear(model: Any, path: Path) -> None:
     Parameters
     ----------
     model : fitted linear classifier, regressor of one target, or one-class model
-        Or one with a linear kernel. Labels must be whole numbers. Pairs of classes ("ovo") have no place in the
-        format, nor have probabilities, which are left out.
+        Or one with a linear kernel. Labels must be integers. The format does not support one-vs-one, which raises an
+        error, or probabilities, which are omitted.
     path : path
-        The file, written whole or not at all.
+        The file, written atomically.
 
     Examples
     --------
@@ -150,24 +150,36 @@ def _with_bias(coef: Numbers, formula: Formula) -> tuple[float, Numbers]:
 def from_liblinear(
     path: Path, *, C: float | None = None, lam: float | None = None
 ) -> PegasosClassifier | PegasosRegressor | PegasosOneClass:
-    """Read a model file of LIBLINEAR: an estimator with the same scores, and the same classes or predictions.
+    """Read a model file of LIBLINEAR: an estimator with the same scores and predictions.
 
     Parameters
     ----------
     path : path
         A file of a classifier (-s 0 to 7), a regressor (-s 11, 12, 13) or a one-class model (-s 21).
     C, lam : float, optional
-        What the model was trained with, which the file does not say: ``certify(X, y)`` needs it. Give one of the two;
+        The regularization of the fit, which the file does not contain and ``certify(X, y)`` needs. Give one of the two;
         lam is 1 / (C N).
 
     Returns
     -------
     PegasosClassifier, PegasosRegressor or PegasosOneClass
-        ``certify(X, y)`` solves the dual problem of these rows and says how far the weights of the file are from the
-        best possible: for the squared hinge, where the solver is L2R_L2LOSS_SVC or L2R_L2LOSS_SVC_DUAL, and else for
-        the hinge, which is that of L2R_L1LOSS_SVC_DUAL and MCSVM_CS; for a regressor with its loss and the parameter
-        ``epsilon``, which the file does not say either: it is 0.1, as there; change it with ``set_params``. One-class
+        ``certify(X, y)`` solves the dual problem for the given data and states how far the weights of the file are from
+        the optimum: for the squared hinge if the solver is L2R_L2LOSS_SVC or L2R_L2LOSS_SVC_DUAL, otherwise for the
+        hinge, as in L2R_L1LOSS_SVC_DUAL and MCSVM_CS; for a regressor with its loss and the parameter ``epsilon``,
+        which the file does not contain either: it is 0.1, LIBLINEAR's default; change it with ``set_params``. One-class
         models are not certified: their files lack nu.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.export import from_liblinear, to_liblinear
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model"
+    >>> X, y = [[0.0], [1.0]], [0, 1]
+    >>> to_liblinear(PegasosClassifier(lam=0.1, random_state=0).fit(X, y), path)
+    >>> model = from_liblinear(path, lam=0.1)
+    >>> model.certify(X, y).relative_gap <= 2e-3
+    True
     """
     check_aim(lam, C)
     text = ModelText.read(path)

@@ -57,16 +57,26 @@ def to_libsvm(model: Any, path: Path) -> None:
 
     Parameters
     ----------
-    model : fitted classifier, regressor or one-class machine of pegasos
-        A classifier of two classes, or one against one, whose labels are whole numbers; a regressor of one target.
-        Kernels: linear, polynomial, RBF, precomputed; linear machines too.
+    model : fitted classifier, regressor or one-class model of pegasos
+        A classifier with two classes, or one-vs-one, whose labels are integers; a regressor with one target.
+        Kernels: linear, polynomial, RBF, precomputed; linear models too.
     path : path
-        The file, written whole or not at all.
+        The file, written atomically.
 
     Notes
     -----
-    Where votes of three classes or more tie, LIBSVM takes the class that is first in the file, and pegasos the one with
-    the larger sum of scores.
+    If the votes of three classes or more tie, LIBSVM predicts the class that comes first in the file, pegasos the one
+    with the larger sum of scores.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos import KernelPegasosClassifier
+    >>> from pegasos.export import to_libsvm
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model"
+    >>> to_libsvm(KernelPegasosClassifier(gamma=1.0, C=1.0, random_state=0).fit([[0.0], [1.0]], [0, 1]), path)
+    >>> path.read_text().splitlines()[:2]
+    ['svm_type c_svc', 'kernel_type rbf']
     """
     if isinstance(model, TrainedRegressor | TrainedOneClass):
         write_bytes(path, _text_of_numbers(model).encode())
@@ -177,7 +187,7 @@ def _entries(term: KernelTerm) -> Any:
 def from_libsvm(
     path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None
 ) -> KernelPegasosClassifier | KernelPegasosRegressor | KernelPegasosOneClass:
-    """Read a model file of LIBSVM: an estimator with the same scores and, except for ties of votes, the same classes.
+    """Read a model file of LIBSVM: an estimator with the same scores and, except for tied votes, the same classes.
 
     Parameters
     ----------
@@ -185,18 +195,28 @@ def from_libsvm(
         A file of a classifier (C-SVC, nu-SVC), a regressor (epsilon-SVR, nu-SVR) or a one-class model, with a linear,
         polynomial, RBF or precomputed kernel.
     C, lam : float, optional
-        What the model was trained with, which the file does not say: ``certify(X, y)`` needs it. Give one of the two.
+        The regularization of the fit, which the file does not contain and ``certify(X, y)`` needs. Give one of the two.
     n_features : int, optional
-        Of the rows that it will predict; by default the largest index in the file, which may be less than the data
-        have. With a precomputed kernel, the rows it was trained on.
+        The number of features of the data to predict; by default the largest index in the file, which may be smaller.
+        For a precomputed kernel, the number of training samples.
 
     Returns
     -------
     KernelPegasosClassifier, KernelPegasosRegressor or KernelPegasosOneClass
-        With a free intercept, as LIBSVM has it. ``certify(X, y)`` solves the dual problem of these rows and says how
-        far the model of the file is from the best possible; for a regressor with the parameter ``epsilon``, which the
-        file does not say: it is 0.1, as there; change it with ``set_params``. One-class models are not certified: their
-        files lack nu.
+        With a free intercept, as in LIBSVM. ``certify(X, y)`` solves the dual problem for the given data and states how
+        far the model of the file is from the optimum; for a regressor with the parameter ``epsilon``, which the file
+        does not contain: it is 0.1, LIBSVM's default; change it with ``set_params``. One-class models are not
+        certified: their files lack nu.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos import KernelPegasosClassifier
+    >>> from pegasos.export import from_libsvm, to_libsvm
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model"
+    >>> to_libsvm(KernelPegasosClassifier(gamma=1.0, C=1.0, random_state=0).fit([[0.0], [1.0]], [0, 1]), path)
+    >>> from_libsvm(path, C=1.0).predict([[-1.0], [2.0]])
+    array([0, 1])
     """
     check_aim(lam, C)
     text = ModelText.read(path)

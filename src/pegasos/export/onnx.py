@@ -32,24 +32,32 @@ def to_onnx(
 
     Parameters
     ----------
-    model : fitted classifier, regressor or one-class machine of pegasos, or a pipeline or search that ends in one
-        Linear, or with a kernel of rows of numbers, sums and products of such kernels too; online learners; any way of
-        dealing with several classes; probabilities; a prior that is linear or one of pegasos. The other steps of a
-        pipeline (scalers, encoders, imputers, ColumnTransformer, TfidfVectorizer, ...) need skl2onnx.
+    model : fitted classifier, regressor or one-class model of pegasos, or a pipeline or search that ends in one
+        Linear models, and kernels on numeric vectors, including their sums and products; online learners; every
+        ``multi_class``; probabilities; a prior that is linear or a pegasos model. The other steps of a pipeline
+        (scalers, encoders, imputers, ColumnTransformer, TfidfVectorizer, ...) need skl2onnx.
     path : path, optional
-        The file, written whole or not at all.
+        The file, written atomically.
     dtype : float32 or float64, default=float32
-        The type of ``X``, of the arithmetic and of the scores. In single precision scores differ from ours in their
-        last digits, and a row on the boundary may change sides.
+        The type of ``X``, of the arithmetic and of the scores. In single precision, scores differ in their last digits,
+        and a sample on the boundary may change its class.
     example : frame, array or list of texts, optional
-        A few rows as a pipeline reads them, where its input is not a matrix of numbers. Each column of a frame becomes
-        an input of its own, of shape (rows, 1), with the column's name; texts are an input ``X`` of shape (rows,).
+        A few samples in the form that the pipeline reads, if its input is not a numeric matrix. Each column of a frame
+        becomes an input of shape (rows, 1) with the column's name; texts become an input ``X`` of shape (rows,).
     locale : str, default="C.UTF-8"
-        In which a pipeline makes text lower case. The machine that predicts must have it.
+        The locale in which a pipeline lowercases text. The machine that predicts must have it.
 
     Returns
     -------
     onnx.ModelProto
+
+    Examples
+    --------
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.export import to_onnx
+    >>> proto = to_onnx(PegasosClassifier(lam=0.1, random_state=0).fit([[0.0], [1.0]], [0, 1]))
+    >>> [output.name for output in proto.graph.output]
+    ['label', 'scores']
     """
     onnx_helper()
     narrow = np.dtype(dtype)

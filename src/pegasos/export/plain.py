@@ -50,9 +50,9 @@ def to_json(model: Any, path: Path | None = None) -> str:
     Parameters
     ----------
     model : fitted classifier, regressor or one-class model of pegasos
-        Linear, or with a kernel of rows of numbers: linear, poly, rbf, laplacian, chi2, intersection.
+        Linear, or with a kernel on numeric vectors: linear, poly, rbf, laplacian, chi2, intersection.
     path : path, optional
-        The file, written whole or not at all.
+        The file, written atomically.
 
     Examples
     --------
@@ -137,17 +137,25 @@ def _certificate_keys(formula: Formula) -> dict[str, float] | None:
 
 
 def from_json(source: Path) -> Any:
-    """Read a model that `to_json` has written, or anything else in that form.
+    """Read a model written by `to_json`, or any model in that format.
 
     Parameters
     ----------
     source : path or str
-        A file; or the text itself, which begins with a brace.
+        A file, or the JSON text itself, which starts with a brace.
 
     Returns
     -------
-    PegasosClassifier, PegasosRegressor, PegasosOneClass, or their kernel forms
-        The certificate in the file is not believed: ``certify(X, y)`` makes a new one, from rows and labels.
+    PegasosClassifier, PegasosRegressor, PegasosOneClass, or their kernel versions
+        The certificate in the file is not trusted: ``certify(X, y)`` computes a new one.
+
+    Examples
+    --------
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.export import from_json, to_json
+    >>> model = PegasosClassifier(lam=0.1, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    >>> from_json(to_json(model)).predict([[2.0]])
+    array([1])
     """
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     name = "the text" if is_text else os.fspath(source)

@@ -20,15 +20,27 @@ _libsvm = ("svm_type", "kernel_type")
 
 
 def read_model(path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None) -> Any:
-    """Read a model file of LIBLINEAR, LIBSVM or SVM-Light, or JSON of `to_json`, whichever it is.
+    """Read a model file of LIBLINEAR, LIBSVM or SVM-Light, or JSON of `to_json`.
+
+    The format is detected from the content.
 
     Parameters
     ----------
     path : path
     C, lam : float, optional
-        What the model was trained with, where `certify` is to be asked and the file does not say.
+        The regularization of the fit, if the file does not contain it; `certify` needs it.
     n_features : int, optional
-        Of the rows that a LIBSVM or SVM-Light model is to predict; see `from_libsvm`.
+        The number of features of the data that a LIBSVM or SVM-Light model is to predict; see `from_libsvm`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos import PegasosClassifier
+    >>> from pegasos.export import read_model, to_json
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> _ = to_json(PegasosClassifier(lam=0.1, random_state=0).fit([[0.0], [1.0]], [0, 1]), path)
+    >>> read_model(path).predict([[2.0]])
+    array([1])
     """
     check_aim(lam, C)
     try:

@@ -25,7 +25,7 @@ from pegasos.tasks import OneClass, Regression
 
 
 def to_sklearn(model: Any) -> Any:
-    """A fitted model of scikit-learn with the same classes and decision values, which needs no pegasos.
+    """Convert a model into a fitted scikit-learn estimator with the same decision values.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def to_sklearn(model: Any) -> Any:
     Returns
     -------
     LinearSVC, SVC, or OneVsRestClassifier of SVC
-        LinearSVC of a linear machine (SVC of one against one), SVC of a kernel machine of two classes or one against
-        one, and OneVsRestClassifier of one against the rest with a kernel. A kernel that scikit-learn does not know is
-        called, and needs pegasos. Probabilities are returned where SVC has them.
+        LinearSVC for a linear model (SVC if it is one-vs-one), SVC for a kernel model with two classes or one-vs-one,
+        and OneVsRestClassifier for one-vs-rest with a kernel. A kernel that scikit-learn lacks is called as a function,
+        and needs pegasos. Probabilities are kept where SVC supports them.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def _full_csr(matrix: Any) -> sp.csr_matrix:
 
 
 def from_sklearn(model: Any) -> Any:
-    """An estimator of this library with the decision values of a model that scikit-learn has fitted.
+    """Convert a model fitted by scikit-learn into an estimator with the same decision values.
 
     Parameters
     ----------

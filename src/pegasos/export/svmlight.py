@@ -33,14 +33,14 @@ def from_svmlight(
     path : path
         A file of ``svm_learn`` with a linear, polynomial or RBF kernel.
     C, lam : float, optional
-        What the model was trained with, which the file does not say: ``certify(X, y)`` needs it. Give one of the two.
+        The regularization of the fit, which the file does not contain and ``certify(X, y)`` needs. Give one of the two.
     n_features : int, optional
-        Of the rows that it will predict; by default the highest feature index that the file tells.
+        The number of features of the data to predict; by default the highest feature index in the file.
 
     Returns
     -------
     KernelPegasosClassifier
-        With a free intercept, as SVM-Light has it.
+        With a free intercept, as in SVM-Light.
 
     Examples
     --------

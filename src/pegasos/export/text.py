@@ -1,4 +1,4 @@
-"""Model files that are lines of words and numbers, read without trust and written whole or not at all."""
+"""Model files that are lines of words and numbers, read without trust and written atomically."""
 
 from __future__ import annotations
 

@@ -67,11 +67,21 @@ class Parts:
 
 
 class Kernel:
-    """Base of all kernels: the public calls, and the algebra.
+    """Base class of all kernels: the public methods, and the algebra.
 
-    ``k1 + k2``, ``k1 * k2``, ``3 * k``, ``k ** 2`` and ``k.normalized()`` are kernels again. A kernel is a dataclass:
-    its fields are the parameters, which ``get_params`` and ``set_params`` know by name, so that scikit-learn can
+    ``k1 + k2``, ``k1 * k2``, ``3 * k``, ``k ** 2`` and ``k.normalized()`` are kernels again. A kernel is a dataclass
+    whose fields are its parameters; ``get_params`` and ``set_params`` give access to them, so that scikit-learn can
     search over ``kernel__gamma``.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import RBF, Kernel, Linear
+    >>> kernel = RBF(gamma=1.0) + 2 * Linear()
+    >>> isinstance(kernel, Kernel)
+    True
+    >>> kernel.block([[0.0], [1.0]], [[1.0]]).round(2)
+    array([[0.37],
+           [3.  ]])
     """
 
     # An array times a kernel is a mistake, not an array of kernels.
@@ -209,7 +219,22 @@ class Kernel:
 
 
 class TokenKernel(Kernel):
-    """A kernel that counts: the inner product of sparse vectors indexed by anything hashable."""
+    """Base class of kernels that count tokens: the inner product of sparse vectors indexed by anything hashable.
+
+    A subclass defines ``tokens(item)``, a mapping from tokens to counts, and gets blocks and explicit features from it.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from dataclasses import dataclass
+    >>> from pegasos.kernels import TokenKernel
+    >>> @dataclass
+    ... class Letters(TokenKernel):
+    ...     def tokens(self, text):
+    ...         return Counter(text)
+    >>> Letters().block(["noon"], ["on"])
+    array([[4.]])
+    """
 
     @property
     def has_features(self) -> bool:

@@ -147,14 +147,14 @@ class FunctionKernel(Kernel):
 
 
 def as_kernel(function: Any) -> Kernel:
-    """A kernel of a plain Python function; what is a kernel already is given back.
+    """Turn a Python function into a kernel; a kernel is returned unchanged.
 
     Parameters
     ----------
     function : callable or Kernel
         ``k(x, z)`` of two items, which gives a number, or ``k(A, B)`` of two collections, which gives an array of shape
-        (len(A), len(B)) and is much quicker; one trial call tells which. Items are the rows of an array, frame or
-        sparse matrix, or whatever the list holds. It must be symmetric and positive semi-definite: see `check_mercer`.
+        (len(A), len(B)) and is much faster; a trial call detects which. Items are the rows of an array, frame or sparse
+        matrix, or whatever the list holds. It must be symmetric and positive semi-definite: see `check_mercer`.
 
     Returns
     -------

@@ -124,7 +124,7 @@ class Sum(_Elementwise):
 
 @dataclass
 class Product(_Elementwise):
-    """The product of two kernels, ``k1 * k2``: alike where both say so.
+    """The product of two kernels, ``k1 * k2``: items are similar if both kernels say so.
 
     Its explicit map would have a column for each pair of columns, so it has none.
 
@@ -202,13 +202,13 @@ class Scaled(_Elementwise):
 
 @dataclass
 class Power(_Elementwise):
-    """A whole power of a kernel, ``k ** exponent``.
+    """An integer power of a kernel, ``k ** exponent``.
 
     Parameters
     ----------
     kernel : Kernel
     exponent : int
-        At least 1. Fractional powers of kernels are in general no kernels.
+        At least 1. Fractional powers of kernels are not kernels in general.
 
     Examples
     --------
@@ -358,7 +358,21 @@ class Normalized(Kernel):
 
 @dataclass
 class On(Kernel):
-    """A kernel on one field of mixed records; see `on`."""
+    """A kernel on one field of mixed records; created by `on`.
+
+    Parameters
+    ----------
+    field : str or int
+        A column of a frame, a key of a dict, or a position in a tuple.
+    kernel : Kernel
+        The kernel on the values of that field.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import Linear, On
+    >>> On("size", Linear()).block([{"size": 2.0}], [{"size": 3.0}])
+    array([[6.]])
+    """
 
     field: Any
     kernel: Kernel

@@ -67,19 +67,26 @@ class NegativeDirection:
 
 @dataclass(frozen=True, eq=False)
 class MercerReport:
-    """What was found among the items.
+    """The result of `check_mercer`.
 
     Attributes
     ----------
     valid : bool
         Whether no counterexample was found.
     symmetric : bool
-        Whether the order of two items never mattered.
+        Whether k(x, z) = k(z, x) for all items.
     min_eigenvalue : float
         The smallest eigenvalue of (K + K') / 2.
     counterexample : Asymmetry, NegativeDirection or None
     n_items : int
-        How many items K is made of.
+        The number of items in K.
+
+    Examples
+    --------
+    >>> from pegasos.kernels import RBF, check_mercer
+    >>> report = check_mercer(RBF(gamma=1.0), [[0.0], [1.0], [3.0]])
+    >>> report.valid, report.counterexample
+    (True, None)
     """
 
     valid: bool
@@ -99,7 +106,7 @@ class MercerReport:
 def check_mercer(
     kernel: Any, X: Any, *, tol: float | None = None, max_items: int = 1000, random_state: Any = 0
 ) -> MercerReport:
-    """Look for a counterexample to a kernel's being one.
+    """Search for a counterexample that shows that a function is not a kernel.
 
     Parameters
     ----------
@@ -107,10 +114,10 @@ def check_mercer(
         With "precomputed", X is the kernel matrix.
     X : collection of items
     tol : float or None, default=None
-        The rounding error of a value that is forgiven, relative to the largest; with n items it may change the
+        The tolerated rounding error of a kernel value, relative to the largest; with n items it may change the
         eigenvalues by n times as much. None: 1e-12 for a kernel that computes in double, 1e-6 in single.
     max_items : int, default=1000
-        Of more items, so many are drawn at random.
+        Maximum number of items; of more, this many are drawn at random.
     random_state : int or numpy.random.Generator, default=0
 
     Returns

@@ -25,7 +25,18 @@ Doubles = npt.NDArray[np.float64]
 
 
 class IndefiniteKernelWarning(UserWarning):
-    """A similarity that is not positive semi-definite is used as a kernel."""
+    """A similarity that is not positive semi-definite is used as a kernel, so nothing can be proved.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from pegasos.kernels import DynamicTimeWarping, IndefiniteKernelWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     kernel = DynamicTimeWarping(gamma=1.0)
+    >>> caught[0].category is IndefiniteKernelWarning
+    True
+    """
 
 
 def series_of(items: Any) -> Sequences:
@@ -87,7 +98,7 @@ class SelfAligned:
 
 @dataclass
 class GlobalAlignment(Kernel):
-    """All alignments of two time series, soft where dynamic time warping takes the best one.
+    """A kernel that sums over all alignments of two time series, where dynamic time warping takes the best one.
 
     With e_ij = max(0, 1 - |i - j| / triangular) exp(-|x_i - y_j|^2 / (2 sigma^2)),
 
@@ -100,8 +111,9 @@ class GlobalAlignment(Kernel):
     Parameters
     ----------
     sigma : float
-        The distance at which two values are still alike. Cuturi's advice is a multiple, of 0.1 to 10, of the median of
-        |x_i - y_j| times the square root of the median length. A small sigma leaves a kernel close to the identity.
+        The distance at which two values still count as similar. Cuturi's advice is a multiple, of 0.1 to 10, of the
+        median of |x_i - y_j| times the square root of the median length. A small sigma leaves a kernel close to the
+        identity.
     triangular : int or None, default=None
         Positions this far apart, or farther, are never aligned; nearer ones count by 1 - |i - j| / triangular. Time is
         proportional to it. Series whose lengths differ by as much have kernel 0. None allows all alignments.
@@ -166,7 +178,7 @@ class Spectra:
 
 @dataclass
 class Fourier(Kernel):
-    """Time series that swing alike, whenever they do: a Gaussian of amplitudes in bands of frequency.
+    """A Gaussian kernel on the amplitudes of time series in frequency bands, independent of shifts in time.
 
         k(x, y) = exp(-gamma |f(x) - f(y)|^2 / n_channels),
         f_j(x) = sqrt(sum over q = 1, ..., n/2 of h_j(q/n) |X_q|^2 / sum over q of |X_q|^2)
@@ -252,22 +264,22 @@ def _energies(values: Doubles) -> Doubles:
 
 @dataclass
 class DynamicTimeWarping(Kernel):
-    """exp(-gamma times the cost of the best alignment): not a kernel, whatever its name says.
+    """exp(-gamma times the cost of the best alignment): a similarity that is not positive semi-definite.
 
     The cost is the least sum of |x_i - y_j|^2 over all alignments of x and y (Sakoe and Chiba, 1978, "Dynamic
     programming algorithm optimization for spoken word recognition"). The matrix of its exponentials can have negative
-    eigenvalues; then a support vector machine has no convex dual, and no gap proves its answer. `GlobalAlignment` adds
-    up all alignments and is a kernel; ``check_mercer`` says whether the matrix of given series is harmless.
+    eigenvalues; the problem is then not convex, and a gap proves nothing. `GlobalAlignment` sums over all alignments
+    and is a kernel; ``check_mercer`` tests the matrix of given series.
 
     Parameters
     ----------
     gamma : float
-        The scale of the cost, one over a typical one.
+        One over a typical cost.
 
     Warns
     -----
     IndefiniteKernelWarning
-        Always, where it is made.
+        Always, when it is created.
 
     Examples
     --------

@@ -100,8 +100,8 @@ class Spectrum(TokenKernel):
     k : int
         Length of the substrings.
     count : {"all", "distinct"}, default="all"
-        "distinct" counts a word once however often a string has it: k(s, t) is then the number of words that the two
-        have in common.
+        "distinct" counts a word once, however often it occurs: k(s, t) is then the number of words that both strings
+        contain.
 
     Examples
     --------
@@ -215,13 +215,13 @@ class Mismatch(TokenKernel):
 
 @dataclass
 class Subsequence(Kernel):
-    """Common subsequences of k letters, gaps allowed and paid for.
+    """Common subsequences of k letters; gaps are allowed and reduce the weight.
 
     k(s, t) = sum over all words u of k letters, over all the places i in s and j in t at which u is read in order, of
     decay^(span(i) + span(j)), where span is the number of letters from the first place to the last. From Lodhi,
-    Saunders, Shawe-Taylor, Cristianini and Watkins (2002), "Text classification using string kernels", in
-    O(k |s| |t|). A string of fewer than k letters has kernel 0 with everything. Long strings have far larger values
-    than short ones: mostly wanted is ``Subsequence(k).normalized()``.
+    Saunders, Shawe-Taylor, Cristianini and Watkins (2002), "Text classification using string kernels", in O(k |s| |t|).
+    A string of fewer than k letters has kernel 0 with everything. Long strings have far larger values than short ones:
+    usually you want ``Subsequence(k).normalized()``.
 
     Parameters
     ----------
@@ -299,17 +299,16 @@ class Places:
 
 @dataclass
 class WeightedDegree(Kernel):
-    """Strings of one length that agree in the same places.
+    """Common substrings at the same positions, for strings of equal length.
 
-    k(s, t) = sum over l = 1, ..., degree of beta_l times the number of places p with s[p:p+l] = t[p:p+l], where
-    beta_l = 2 (degree - l + 1) / (degree (degree + 1)). From Rätsch and Sonnenburg (2004), "Accurate splice site
-    detection for Caenorhabditis elegans": what is known about a site in a genome, or any other signal with a fixed
-    place, is where which letters stand.
+    k(s, t) = sum over l = 1, ..., degree of beta_l times the number of places p with s[p:p+l] = t[p:p+l], where beta_l
+    = 2 (degree - l + 1) / (degree (degree + 1)). From Rätsch and Sonnenburg (2004), "Accurate splice site detection for
+    Caenorhabditis elegans": it suits sites in a genome, and other signals at fixed positions.
 
     Parameters
     ----------
     degree : int
-        Number of letters of the longest agreement that counts by itself; longer ones count by their parts.
+        Length of the longest common substring that counts by itself; longer ones count by their parts.
 
     Examples
     --------

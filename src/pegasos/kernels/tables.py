@@ -24,7 +24,7 @@ _LEAST_DISTINCT = 0.5  # of the values of a text column
 
 @dataclass
 class Category(TokenKernel):
-    """Whether two values are the same: 1 or 0; of tuples, the share of the places in which they agree.
+    """1 if two values are equal, otherwise 0; for tuples, the share of equal entries.
 
     Values are numbers, strings or anything hashable. Missing values (None, NaN) are a category of their own.
 

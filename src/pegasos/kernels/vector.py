@@ -235,7 +235,7 @@ class Polynomial(ProductKernel):
     degree : int, default=3
     gamma : float, default=1.0
     coef0 : float, default=1.0
-        Not negative: with a negative one this is not a kernel.
+        At least 0; with a negative value this is not a kernel.
 
     Examples
     --------
@@ -423,6 +423,11 @@ def _refuse_negative(vectors: Vectors, kernel: Kernel) -> Vectors:
 class Laplacian(TermKernel):
     """exp(-gamma |x - z|_1).
 
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse width of the kernel.
+
     Examples
     --------
     >>> from pegasos.kernels import Laplacian
@@ -451,7 +456,12 @@ class Laplacian(TermKernel):
 
 @dataclass
 class ChiSquared(TermKernel):
-    """exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)), on histograms; a bin empty in both counts 0.
+    """exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)), on histograms; bins that are empty in both count 0.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse width of the kernel.
 
     Examples
     --------

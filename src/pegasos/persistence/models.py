@@ -168,7 +168,7 @@ def save(model: Any, path: str | os.PathLike[str], *, dual: bool = True) -> None
     ----------
     model : fitted estimator, or pipeline of steps of scikit-learn and one of ours
         Scalers, encoders, imputers, vectorizers, ColumnTransformer, FeatureUnion, PCA and others. A step with a
-        function of your own is refused: a file holds data, never code.
+        function of your own raises an error: a file contains data, never code.
     path : path of the file, usually with the suffix ``.pegasos``
         It appears complete or not at all; an existing file is replaced at the end.
     dual : bool, default=True
@@ -200,8 +200,8 @@ def save(model: Any, path: str | os.PathLike[str], *, dual: bool = True) -> None
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model file.
 
-    A file may come from anywhere: it holds numbers, words and arrays, never code, and everything in it is checked
-    before it is used.
+    The file may come from an untrusted source: it contains data, never code, and everything in it is validated before
+    use.
 
     Parameters
     ----------

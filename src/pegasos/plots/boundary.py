@@ -26,13 +26,13 @@ class BoundaryDisplay:
     grid : pair of arrays of shape (height, width)
         The two features of the points of a lattice.
     codes : array of int of shape (height, width)
-        The number of the class predicted there.
+        The index of the class predicted there.
     lead : array of shape (height, width)
-        How far the class predicted is ahead: |h|.
+        The lead of the predicted class: |h|.
     classes : array of shape (n_classes,)
     certified : array of bool of shape (height, width), optional
     rows, labels : arrays, optional
-        Rows to be drawn, of shape (n_rows, 2), and the numbers of their classes.
+        Samples to draw, of shape (n_rows, 2), and the indices of their classes.
     support : array of shape (n_support, 2), optional
     feature_names : pair of str, optional
 

@@ -17,16 +17,16 @@ _TOLS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5)
 
 
 class CertifiedShareDisplay:
-    """The share of rows whose prediction no exact solution changes, for fits of ever smaller gaps.
+    """The share of certified predictions for fits with decreasing gaps.
 
     Parameters
     ----------
     gaps : array of shape (n_fits,)
         The relative duality gap that each fit reached.
     seconds : array of shape (n_fits,)
-        What each fit took.
+        The duration of each fit.
     shares : array of shape (n_fits,)
-        The share of rows that are certified.
+        The share of certified predictions.
     balls : array of shape (n_fits,), optional
         The share that the ball of the certificate alone would certify.
 

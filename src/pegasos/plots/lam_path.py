@@ -21,24 +21,35 @@ _most_named = 7
 class LamPathDisplay:
     """Curves against lam: the coefficients of a path, or the scores of a cross-validation.
 
-    Made by `from_path` or `from_estimator`, drawn by `plot`.
+    Created by `from_path` or `from_estimator`, drawn by `plot`.
 
     Parameters
     ----------
     lams : array of shape (n_lams,)
+        The x axis, logarithmic.
     curves : array of shape (n_curves, n_lams)
-    names : list of str, one a curve
+        The y values of each curve.
+    names : list of str, one per curve
     ylabel : str
     band : array of shape (n_lams,), optional
-        What is drawn below and above the first curve.
+        Half the height of a band around the first curve.
     chosen : float, optional
-        The lam that is marked.
+        The lam to mark.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import LamPathDisplay, lam_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> drawn = LamPathDisplay.from_path(lam_path(X, y == 0, lams=[0.1, 0.01], random_state=0)).plot()
+    >>> drawn.ax_.get_xscale()
+    'log'
     """
 
     ax_: Any

@@ -15,7 +15,7 @@ _few = 3  # classes whose outlines can lie upon each other
 
 
 class MarginDisplay:
-    """How the margins of rows are spread, for each class, and where the hinge has its knee.
+    """The distribution of margins, for each class, and where the hinge loss begins.
 
     Rows with a margin below 1 cost something; those below 0 are predicted wrongly.
 
@@ -25,7 +25,7 @@ class MarginDisplay:
     y : array of shape (n_rows,)
         The classes.
     geometric : bool, default=False
-        Whether the margins are distances, in which the knee has no fixed place.
+        Whether the margins are distances, for which the hinge loss begins at no fixed value.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class MarginDisplay:
         ax.axvline(0.0, color=style.ink(), linewidth=1.0, label=f"boundary: {wrong:.1%} beyond")
         if not self.geometric:
             within = float(np.mean(self.margins < 1.0))
-            ax.axvline(1.0, color=style.ink(), linewidth=1.0, linestyle="--", label=f"knee: {within:.1%} pay")
+            ax.axvline(1.0, color=style.ink(), linewidth=1.0, linestyle="--", label=f"margin 1: {within:.1%} below")
 
 
 def _draw(

@@ -14,12 +14,12 @@ from pegasos.plots._models import named, opened
 
 
 class MistakesDisplay:
-    """Cumulative mistakes of online learners, all on one picture.
+    """Cumulative mistakes of online learners in one figure.
 
     Parameters
     ----------
     curves : dict of str to array of shape (n_points, 2)
-        For each learner the rows seen, and the mistakes made on them, as in ``mistake_curve_``.
+        For each learner the samples seen and the mistakes so far, as in ``mistake_curve_``.
 
     Attributes
     ----------

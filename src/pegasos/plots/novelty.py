@@ -14,14 +14,14 @@ from pegasos.plots._models import opened
 
 
 class NoveltyDisplay:
-    """The histogram of the scores of rows, and the offset below which a row is novel.
+    """A histogram of scores, with the offset below which a sample is novel.
 
     Parameters
     ----------
     scores : array of shape (n_rows,)
     offset : float
     y : array of shape (n_rows,), optional
-        1 for rows that belong, -1 for the others, which are drawn apart.
+        1 for samples that belong, -1 for the others, which are drawn separately.
 
     Attributes
     ----------

@@ -13,15 +13,15 @@ from pegasos.plots._models import opened
 
 
 class PredictionsDisplay:
-    """Predicted against true, with the interval in which the exact solution predicts; or the residuals.
+    """Predictions against targets, with bounds on the predictions of the exact solution; or the residuals.
 
     Parameters
     ----------
     true, predicted : arrays of shape (n_rows,)
     lower, upper : arrays of shape (n_rows,), optional
-        Bounds of what the exact solution predicts.
+        Bounds on the predictions of the exact solution.
     epsilon : float, default=0
-        Half the width of the tube, which is drawn where it is not 0.
+        Half the width of the tube, which is drawn if it is not 0.
 
     Attributes
     ----------

@@ -20,14 +20,14 @@ _words = {"seconds": "seconds", "epoch": "epochs (passes over the rows)", "step"
 
 
 class SolversDisplay:
-    """How fast several solvers come near to the optimum, on logarithmic axes.
+    """How fast several solvers approach the optimum, on logarithmic axes.
 
     Parameters
     ----------
     curves : dict of str to pair of arrays
-        For each solver where it was (seconds), and how far from the optimum.
-    xlabel, ylabel : str
-    title : str
+        For each solver the x values (seconds) and the distances from the optimum.
+    xlabel, ylabel : str, default="seconds" and "relative duality gap"
+    title : str, default=""
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class SolversDisplay:
         mine = [row for row in rows if row["problem"] == problem and (lam is None or row["lam"] == lam)]
         if not mine:
             known = ", ".join(dict.fromkeys(f"{row['problem']} (lam={row['lam']:g})" for row in rows)) or "nothing"
-            raise PegasosError(f"the results know no {problem!r} with lam={lam}; they hold {known}.")
+            raise PegasosError(f"the results have no {problem!r} with lam={lam}; they have {known}.")
         return cls.from_runs(mine[0]["runs"], title=f"{problem}, lam = {mine[0]['lam']:g}")
 
     def plot(

@@ -16,7 +16,7 @@ _ROUNDING = 1e-6  # of epsilon: rows this close to the edge are on it
 
 
 class TubeDisplay:
-    """The prediction over one feature, the tube of half width epsilon around it, and the rows that support it.
+    """The prediction over one feature, the tube of half width epsilon around it, and the support vectors.
 
     Rows inside the tube have no loss and no influence on the solution; those on its edge or outside are the support
     vectors.
@@ -26,11 +26,11 @@ class TubeDisplay:
     x, y : arrays of shape (n_rows,)
         The feature and the targets of the rows.
     grid, curve : arrays of shape (n_points,)
-        Values of the feature, and what is predicted there.
+        Values of the feature, and the predictions there.
     lower, upper : arrays of shape (n_points,), optional
-        Bounds of what the exact solution predicts there.
+        Bounds on the predictions of the exact solution there.
     predicted : array of shape (n_rows,)
-        What is predicted for the rows.
+        The predictions for the samples.
     epsilon : float
         Half the width of the tube.
 

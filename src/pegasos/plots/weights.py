@@ -16,19 +16,19 @@ _across = 5  # panels in a line
 
 
 class WeightsDisplay:
-    """The weights of a linear model, one panel a problem: bars of the strongest, or a heat map.
+    """The weights of a linear model, one panel per problem: bars of the largest, or a heat map.
 
     Parameters
     ----------
     coefs : array of shape (n_panels, n_features)
-    names : list of str, one a panel
+    names : list of str, one per panel
     feature_names : list of str, optional
     shape : pair of int, optional
         Height and width of the image that the features are the pixels of; without it, bars are drawn.
 
     Attributes
     ----------
-    axes_ : list of matplotlib Axes, one a panel
+    axes_ : list of matplotlib Axes, one per panel
     ax_ : the first of them
     figure_ : matplotlib Figure
 

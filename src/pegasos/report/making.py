@@ -19,13 +19,21 @@ _notebook_height = 640
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A page about a model; a notebook shows it in a frame of its own.
+    """An HTML page about a model; a notebook displays it in a frame.
 
     Attributes
     ----------
     title : str
     html : str
         The whole page.
+
+    Examples
+    --------
+    >>> from pegasos import PegasosClassifier, report
+    >>> model = PegasosClassifier(lam=0.1, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    >>> page = report.make(model, [[0.1], [0.9]], [0, 1], title="Two points")
+    >>> page.title, page.html.startswith("<!")
+    ('Two points', True)
     """
 
     title: str
@@ -57,21 +65,21 @@ def make(
     trained_on: str | None = None,
     feature_names: Any = None,
 ) -> Report:
-    """Make the page about a fitted model and how it does on these rows.
+    """Make an HTML page about a fitted model and its results on the given data.
 
     Parameters
     ----------
     estimator : fitted certified classifier, regressor or one-class model, AutoPegasos or AutoPegasosRegressor
         Or a Pipeline that ends in one of them; X is then what the pipeline takes.
-    X : rows, as in `predict`
-        Those of the fit, or others: the page says which. Rows that the model has not seen say more.
-    y : array of shape (n_rows,), or (n_rows, n_targets)
-        Their classes or targets. For a one-class model optional: 1 for rows that belong, -1 for the others.
+    X : data, as in `predict`
+        Preferably held-out data; the page says whether it is the training data.
+    y : array of shape (n_rows,), or (n_rows, n_targets); optional for a one-class model
+        The classes or targets. For a one-class model, 1 for samples that belong and -1 for the others.
     title : str, optional
     trained_on : str, optional
-        What the model was trained on, in words.
+        A description of the training data.
     feature_names : list of str, optional
-        Of the columns that the model itself gets; by default those it knows from its fit or from the pipeline.
+        Names of the columns that the model itself receives; by default those of the fit or of the pipeline.
 
     Examples
     --------
@@ -105,14 +113,36 @@ def write(
     estimator, X, y, title, trained_on, feature_names
         As in `make`.
     path : path
-        Of the file, such as "report.html".
+        The file to write, such as "report.html".
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos import PegasosClassifier, report
+    >>> model = PegasosClassifier(lam=0.1, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    >>> path = report.write(model, [[0.1], [0.9]], [0, 1], pathlib.Path(tempfile.mkdtemp()) / "report.html")
+    >>> path.name
+    'report.html'
     """
     check_path(path)  # before the work
     return make(estimator, X, y, title=title, trained_on=trained_on, feature_names=feature_names).write(path)
 
 
 def check_path(path: Any) -> Path:
-    """Whether a page can be written there."""
+    """Return the path if a page can be written there; raise an error otherwise.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pegasos import report
+    >>> report.check_path(pathlib.Path(tempfile.mkdtemp()) / "report.html").name
+    'report.html'
+    """
     if not isinstance(path, str | os.PathLike):
         raise PegasosError(f"path must name a file, such as 'report.html', got {path!r}.")
     goal = Path(path)

@@ -169,7 +169,7 @@ def highest(square: Vector, linear: Vector, beta: Vector) -> Vector | None:
     """Maximize <linear, beta> - <beta, square beta>/2 over beta_j >= 0, sum_j beta_j = 1, from such a point.
 
     An active-set method (Wolfe: Finding the nearest point in a polytope, Mathematical Programming 11, 1976): move
-    towards the maximum over the active planes until the coefficient of one is 0, which leaves; where none leaves, the
+    toward the maximum over the active planes until the coefficient of one is 0, which leaves; where none leaves, the
     plane with the largest gain enters. Return None where rounding hides any gain.
     """
     beta, before = beta.copy(), _value(square, linear, beta)

@@ -177,7 +177,7 @@ class JointInterior:
     def on_bounds(self, problem: JointProblem, state: JointInteriorState, tol: float) -> Values:
         """Set every share to 0 that its distance from the top outweighs, and let the others compensate.
 
-        The weights of a dual point amplify what it lost. A step towards mu W = V(a) over the remaining shares makes up
+        The weights of a dual point amplify what it lost. A step toward mu W = V(a) over the remaining shares makes up
         for it, which may push some of them below 0: then fewer shares are moved, until the relative gap is at most tol.
         """
         run = _Run(problem, state.chosen, state.basis)
@@ -415,7 +415,7 @@ def _centred(claims: Values, cost: Values, centre: float) -> Values:
 
 
 def _correction(products: Values, centre: float) -> Values:
-    """What moves the products at the end of a longer step back towards their center."""
+    """What moves the products at the end of a longer step back toward their center."""
     aim = np.clip(products, centre / _CENTRAL, _CENTRAL * centre)
     return np.maximum(aim - products, -_CENTRAL * centre)
 

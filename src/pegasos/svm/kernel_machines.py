@@ -451,10 +451,10 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SVC(ClassifierSVM):
-    """Support vector classification as scikit-learn's SVC, with a certificate.
+    """Support vector classification as in scikit-learn's SVC, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.SVC`. ``tol`` stands for a relative duality gap of
-    ``tol / 1000``; with few rows the fit goes on toward the exact solution.
+    Methods and other attributes are those of `sklearn.svm.SVC`. ``tol`` stands for a relative duality gap of ``tol /
+    1000``; with few samples the fit continues toward the exact solution.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ class SVC(ClassifierSVM):
     decision_function_shape, break_ties, random_state
         As in scikit-learn. ``shrinking`` is always on.
     time_budget : float, optional
-        Seconds at most.
+        Time limit in seconds.
 
     Attributes
     ----------
@@ -487,9 +487,31 @@ class SVC(ClassifierSVM):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NuSVC(ClassifierSVM):
-    """Nu-support vector classification as scikit-learn's NuSVC, with a certificate.
+    """Nu-support vector classification as in scikit-learn's NuSVC, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.NuSVC`, and a ``time_budget`` in seconds.
+    Methods and other attributes are those of `sklearn.svm.NuSVC`.
+
+    Parameters
+    ----------
+    nu, kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter,
+    decision_function_shape, break_ties, random_state
+        As in scikit-learn. ``shrinking`` is always on.
+    time_budget : float, optional
+        Time limit in seconds.
+
+    Attributes
+    ----------
+    certificate_, status_, trace_, alpha_, fitted_
+        As in `pegasos.KernelPegasosClassifier`; the others are those of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos.svm import NuSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NuSVC(nu=0.2).fit(X, y)
+    >>> model.certificate_.relative_gap <= 1e-5
+    True
     """
 
     nu: float = 0.5
@@ -528,10 +550,30 @@ class RegressorSVM(RegressorMixin, KernelSVM):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SVR(RegressorSVM):
-    """Support vector regression as scikit-learn's SVR, with a certificate.
+    """Support vector regression as in scikit-learn's SVR, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.SVR`, and a ``time_budget`` in seconds. ``C=inf`` is
-    trained as 1e10.
+    Methods and other attributes are those of `sklearn.svm.SVR`. ``C=inf`` is trained as 1e10.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, C, epsilon, shrinking, cache_size, verbose, max_iter
+        As in scikit-learn. ``shrinking`` is always on.
+    time_budget : float, optional
+        Time limit in seconds.
+
+    Attributes
+    ----------
+    certificate_, status_, trace_, alpha_, fitted_
+        As in `pegasos.KernelPegasosRegressor`; the others are those of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from pegasos.svm import SVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SVR().fit(X, y)
+    >>> model.certificate_.relative_gap <= 1e-5
+    True
     """
 
     epsilon: float = 0.1
@@ -540,9 +582,30 @@ class SVR(RegressorSVM):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NuSVR(RegressorSVM):
-    """Nu-support vector regression as scikit-learn's NuSVR, with a certificate.
+    """Nu-support vector regression as in scikit-learn's NuSVR, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.NuSVR`, and a ``time_budget`` in seconds.
+    Methods and other attributes are those of `sklearn.svm.NuSVR`.
+
+    Parameters
+    ----------
+    nu, C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
+        As in scikit-learn. ``shrinking`` is always on.
+    time_budget : float, optional
+        Time limit in seconds.
+
+    Attributes
+    ----------
+    certificate_, status_, trace_, alpha_, fitted_
+        As in `pegasos.KernelPegasosRegressor`; the others are those of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from pegasos.svm import NuSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = NuSVR().fit(X, y)
+    >>> model.certificate_.relative_gap <= 1e-5
+    True
     """
 
     nu: float = 0.5
@@ -551,9 +614,30 @@ class NuSVR(RegressorSVM):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OneClassSVM(OutlierMixin, KernelSVM):
-    """The one-class machine as scikit-learn's OneClassSVM, with a certificate.
+    """One-class support vector machine as in scikit-learn's OneClassSVM, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.OneClassSVM`, and a ``time_budget`` in seconds.
+    Methods and other attributes are those of `sklearn.svm.OneClassSVM`.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, nu, shrinking, cache_size, verbose, max_iter
+        As in scikit-learn. ``shrinking`` is always on.
+    time_budget : float, optional
+        Time limit in seconds.
+
+    Attributes
+    ----------
+    certificate_, status_, trace_, alpha_, fitted_
+        As in `pegasos.KernelPegasosOneClass`; the others are those of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos.svm import OneClassSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OneClassSVM(nu=0.1).fit(X)
+    >>> model.certificate_.relative_gap <= 1e-5
+    True
     """
 
     nu: float = 0.5

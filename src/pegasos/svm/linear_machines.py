@@ -107,11 +107,33 @@ class LinearSVM(ReadsRows, CertifiedModel):
 
 @dataclass(eq=False, repr=False)
 class LinearSVC(SparseCoefMixin, LinearSVM, CertifiedClassifier):
-    """Linear support vector classification as scikit-learn's LinearSVC, with a certificate.
+    """Linear support vector classification as in scikit-learn's LinearSVC, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.LinearSVC`, and a ``time_budget`` in seconds. ``tol``
-    stands for a relative duality gap of ``tol / 100``; ``dual`` has no effect but that combinations which LIBLINEAR
-    lacks are refused. ``penalty="l1"`` is trained by scikit-learn, without a certificate.
+    Methods and other attributes are those of `sklearn.svm.LinearSVC`. ``tol`` stands for a relative duality gap of
+    ``tol / 100``. ``dual`` has no effect, but combinations that LIBLINEAR lacks raise an error. ``penalty="l1"`` is
+    trained by scikit-learn, without a certificate.
+
+    Parameters
+    ----------
+    penalty, loss, dual, tol, C, multi_class, fit_intercept, intercept_scaling, class_weight, verbose, random_state,
+    max_iter
+        As in scikit-learn.
+    time_budget : float, optional
+        Time limit in seconds.
+
+    Attributes
+    ----------
+    certificate_, status_, trace_, alpha_, fitted_
+        As in `pegasos.PegasosClassifier`; the others are those of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos.svm import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC().fit(X, y)
+    >>> model.certificate_.relative_gap <= 1e-5
+    True
     """
 
     penalty: str = "l2"
@@ -148,9 +170,30 @@ class LinearSVC(SparseCoefMixin, LinearSVM, CertifiedClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVR(RegressorMixin, LinearSVM):
-    """Linear support vector regression as scikit-learn's LinearSVR, with a certificate.
+    """Linear support vector regression as in scikit-learn's LinearSVR, with a certificate.
 
-    Parameters, methods and attributes are those of `sklearn.svm.LinearSVR`, and a ``time_budget`` in seconds.
+    Methods and other attributes are those of `sklearn.svm.LinearSVR`.
+
+    Parameters
+    ----------
+    epsilon, tol, C, loss, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter
+        As in scikit-learn.
+    time_budget : float, optional
+        Time limit in seconds.
+
+    Attributes
+    ----------
+    certificate_, status_, trace_, alpha_, fitted_
+        As in `pegasos.PegasosRegressor`; the others are those of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from pegasos.svm import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearSVR().fit(X, y)
+    >>> model.certificate_.relative_gap <= 1e-5
+    True
     """
 
     epsilon: float = 0.0

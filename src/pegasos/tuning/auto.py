@@ -27,57 +27,56 @@ def _has_probabilities(model: Any) -> bool:
 
 
 class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
-    """Support vector machine that chooses scaling, kernel, width and lam itself, within a budget.
+    """Support vector machine that chooses scaling, kernel, width and lam within a time budget.
 
-    The advice of every lecture as a program: scale, try the linear machine, then a polynomial of low degree, then an
-    RBF kernel with a width near the median distance, each with several lam; then go on where it looks promising, by
-    Bayesian optimization (Optuna's tree-structured Parzen estimator). Settings are compared by cross-validation on the
-    same folds and given up as soon as they have lost, by successive halving and racing, as bandit methods do. Lists of
-    strings, of graphs and of time series are tried with kernels of their own; so are rows that look like series, each
-    number near the one before it. Columns of a data frame are read by type.
+    The search follows the standard advice: scale the features, try a linear model, then a polynomial kernel of low
+    degree, then an RBF kernel with a width near the median distance, each with several values of lam; then continue
+    where it looks promising, by Bayesian optimization (Optuna's tree-structured Parzen estimator). Settings are
+    compared by cross-validation on the same folds, and dropped early by successive halving and racing. Lists of
+    strings, graphs and time series have their own kernels; rows that look like series are tried with series kernels
+    too. Columns of a data frame are handled by type.
 
     Parameters
     ----------
     time_budget : float or None, default=60
-        Seconds for the search. The fit of the winner to all rows comes on top, and is cut after as many seconds again.
+        Seconds for the search. The final fit of the winner comes in addition, and is stopped after the same time.
     n_trials : int, optional
-        Settings to try at most. With ``time_budget=None`` the result depends on ``random_state`` alone.
+        Maximum number of settings to try. With ``time_budget=None`` the result depends only on ``random_state``.
     scoring : str or callable, optional
-        What to maximize, by a name of scikit-learn's. By default the share of right predictions, "accuracy"; where the
-        largest class has more than four times the rows of the rarest, "balanced_accuracy", which a model that ignores
-        rare classes does not satisfy. ``scoring_`` and ``account_`` say which. With anything but the accuracy and
-        uneven classes, ``class_weight="balanced"`` is one of the choices.
+        The score to maximize: a scikit-learn scorer name or a function. By default "accuracy"; if the largest class has
+        more than four times as many samples as the smallest, "balanced_accuracy". ``scoring_`` and ``account_`` state
+        which. With uneven classes and any score but accuracy, ``class_weight="balanced"`` is part of the search.
     cv : int, splitter or iterable, default=5
-        Folds. Fewer where a class has fewer rows; dealt several times, up to 25 in all, where there are fewer than 400
-        rows.
+        Folds; fewer if a class has fewer samples. Below 400 samples, cross-validation is repeated with different folds,
+        up to 25 in all.
     items : {"rows", "strings", "graphs", "series"}, optional
-        What X holds; by default what it looks like.
+        What X contains; detected by default.
     probability : bool, "sigmoid" or "isotonic", default=False
         Whether the winner has `predict_proba`; see `PegasosClassifier`.
     n_jobs : int, optional
         Threads for the problems of several classes.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
-        1: a line for each setting that has been tried. scikit-learn's ``ProgressBar`` (with rich) counts them too.
+        1: print a line for each setting. scikit-learn's ``ProgressBar`` (with rich) works too.
 
     Attributes
     ----------
     best_estimator_ : Pipeline
-        Scaling and machine, fitted to all rows; of very many rows with a kernel, to as many as there was time for.
+        Scaling and model, fitted to all samples; a kernel model on very many samples, to as many as the time allowed.
     best_score_ : float
         Mean over the folds.
     scoring_ : str
         The name of the score.
     best_params_ : dict
-        The row of the leaderboard, without what belongs to the search.
+        The parameters of the winner, from the leaderboard.
     leaderboard_ : list of dict
-        One row a setting, the best first; ``pandas.DataFrame(auto.leaderboard_)`` is a table.
+        One row per setting, the best first; ``pandas.DataFrame(auto.leaderboard_)`` makes a table.
     account_ : str
-        Why this one won, in words.
+        An explanation of the choice.
     certificate_ : Certificate
-        Of the winner's fit.
+        The certificate of the winner's fit.
     n_rows_fitted_ : int
-        Rows that the winner was fitted to.
+        Number of samples that the winner was fitted to.
     classes_ : array of shape (n_classes,)
     n_features_in_ : int, when items are rows of numbers
     feature_names_in_ : array of str, when X has names

@@ -21,16 +21,16 @@ _MOST_STRATA = 10  # parts of the range of y that every fold has a share of
 
 @documented_by(AutoPegasos)
 class AutoPegasosRegressor(Automatic, RegressorMixin, BaseEstimator):
-    """Support vector regression that chooses scaling, kernel, width, lam and epsilon itself, within a budget.
+    """Support vector regression that chooses scaling, kernel, width, lam and epsilon within a time budget.
 
-    The search of `AutoPegasos` for targets that are numbers, with the epsilon-insensitive loss and a free intercept.
+    The search of `AutoPegasos` for numeric targets, with the epsilon-insensitive loss and a free intercept.
 
     Parameters
     ----------
     time_budget, n_trials
         As in `AutoPegasos`.
     scoring : str or callable, default="r2"
-        What to maximize, by a name of scikit-learn's.
+        The score to maximize: a scikit-learn scorer name or a function.
     cv, items
         As in `AutoPegasos`.
     n_jobs : int, optional

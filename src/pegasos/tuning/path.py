@@ -27,7 +27,7 @@ from pegasos.solvers.driver import Watcher
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LamPath:
-    """The solutions of one problem for falling lam.
+    """Solutions of one problem for decreasing lam, as returned by `lam_path`.
 
     Attributes
     ----------
@@ -35,14 +35,25 @@ class LamPath:
     coefs : array of shape (n_lams, n_problems, n_features)
         One problem for two classes, otherwise one per class, against the rest; for a regression one per target.
     intercepts : array of shape (n_lams, n_problems)
-    certificates : tuple of Certificate, one a lam
+    certificates : tuple of Certificate, one per lam
     alphas : array of shape (n_lams, n_problems, n_rows); for a regression (n_lams, n_targets, 2 n_rows)
         The dual points that prove the certificates: 0 <= alpha_i <= cost_i for the losses without a square.
     n_iter : int array of shape (n_lams,)
-        Epochs, of the problem that took the most.
+        Epochs of the problem that took the most.
     seconds : array of shape (n_lams,)
-        Of all problems together.
+        Total time of all problems.
     classes : array of shape (n_classes,); None for a regression
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pegasos import lam_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = lam_path(X, y, lams=[0.1, 0.01], random_state=0)
+    >>> path.coefs.shape  # lams, classes, features
+    (2, 3, 4)
+    >>> max(proof.relative_gap for proof in path.certificates) <= 1e-3
+    True
     """
 
     lams: Lams
@@ -88,7 +99,7 @@ def lam_path(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> LamPath:
-    """The linear support vector machine for many lam, from large to small, each certified.
+    """Fit a linear support vector machine for many values of lam, from large to small, each certified.
 
     Each fit begins at the dual point of the last one, which makes the path several times faster than its fits one by
     one. Several classes are told apart one against the rest. The loss of a regressor makes it a path of regressions.
@@ -110,7 +121,7 @@ def lam_path(
         "epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "huber".
     smoothing : float, default=0.5
         Parameter of "huber_hinge".
-    epsilon, quantile, delta : float
+    epsilon, quantile, delta : float, default=0.1, 0.5 and 1.35
         Parameters of the losses of `PegasosRegressor`.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0

@@ -78,7 +78,7 @@ def test_what_cannot_be_drawn_gets_a_sentence(tmp_path):
         SolversDisplay.from_estimators({"online": Perceptron().fit(X, Y)})
     with pytest.raises(PegasosError, match="two vectors of one length"):
         SolversDisplay({"a": ([1.0, 2.0], [1.0])})
-    with pytest.raises(PegasosError, match=r"know no 'mnist' with lam=None; they hold a9a \(lam=0.1\)"):
+    with pytest.raises(PegasosError, match=r"have no 'mnist' with lam=None; they have a9a \(lam=0.1\)"):
         SolversDisplay.from_results({"rows": [{"problem": "a9a", "lam": 0.1, "runs": {}}]}, "mnist")
     broken = tmp_path / "results.json"
     for text in ("{", "[]", "{}", '{"rows": [3]}'):

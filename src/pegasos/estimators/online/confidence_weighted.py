@@ -27,33 +27,31 @@ from pegasos.solvers.online import ArowStep, ConfidenceWeightedStep, OnlineLearn
 class ConfidenceWeighted(LinearOnlineClassifier):
     """Confidence-weighted classifier with a diagonal covariance: AROW and CW.
 
-    Features seen seldom move far when they are seen, those seen often hardly move: good for text, where most words are
-    rare. Several classes: one vector a class, against the rest.
+    Weights of rare features move far when the feature occurs, those of frequent ones hardly move: this suits text,
+    where most words are rare. Several classes: one vector per class, against the rest.
 
     Parameters
     ----------
     method : {"arow", "cw"}, default="arow"
-        "arow" bears noise; "cw" insists on each row, and is for clean labels.
+        "arow" tolerates noise; "cw" fits every sample exactly, and needs clean labels.
     r : float, default=1.0
-        Of "arow": a larger r means smaller steps and slower growth of confidence.
+        Parameter of "arow": a larger r means smaller steps and slower growth of confidence.
     confidence : float, default=0.9
-        Of "cw": the probability, above 0.5, with which each row has to be right after its step.
+        Parameter of "cw": the probability, above 0.5, with which each sample must be right after its step.
     class_weight : dict, "balanced" or None, default=None
-        What multiplies the cost of the rows of each class; in a stream "balanced" counts the rows so far.
+        Factor on the loss of each class; in a stream "balanced" uses the samples seen so far.
     fit_intercept, max_iter, shuffle, random_state
         As in `Perceptron`.
 
     Attributes
     ----------
     variances_ : array of shape (1, n_features) or (n_classes, n_features)
-        S, which begins at 1; small where the weights are well known.
+        S, initially 1; small for weights that are well determined.
     coef_, intercept_, classes_, mistakes_, mistake_curve_, loss_curve_, n_steps_, n_iter_, n_features_in_
         As in `Perceptron`.
 
-    Notes
-    -----
-    A ``sample_weight`` divides r for that row: it multiplies both terms of AROW's objective that speak of the row. "cw"
-    has a constraint in their place, and refuses weights other than 0 and 1.
+    Notes ----- A ``sample_weight`` divides r for that sample: it multiplies both terms of AROW's objective that depend
+    on the sample. "cw" has a constraint instead, and accepts only weights of 0 and 1.
 
     References
     ----------

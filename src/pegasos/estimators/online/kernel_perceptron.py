@@ -21,7 +21,7 @@ from pegasos.solvers.online import PerceptronStep
 class KernelPerceptron(KernelOnlineClassifier):
     """Kernel perceptron, with a budget on support vectors.
 
-    ``if sign f(x) <= 0: f <- f + cost sign k(x, .)``. Several classes: one function a class, against the rest; they
+    ``if sign f(x) <= 0: f <- f + cost sign k(x, .)``. Several classes: one function per class, against the rest; they
     share the support vectors.
 
     Parameters
@@ -30,9 +30,9 @@ class KernelPerceptron(KernelOnlineClassifier):
         "linear", "poly", "rbf", "laplacian", "chi2", "intersection", "precomputed" (X is the kernel matrix; no
         `partial_fit`); a kernel of `pegasos.kernels`, on vectors, strings, graphs, series or records; or a function.
     budget : int, optional
-        Support vectors at most; without it memory grows with the mistakes.
+        Maximum number of support vectors; without it, memory grows with the mistakes.
     removal : {"oldest", "random"}, default="oldest"
-        Which support vector goes when there are too many.
+        Which support vector is removed when there are too many.
     gamma : "scale", "auto" or float, default="scale"
         Width of "rbf", "laplacian", "chi2", factor of "poly"; a stream takes "scale" from its first block.
     degree : int, default=3
@@ -42,26 +42,24 @@ class KernelPerceptron(KernelOnlineClassifier):
     fit_intercept : bool, default=True
         Adds 1 to the kernel: the intercept is the weight of a constant feature.
     max_iter, shuffle, random_state
-        As in `Perceptron`; random_state also draws what "random" removes.
+        As in `Perceptron`; random_state also selects what "random" removes.
 
     Attributes
     ----------
     support_ : array of int
-        Rows of the last call that have a say, the oldest first; in a stream, places in ``support_vectors_`` and the
-        block joined.
+        Samples of the last call that are support vectors, the oldest first; in a stream, positions in the previous
+        ``support_vectors_`` followed by the block.
     support_vectors_ : those items, in the form they came in
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
         ``score(x) = dual_coef_ @ K(support_vectors_, x) + intercept_``.
     intercept_ : array of shape (1,) or (n_classes,)
     kernel_ : Kernel
-        The kernel used, its parameters settled.
+        The kernel used, with parameters such as ``gamma`` computed from X.
     classes_, mistakes_, mistake_curve_, loss_curve_, n_steps_, n_iter_
         As in `Perceptron`.
     n_features_in_ : int, when items are rows of numbers
 
-    Notes
-    -----
-    A ``sample_weight`` is the length of the row's step, as in `Perceptron`.
+    Notes ----- A ``sample_weight`` is the length of the sample's step, as in `Perceptron`.
 
     References
     ----------

@@ -21,19 +21,20 @@ from pegasos.solvers.online import OnlineLearner, PassiveAggressiveStep
 class PassiveAggressive(LinearOnlineClassifier):
     """Passive-aggressive classifier: PA, PA-I and PA-II.
 
-    The least change of the weights that gives the row a margin of 1, or as much of it as ``C`` allows. Several
-    classes: one vector a class, against the rest.
+    Each step is the smallest change of the weights that gives the sample a margin of 1, or as much of it as ``C``
+    allows. Several classes: one vector per class, against the rest.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness: what a loss costs against a change of the weights. Noise asks for a small one. "pa" has none.
+        Aggressiveness: the cost of a loss relative to a change of the weights. Use a small value for noisy data. "pa"
+        has none.
     variant : {"pa", "pa-1", "pa-2"}, default="pa-1"
-        "pa" mends every loss fully, "pa-1" makes steps of at most C, "pa-2" weighs the squared loss.
+        "pa" removes every loss completely, "pa-1" takes steps of at most C, "pa-2" penalizes the squared loss.
     average : bool, default=False
-        Hand over the mean of the vectors after each row, not the last.
+        Return the mean of the vectors after each sample, not the last.
     class_weight : dict, "balanced" or None, default=None
-        What multiplies the cost of the rows of each class; in a stream "balanced" counts the rows so far.
+        Factor on the loss of each class; in a stream "balanced" uses the samples seen so far.
     fit_intercept, max_iter, shuffle, random_state
         As in `Perceptron`.
 
@@ -42,10 +43,8 @@ class PassiveAggressive(LinearOnlineClassifier):
     coef_, intercept_, classes_, mistakes_, mistake_curve_, loss_curve_, n_steps_, n_iter_, n_features_in_
         As in `Perceptron`.
 
-    Notes
-    -----
-    A ``sample_weight`` multiplies C for that row, which is where the paper's objective has room for it; so does
-    ``class_weight``. "pa" has no C, and refuses weights other than 0 and 1.
+    Notes ----- A ``sample_weight`` multiplies C for that sample, as the paper's objective suggests; so does
+    ``class_weight``. "pa" has no C, and accepts only weights of 0 and 1.
 
     References
     ----------
