@@ -684,7 +684,7 @@ class Problem:
         if self.offset.strides == (0,) and self.offset[0] == 0.0:
             loss = float(np.sum(self.cost)) * self.loss.at_one
         else:
-            loss = float(np.sum(self.cost * self.loss.value(1.0 - self.sign * self.offset)))
+            loss = _core.losses_of_zero(self.native)
         return float(np.sqrt(loss / (self.lam * self.total)))
 
     @cached_property

@@ -23,6 +23,8 @@ from pegasos.source_columns import TargetColumns
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
 from pegasos.tasks.terms import Terms
 
+_SAMPLED = 4096  # about as many targets determine the unit in which they are measured
+
 
 @dataclass(frozen=True, eq=False)
 class Regression:
@@ -178,9 +180,10 @@ class Regression:
         ]
 
     def units(self, target: Target, weights: Weights | None) -> list[float]:
-        """Typical distance of the targets of each problem from their median."""
+        """Typical distance of the targets of each problem from their median, in a sample of them."""
         counted = target if weights is None else target[weights > 0.0]
-        spreads = np.mean(np.abs(counted - np.median(counted, axis=0)), axis=0)
+        some = counted[:: max(1, len(counted) // _SAMPLED)]
+        spreads = np.mean(np.abs(some - np.median(some, axis=0)), axis=0)
         spreads = np.where(spreads > 0.0, spreads, np.abs(counted).max(axis=0))
         return [
             2.0 ** float(np.clip(np.round(np.log2(spread)), -500, 500)) if spread > 0.0 else 1.0 for spread in spreads
