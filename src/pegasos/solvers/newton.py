@@ -50,7 +50,7 @@ _PATIENCE = 8  # products after which a new matrix is worth its cost
 _THREAD_SPEEDUP = 1.6  # assumed on every machine: the choice of a solver must not depend on the machine
 SMOOTH_RIDGE = 0.05  # ridge of a loss above which no smaller smoothing is needed on the way to the last digits
 _SMOOTH_WORK = 0.25  # nanoseconds per product of two values of a row, over all steps
-_SEPARABLE = 0.01  # fraction of the objective of the zero vector below which the classes are practically separated
+_SEPARABLE = 1e-3  # fraction of the objective of the zero vector below which the classes are practically separated
 
 
 @dataclass
