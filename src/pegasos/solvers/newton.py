@@ -220,13 +220,13 @@ class Newton:
         """Go as far along the move as about minimizes the objective, at most to its end; return how far."""
         end, moved_sum = state.weights + move, state.sum.copy()
         arrays = state.residual, state.other, state.softness, state.alpha, state.moved, moved_sum
-        *found, first, second = _core.arrive(rows.native, end.astype(self.dtype), *arrays)
-        t = self._length(rows, state, move, slope, first, second)
+        found = _core.arrive(rows.native, end.astype(self.dtype), *arrays)
+        t = self._length(rows, state, move, slope, found[4:])
         if t == 1.0:
             state.weights, state.sum = end, moved_sum
             state.residual, state.other = state.other, state.residual
             state.alpha, state.moved = state.moved, state.alpha
-            state.take_stock(rows, *found)
+            state.take_stock(rows, *found[:4])
         else:
             state.weights = state.weights + t * move
             self._smooth(rows, state, t)
@@ -285,9 +285,10 @@ class Newton:
         return matrix
 
     def _length(
-        self, rows: Problem, state: NewtonState, move: Vector, slope: float, first: float, second: float
+        self, rows: Problem, state: NewtonState, move: Vector, slope: float, at_end: tuple[float, float]
     ) -> float:
-        """Step length that about minimizes the objective along the line; the derivatives of the losses are those at 1."""
+        """Step length that about minimizes the objective, from the derivatives of the losses at the end of the line."""
+        first, second = at_end
         along, square = rows.lam * inner(state.weights, move), rows.lam * inner(move, move)
         low, high, t = 0.0, 1.0, 1.0
         for _ in range(20):

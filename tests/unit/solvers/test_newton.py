@@ -292,8 +292,9 @@ def twice(problem):
 @pytest.mark.parametrize(("cap", "ridge"), [(1.0, 0.0), (np.inf, 0.5), (1.0, 0.2)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize(("n", "d", "threads"), [(1, 3, 1), (70, 9, 1), (9001, 20, 2), (300, 80, 1)])
-def test_rows_that_repeat_are_read_once_with_the_same_results(cap, ridge, dtype, sparse, n, d, threads):
+@pytest.mark.parametrize("size", [(1, 3, 1), (70, 9, 1), (9001, 20, 2), (300, 80, 1)])
+def test_rows_that_repeat_are_read_once_with_the_same_results(cap, ridge, dtype, sparse, size):
+    n, d, threads = size
     problem = replace(noisy_problem(n, d, dtype=dtype, sparse=sparse, threads=threads), cap=cap, ridge=ridge)
     view, copy = twice(problem)
     assert (view.rows.native.n_distinct, copy.rows.native.n_distinct) == (n, 2 * n)
