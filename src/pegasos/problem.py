@@ -113,8 +113,11 @@ class Rows:
     def view(self, indices: npt.NDArray[Any]) -> Rows:
         """Return a view of some of the rows, or of a view's rows; every loop treats it like a copy."""
         # A problem numbers its rows in 32 bits.
-        everyone = np.arange(self.n_rows, dtype=np.uint32) if self.numbers is None else self.numbers
-        numbers = everyone[indices]
+        if self.numbers is None and indices.dtype.kind in "iu":
+            numbers = indices.astype(np.uint32)
+        else:
+            everyone = np.arange(self.n_rows, dtype=np.uint32) if self.numbers is None else self.numbers
+            numbers = everyone[indices]
         native = _core.view_rows(self.native, numbers)
         return Rows(self.values, self.bias, self.squared_norms[indices], native, numbers)
 

@@ -311,8 +311,11 @@ def _sample(problem: Problem, stride: int) -> Problem:
     chosen = np.arange(stride // 2, distinct, stride)
     if distinct < n:
         chosen = np.concatenate([chosen + first for first in range(0, n, distinct)])
-    cost = problem.cost[chosen]
-    share = float(np.sum(cost)) / float(np.sum(problem.cost)) if cost.any() else 1.0
+    if problem.cost.strides == (0,):
+        cost, share = problem.cost[: len(chosen)], len(chosen) / n
+    else:
+        cost = problem.cost[chosen]
+        share = float(np.sum(cost)) / float(np.sum(problem.cost)) if cost.any() else 1.0
     return replace(
         problem,
         rows=problem.rows.view(chosen),
