@@ -178,6 +178,11 @@ class KernelRows:
         return bool(np.ptp(self.squared_norms) <= 1e-12 * self.squared_norms.max(initial=0.0))
 
     @cached_property
+    def mean_square(self) -> float:
+        """Mean of |x_i|^2, with the constant column."""
+        return float(np.mean(self.squared_norms))
+
+    @cached_property
     def longest(self) -> float:
         """Upper bound of all |x_i|, with the constant column."""
         return float(self.lengths.max(initial=0.0)) * (1.0 + 4.0 * unit)

@@ -320,6 +320,11 @@ class Rows:
         return 1.0 + float(np.finfo(self.squared_norms.dtype).eps) + sum_depth(self.n_features) * unit
 
     @cached_property
+    def mean_square(self) -> float:
+        """Mean of |x_i|^2."""
+        return float(np.mean(self.squared_norms, dtype=np.float64))
+
+    @cached_property
     def longest(self) -> float:
         """Upper bound of all |x_i|."""
         square = float(np.max(self.squared_norms, initial=0.0))
@@ -507,6 +512,10 @@ class RowsLike(Extent, Protocol):
     @property
     def squared_norms(self) -> Floats:
         """|x_i|^2 with the constant column."""
+
+    @property
+    def mean_square(self) -> float:
+        """Mean of |x_i|^2, with the constant column."""
 
     @property
     def lengths(self) -> npt.NDArray[np.float64]:
@@ -702,6 +711,11 @@ class Problem:
         return float(np.sqrt(squares)) * (1.0 + sum_depth(self.rows.n_rows) * unit) + smallest
 
     @cached_property
+    def share_of_positives(self) -> float:
+        """Fraction of the rows with a positive sign."""
+        return float(np.count_nonzero(self.sign > 0)) / max(self.rows.n_rows, 1)
+
+    @cached_property
     def cost_sum(self) -> float:
         """Upper bound of sum_i cost_i."""
         return sum_of(self.cost)
@@ -788,6 +802,11 @@ def largest_of(offset: npt.NDArray[np.float64]) -> float:
     return float(max(np.max(offset, initial=0.0), -np.min(offset, initial=0.0)))
 
 
+def mean_of(cost: npt.NDArray[np.float64]) -> float:
+    """The mean of costs, which may be those of `constant`."""
+    return float(cost[0]) if cost.strides == (0,) else float(np.mean(cost))
+
+
 def constant(value: float, n: int) -> npt.NDArray[np.float64]:
     """Return one value for each of n rows, in the memory of one."""
-    return np.broadcast_to(np.float64(value), (n,))
+    return np.ndarray((n,), np.float64, buffer=np.float64(value), strides=(0,))  # faster than `np.broadcast_to`

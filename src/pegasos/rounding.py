@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,14 +152,13 @@ class LongTerms:
 
 def length_of(vector: Floats) -> float:
     """Upper bound of |vector|, scaled by a power of two so that no square is out of range."""
-    largest = float(np.max(np.abs(vector), initial=0.0))
+    largest = float(np.abs(vector).max(initial=0.0))
     if not 0.0 < largest < math.inf:
         return largest
     scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
     scaled = vector / scale if scale >= 2.0**-1000 else (vector * 2.0**60) / (scale * 2.0**60)
-    return (
-        scale * math.sqrt(float(np.sum(np.square(scaled, dtype=np.float64)))) * (1.0 + _INNER_UNITS * unit) + smallest
-    )
+    square = float(np.add.reduce(np.square(scaled, dtype=np.float64), axis=None))
+    return scale * math.sqrt(square) * (1.0 + _INNER_UNITS * unit) + smallest
 
 
 def sum_of(cost: npt.NDArray[np.float64]) -> float:
@@ -171,13 +170,17 @@ def sum_of(cost: npt.NDArray[np.float64]) -> float:
 
 def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats, n_features: int) -> float:
     """Upper bound of sum_i cost_i |x_i|, without an array of that size: from two sums, each within range."""
-    largest = float(np.max(cost, initial=0.0)) if len(cost) == 0 or cost.strides != (0,) else float(cost[0])
+    is_constant = len(cost) > 0 and cost.strides == (0,)
+    largest = float(cost[0]) if is_constant else float(np.max(cost, initial=0.0))
     if not largest > 0.0:
         return 0.0
     scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
-    scaled = cost / scale if cost.strides != (0,) else np.broadcast_to(np.float64(largest / scale), cost.shape)
-    squares = float(np.einsum("i,i", scaled, squared_norms))
-    total = sum_of(scaled)
+    if is_constant:
+        squares = largest / scale * float(np.add.reduce(squared_norms, dtype=np.float64))
+        total = sum_of(cost) / scale
+    else:
+        squares = float(np.einsum("i,i", cost / scale, squared_norms))
+        total = sum_of(cost / scale)
     widened = 1.0 + float(np.finfo(squared_norms.dtype).eps) + sum_depth(len(cost)) * unit
     return scale * (math.sqrt(total) * math.sqrt(squares) * widened + total * hidden_length(n_features)) + smallest
 
@@ -192,8 +195,7 @@ def sum_depth(n: int) -> float:
     return min(n, _BLOCK_TERMS) + n / _BLOCK_TERMS + 8.0
 
 
-@dataclass(frozen=True)
-class Primal:
+class Primal(NamedTuple):
     """The quantities that bound the error of the losses.
 
     Attributes
@@ -234,7 +236,7 @@ class Primal:
 
     def of_loss(self, cap: float, ridge: float, square_reach: float) -> Primal:
         """The same for a loss other than the hinge."""
-        return replace(self, cap=cap, ridge=ridge, square_reach=square_reach)
+        return self._replace(cap=cap, ridge=ridge, square_reach=square_reach)
 
     @property
     def by_length(self) -> float:

@@ -296,3 +296,9 @@ def test_callbacks_see_coefficients_of_explicit_features():
 def test_a_budget_on_support_vectors_needs_a_regularised_intercept():
     with pytest.raises(PegasosError, match="max_support=20 needs a regularized intercept"):
         KernelPegasosClassifier(regularize_intercept=False, max_support=20).fit(X, Y)
+
+
+def test_the_natural_bias_is_finite_where_squares_are_near_the_largest_number():
+    squares = np.array([1.2e308, 1.5e308, 1e300, 1.7e308])
+    with np.errstate(all="raise"):
+        assert natural_bias(squares) == pytest.approx(np.sqrt(1.2e308) * np.sqrt(1.125))

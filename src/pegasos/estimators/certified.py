@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import lru_cache
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +32,15 @@ from pegasos.machines.base import Data
 from pegasos.machines.solving import threads_of
 from pegasos.persistence import Saved
 
+_PLAIN = (int, float, str, bool, NoneType)
+
+
+@lru_cache(typed=True)
+def _validated(estimator: type[CertifiedModel], *values: Any) -> None:
+    """Raise an error unless these values of the parameters are valid."""
+    parameters = dict(zip(estimator._get_param_names(), values, strict=True))
+    validate_parameter_constraints(estimator._parameter_constraints, parameters, caller_name=estimator.__name__)
+
 
 class Evidence(NamedTuple):
     """What was given to a fit: references, never copies; left out of every pickle and model file."""
@@ -37,7 +50,7 @@ class Evidence(NamedTuple):
     sample_weight: Any
 
 
-class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
+class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator, ABC):
     """Base of the certified estimators, whatever their targets are: a fitted one has its `Fit` in ``fitted_``."""
 
     fitted_: Fit
@@ -46,6 +59,20 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
     _evidence: Evidence
     _regions: Regions | None
     _certified_share: float
+
+    @classmethod
+    @lru_cache
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()  # which reads the signature at every call
+        return names
+
+    def _validate_params(self) -> None:
+        """As scikit-learn; numbers and words that were valid once are not checked again."""
+        values = [getattr(self, name) for name in self._get_param_names()]
+        if all(type(value) in _PLAIN for value in values):
+            _validated(type(self), *values)
+        else:
+            super()._validate_params()
 
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """Recompute the certificate from the training data and the stored dual point, trusting no solver.
@@ -182,13 +209,13 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator):
         """Y as an array, one entry per item."""
         return check_target(items, y)
 
+    @abstractmethod
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Data:
         """X, y and the weights, checked as scikit-learn does."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_new(self, X: Any) -> Data:
         """X for a fitted estimator."""
-        raise NotImplementedError
 
 
 class CertifiedAnswers(CertifiedModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -131,9 +132,9 @@ class ChoosesLam(ReadsRows, MeasuresRows):
         """For each candidate: whether it is the one that was chosen."""
         return self.lams_ == self.lam_
 
+    @abstractmethod
     def _estimator(self, lam: float = DEFAULT_LAM) -> Any:
         """The estimator with the parameters of this one, which is fitted for every lam."""
-        raise NotImplementedError
 
     def _tasks(self, data: Data) -> list[Any]:
         """The tasks that compete."""

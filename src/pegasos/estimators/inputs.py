@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ __all__ = [
     "keeps_on_failure",
     "kept_on_failure",
     "note_features",
+    "read_doubles",
     "read_rows",
     "read_rows_and_target",
     "read_values",
@@ -43,6 +45,22 @@ def read_values(estimator: Any, X: Any) -> Matrix:
     """X for a fitted estimator, its values unchecked."""
     # For a few rows, the checks of scikit-learn would take longer than the scores.
     return X if is_ready(estimator, X) else validate_data(estimator, X, reset=False, **how_to_read(X))
+
+
+def read_doubles(estimator: Any, X: Any, *, reset: bool, **how: Any) -> Any:
+    """X as scikit-learn reads it, in double with finite values; an array that is all this already is taken as it is."""
+    is_same = type(X) is np.ndarray and X.dtype == np.float64 and (is_plain(X) if reset else is_ready(estimator, X))
+    if not is_same or not _has_finite_sum(X):
+        return validate_data(estimator, X, reset=reset, **how)
+    if reset:
+        note_features(estimator, X)
+    return X
+
+
+def _has_finite_sum(X: Any) -> bool:
+    """True only if all values are finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(float(np.add.reduce(X, axis=None)))
 
 
 def is_ready(estimator: Any, X: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pegasos.fitting.nu import met, solve_nu
 from pegasos.fitting.probability import cross_fitted
 from pegasos.fitting.result import Fit, Proof
-from pegasos.fitting.starts import Start
+from pegasos.fitting.starts import Ready, Start
 from pegasos.fitting.watching import told
 from pegasos.machines.base import Data, Plan, known_of
 from pegasos.machines.settings import Settings
@@ -89,11 +89,10 @@ def fit(
     def model_at(point: Point) -> Fit:
         return Fit(machine.model_of([point], members, data, prior=prior, bias=settings.bias), task)
 
-    whole: dict[str, Any] = {"n_rows": n_rows, "seed": seed, "data": data, "terms": terms}
-    nothing = [None] * len(problems)
     if any(unit != 1.0 for unit in units):
         problems = [in_units(problem, unit) for problem, unit in zip(problems, units, strict=True)]
-    states = nothing if start is None else start.states(machine, task, solvers, problems, **whole)
+    ready = Ready(machine, task, solvers, problems, n_rows, seed, data, terms)
+    states = [None] * len(problems) if start is None else start.states(ready)
     heard = zip(audience.begin(task, model_at), units, strict=True)
     watchers = [heard_in_units(watcher, unit) for watcher, unit in heard]
     plan = Plan(settings, task, terms, seed, states, watchers, audience.is_seen)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,21 +15,23 @@ from pegasos.machines.base import Data
 from pegasos.tasks.terms import Terms
 
 
+class Ready(NamedTuple):
+    """A fit before its first step."""
+
+    machine: Any
+    task: Any
+    solvers: Sequence[Any]  # one per problem, like the next two
+    problems: Sequence[Any]
+    n_rows: list[int]
+    seed: int
+    data: Data
+    terms: Terms
+
+
 class Start(Protocol):
     """The starting point of a fit that does not start at 0."""
 
-    def states(
-        self,
-        machine: Any,
-        task: Any,
-        solvers: Any,
-        problems: Any,
-        *,
-        n_rows: list[int],
-        seed: int,
-        data: Data,
-        terms: Terms,
-    ) -> list[Any]:
+    def states(self, ready: Ready) -> list[Any]:
         """Return the state of each solver; None means a fresh start."""
 
 
@@ -38,20 +41,9 @@ class GivenWeights:
     def __init__(self, coef: Any, intercept: Any = None):
         self.coef, self.intercept = coef, intercept
 
-    def states(
-        self,
-        machine: Any,
-        task: Any,
-        solvers: Any,
-        problems: Any,
-        *,
-        n_rows: list[int],
-        seed: int,
-        data: Data,
-        terms: Terms,
-    ) -> list[Any]:
+    def states(self, ready: Ready) -> list[Any]:
         """Every solver starts at its weights, before step 1."""
-        return self.entered(solvers, problems, seed)
+        return self.entered(ready.solvers, ready.problems, ready.seed)
 
     def entered(self, solvers: Any, problems: Any, seed: int) -> list[Any]:
         """The states of these solvers at the weights."""
@@ -90,18 +82,7 @@ class SharesStart:
     def __init__(self, shares: Any):
         self.shares = shares
 
-    def states(
-        self,
-        machine: Any,
-        task: Any,
-        solvers: Any,
-        problems: Any,
-        *,
-        n_rows: list[int],
-        seed: int,
-        data: Data,
-        terms: Terms,
-    ) -> list[Any]:
+    def states(self, ready: Ready) -> list[Any]:
         """Every solver starts at its dual variables."""
-        each = zip(solvers, problems, self.shares, strict=True)
-        return [solver.enter(problem, share * problem.cost, seed) for solver, problem, share in each]
+        each = zip(ready.solvers, ready.problems, self.shares, strict=True)
+        return [solver.enter(problem, share * problem.cost, ready.seed) for solver, problem, share in each]

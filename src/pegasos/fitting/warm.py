@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from pegasos.fitting.objective import Residuals, residuals
 from pegasos.fitting.result import Fit
+from pegasos.fitting.starts import Ready
 from pegasos.machines.base import Data
 from pegasos.solvers.pegasos import Pegasos
 from pegasos.tasks.terms import Terms
@@ -31,28 +32,18 @@ class WarmStart:
     def __init__(self, last: Fit):
         self.last = last
 
-    def states(
-        self,
-        machine: Any,
-        task: Any,
-        solvers: Any,
-        problems: Any,
-        *,
-        n_rows: list[int],
-        seed: int,
-        data: Data,
-        terms: Terms,
-    ) -> list[Any]:
+    def states(self, ready: Ready) -> list[Any]:
         """The states of the last fit, where they fit these problems."""
-        last, nothing = self.last, [None] * len(problems)
-        if last.state is None or last.terms is None or last.task.name != task.name:
+        last, nothing = self.last, [None] * len(ready.problems)
+        if last.state is None or last.terms is None or last.task.name != ready.task.name:
             return nothing
         alphas = last.alphas
-        if [len(alpha) for alpha in alphas] != n_rows and not isinstance(solvers[0], Pegasos):
-            if not self._can_score(task, data):
+        if [len(alpha) for alpha in alphas] != ready.n_rows and not isinstance(ready.solvers[0], Pegasos):
+            if not self._can_score(ready.task, ready.data):
                 return nothing
-            alphas = self._moved(task, data, terms)
-        states: list[Any] = machine.states(last.state, alphas, solvers, problems, n_rows=n_rows, seed=seed)
+            alphas = self._moved(ready.task, ready.data, ready.terms)
+        of_run: dict[str, Any] = {"n_rows": ready.n_rows, "seed": ready.seed}
+        states: list[Any] = ready.machine.states(last.state, alphas, ready.solvers, ready.problems, **of_run)
         return states
 
     def _can_score(self, task: Any, data: Data) -> bool:

@@ -511,7 +511,7 @@ class Auto:
         Because the choices do not depend on tol, a run with a smaller tol passes through the points of a run with a
         larger one.
         """
-        positive = float(np.mean(problem.sign > 0))
+        positive = problem.share_of_positives
         rarity = min(1.0, 0.3 + 2.0 * min(positive, 1.0 - positive))
         epochs = rarity * (4.0 + 3.0 * gap)
         if problem.ridge >= SMOOTH_RIDGE:

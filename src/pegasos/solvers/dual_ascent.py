@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.certificate import certify_dual, dual_point
-from pegasos.problem import Floats, Objective, Problem, inner
+from pegasos.problem import Floats, Objective, Problem, inner, mean_of
 from pegasos.solvers.driver import Review
 
 _SMALL = 1_000_000  # stored values below which the cost of a certificate is not worth saving
@@ -27,8 +27,7 @@ _LEAST_WORK = 8e4  # nanoseconds between two looks: about what a look itself tak
 
 def first_gap(problem: Problem) -> float:
     """|x|^2 / (lam total), with mean costs: how strongly rows interact, and the gap that an epoch of Pegasos leaves."""
-    mean = float(problem.rows.squared_norms.mean(dtype=np.float64)) * float(problem.cost.mean())
-    return mean / (problem.lam * problem.total)
+    return problem.rows.mean_square * mean_of(problem.cost) / (problem.lam * problem.total)
 
 
 def epochs_per_look(problem: Objective) -> int:

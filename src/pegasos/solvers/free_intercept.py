@@ -190,7 +190,9 @@ def _step(problem: Problem, alpha: Floats) -> float:
 
 def natural_bias(squared_norms: Floats) -> float:
     """Constant column about as long as a usual row, so that it neither dominates the rows nor lags behind."""
-    bias = float(np.sqrt(np.median(squared_norms) or squared_norms.mean()))
+    quarters = 0.25 * squared_norms  # the sum of two of them is within range
+    with np.errstate(over="ignore"):
+        bias = 2.0 * float(np.sqrt(np.median(quarters) or quarters.mean()))
     return bias if 0.0 < bias < np.inf else 1.0
 
 

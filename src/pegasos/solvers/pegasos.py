@@ -247,7 +247,7 @@ def steps_worth(lam: float, mean_squared_norm: float, solution: Solution) -> int
     A solution with a smaller gap counts as one with a relative gap of 1 %, so that later rows still move the weights.
     """
     gap = max(solution.certificate.gap, _LEAST_GAP * solution.certificate.primal)
-    return int(np.clip(_steps_to(lam, mean_squared_norm, gap), solution.n_steps, _MOST_STEPS))
+    return int(min(max(_steps_to(lam, mean_squared_norm, gap), solution.n_steps), _MOST_STEPS))
 
 
 def steps_of_start(problem: Problem, weights: npt.NDArray[np.float64], batch_size: int) -> int:
@@ -258,7 +258,7 @@ def steps_of_start(problem: Problem, weights: npt.NDArray[np.float64], batch_siz
     the weights so far that one pass over the rows does not bring them back. A step over a batch counts as its rows.
     """
     primal = certify(problem, weights, np.zeros(problem.alpha_shape)).primal
-    squared = float(np.mean(problem.rows.squared_norms, dtype=np.float64))
+    squared = problem.rows.mean_square
     return int(np.clip(_steps_to(problem.lam, squared, primal) / batch_size, 0, _MOST_STEPS))
 
 

@@ -17,11 +17,11 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
-from pegasos.estimators.inputs import keeps_on_failure
+from pegasos.estimators.inputs import is_plain_target, keeps_on_failure, read_doubles
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit
@@ -37,6 +37,7 @@ from pegasos.machines.settings import Settings
 from pegasos.solution import Status
 from pegasos.svm.layout import Laid, like, of_classes, of_numbers
 from pegasos.tasks import OneClass, Regression
+from pegasos.tasks.labels import distinct
 from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 from pegasos.tasks.voting import Voting
 
@@ -244,7 +245,7 @@ class KernelSVM(CertifiedModel):
             if X.shape != (_num_samples(given),) * 2:
                 raise ValueError(f"the kernel of X with itself must be a square matrix of its rows, got {X.shape}.")
         else:
-            given = X = validate_data(self, X, reset=reset, **_HOW)
+            given = X = read_doubles(self, X, reset=reset, **_HOW)
         if self._is_matrix and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} one.")
         target = self._check_target(X, y)
@@ -259,7 +260,7 @@ class KernelSVM(CertifiedModel):
     def _column(self, y: Any) -> npt.NDArray[Any]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return np.asarray(column_or_1d(y, warn=True))
+        return y if is_plain_target(y, getattr(y, "size", 0)) else np.asarray(column_or_1d(y, warn=True))
 
     def _in_form(self, X: Any) -> Any:
         """X in the form that was trained on."""
@@ -288,7 +289,7 @@ class KernelSVM(CertifiedModel):
             if X.ndim != 2 or X.shape[1] != self.shape_fit_[0]:
                 raise ValueError(f"X.shape[1] = {X.shape[-1]} should be {self.shape_fit_[0]}, as many as rows at fit")
             return Data(X)
-        X = validate_data(self, X, reset=False, **_HOW)
+        X = read_doubles(self, X, reset=False, **_HOW)
         if sp.issparse(X) and not self._sparse:
             raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
         if not self._is_matrix and self._n_support.sum() != self.support_vectors_.shape[0]:
@@ -362,8 +363,11 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
     def _check_target(self, items: Any, y: Any) -> Any:
         labels = self._column(y)
-        check_classification_targets(labels)
-        if len(np.unique(labels)) < 2:
+        classes = distinct(labels) if labels.dtype.kind in "iub" else None
+        if classes is None or 2 * len(classes) > len(labels):  # otherwise nothing to refuse, nor to warn of
+            check_classification_targets(labels)
+            classes = np.unique(labels)
+        if len(classes) < 2:
             raise ValueError("The number of classes has to be greater than one; got 1 class")
         return labels
 
@@ -382,11 +386,12 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
                 FutureWarning,
                 stacklevel=5,
             )
-        classes = np.unique(data.y)
+        classes, task = distinct(data.y), OneVsOne if self.break_ties else Voting
+        if self.class_weight is None:
+            self.class_weight_ = np.ones(len(classes))
+            return task(None)
         self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=data.y)
-        factors = dict(zip(classes.tolist(), self.class_weight_.tolist(), strict=True))
-        task = OneVsOne if self.break_ties else Voting
-        return task(None if self.class_weight is None else factors)
+        return task(dict(zip(classes.tolist(), self.class_weight_.tolist(), strict=True)))
 
     def _settings(self, data: Data) -> Settings:
         found = super()._settings(data)

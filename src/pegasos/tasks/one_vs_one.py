@@ -108,7 +108,7 @@ def lams_and_norms(problems: Sequence[Problem]) -> list[tuple[float, float]]:
     if isinstance(problems, Pairs):
         lams = [lam for lam, _ in problems.lams_and_totals]
         return list(zip(lams, problems.mean_squared_norms(), strict=True))
-    return [(problem.lam, float(np.mean(problem.rows.squared_norms, dtype=np.float64))) for problem in problems]
+    return [(problem.lam, problem.rows.mean_square) for problem in problems]
 
 
 class OneVsOne(OneVsRest):

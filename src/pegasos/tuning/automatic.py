@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Self
@@ -79,7 +80,7 @@ class Aim:
     guess: Any
 
 
-class Automatic(Saved, CallbackSupportMixin):
+class Automatic(Saved, CallbackSupportMixin, ABC):
     """An estimator that searches for its settings; a subclass says what y means."""
 
     time_budget: float | None
@@ -205,13 +206,13 @@ class Automatic(Saved, CallbackSupportMixin):
         tags.input_tags.sparse = True
         return tags
 
+    @abstractmethod
     def _aim(self, target: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None) -> Aim:
         """What these targets mean for the search."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check_target(self, X: Any, y: Any) -> npt.NDArray[Any]:
         """Y as an array, one entry per item."""
-        raise NotImplementedError
 
     def _of_refit(self) -> dict[str, Any]:
         """Parameters of the winner's fit that the search does without."""
