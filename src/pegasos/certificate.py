@@ -7,6 +7,7 @@ solver.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -347,16 +348,24 @@ def combine(parts: list[Certificate]) -> Certificate:
     if len(parts) == 1:
         return replace(parts[0], parts=tuple(parts))
     return Certificate(
-        primal=math.fsum(part.primal for part in parts),
-        dual=math.fsum(part.dual for part in parts),
-        gap=math.fsum(part.gap for part in parts),
+        primal=_sum_of(part.primal for part in parts),
+        dual=_sum_of(part.dual for part in parts),
+        gap=_sum_of(part.gap for part in parts),
         relative_gap=max(part.relative_gap for part in parts),
-        weight_radius=math.sqrt(math.fsum(part.weight_radius**2 for part in parts)),
+        weight_radius=math.hypot(*(part.weight_radius for part in parts)),
         least_margin=min(part.least_margin for part in parts),
-        squared_norm=math.fsum(part.squared_norm for part in parts),
-        rounding=math.fsum(part.rounding for part in parts),
+        squared_norm=_sum_of(part.squared_norm for part in parts),
+        rounding=_sum_of(part.rounding for part in parts),
         parts=tuple(parts),
     )
+
+
+def _sum_of(values: Iterable[float]) -> float:
+    """The sum of the numbers, infinite if it is out of range."""
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
 
 
 def certificate_of(

@@ -158,8 +158,9 @@ def test_weights_beyond_single_precision_leave_float32_rows_the_same_model(weigh
     assert_truthful(model, X, y, weights)
 
 
-@pytest.mark.parametrize("weight", [1e-300, 1e300])
-@pytest.mark.parametrize("lam", [1e-12, 1.0])
+@pytest.mark.parametrize(
+    ("weight", "lam"), [(1e-292, 1e-12), (1e-300, 1e-6), (1e-300, 1.0), (1e300, 1e-12), (1e300, 1.0)]
+)
 def test_weights_at_the_ends_of_double_precision_give_no_warning_of_numpy(weight, lam):
     X, y = small_data()
     model = fitted(X, y, np.full(len(y), weight), lam=lam)

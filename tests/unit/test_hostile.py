@@ -10,7 +10,15 @@ import pytest
 import scipy.sparse as sp
 
 import pegasos
-from pegasos import AutoPegasos, KernelPegasosClassifier, PegasosClassifier, PegasosClassifierCV, PegasosError
+from pegasos import (
+    AutoPegasos,
+    KernelPegasosClassifier,
+    PegasosClassifier,
+    PegasosClassifierCV,
+    PegasosError,
+    PegasosOneClass,
+    svm,
+)
 from pegasos.kernels import RBF, as_kernel
 from pegasos.problem import Rows, check_structure
 
@@ -86,14 +94,15 @@ def test_what_is_no_file_is_not_waited_for(load, kind, tmp_path):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.full(40, 5e-324), "largest weight"),
+        (np.full(40, 5e-324), "at least 1e-300"),
+        (np.r_[np.ones(30), np.full(10, 5e-324)], "at least 1e-300"),
         (np.full(40, 1e308), "finite sum"),
         (["1"] * 40, "must be numbers"),
         (np.ones(40, complex), "must be numbers"),
         (np.ma.masked_array(np.ones(40), [True] + [False] * 39), "masked"),
         ([10**400] * 40, "must be numbers"),
     ],
-    ids=["subnormal", "overflowing", "strings", "complex", "masked", "huge"],
+    ids=["subnormal", "partly subnormal", "overflowing", "strings", "complex", "masked", "huge"],
 )
 def test_weights_that_are_no_weights_are_refused(weights, message):
     X = np.random.default_rng(0).normal(size=(40, 3))
@@ -191,3 +200,42 @@ def test_a_model_of_an_indefinite_kernel_is_not_called_proved():
         model.fit(matrix, Y)
     assert model.status_.startswith("The kernel is not positive semi-definite")
     assert "proved" not in model.status_
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("lam", [1e-308, 1e-100, 1e-12, 1e300])
+@pytest.mark.parametrize("weight", [1e-300, 1e-150, 1e290])
+@pytest.mark.parametrize("estimator", [PegasosClassifier, KernelPegasosClassifier])
+@pytest.mark.filterwarnings("ignore")
+def test_products_out_of_range_are_refused_or_end_without_a_crash(estimator, weight, lam, multi_class):
+    X, y = np.random.default_rng(0).normal(size=(9, 2)), np.repeat([0, 1, 2], 3)
+    model = estimator(lam=lam, multi_class=multi_class, max_iter=100)
+    weights = np.repeat([1.0, weight, weight], 3)
+    totals = [6 * weight, 3 + 3 * weight] if multi_class == "ovo" else [3 + 6 * weight]
+    if all(1e-305 <= lam * total < np.inf for total in totals):
+        assert not np.isnan(model.fit(X, y, sample_weight=weights).certificate_.relative_gap)
+    else:
+        with pytest.raises(PegasosError, match="times the total sample weight"):
+            model.fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_search_for_nu_ends_where_products_overflow():
+    X = np.random.default_rng(0).normal(size=(30, 4)) * 1e200
+    assert "Scale the features" in PegasosOneClass(nu=0.3).fit(X).status_
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+@pytest.mark.parametrize("make", [svm.SVC, svm.LinearSVC, svm.SVR, svm.OneClassSVM])
+def test_broken_matrices_are_refused_by_the_names_of_scikit_learn(make, form):
+    X = sp.random(40, 6, density=0.5, format=form, random_state=0)
+    (X.row if form == "coo" else X.indices)[:] = -1
+    with pytest.raises(ValueError, match="not a valid"):
+        make().fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_whose_kernel_values_overflow_are_refused_as_by_scikit_learn():
+    X = np.random.default_rng(0).normal(size=(20, 2)) * 1e160
+    with pytest.raises(ValueError, match="large values"):
+        svm.SVC(kernel="linear", max_iter=100).fit(X, Y[:20])

@@ -154,12 +154,13 @@ struct ActiveSet {
     double value;
     Index place;
   };
-  // The lane with the largest value; the first index on ties.
+  // The lane with the largest value; the first index on ties. None where sums have overflowed to NaN.
   static Best best_of(V values, Mask places) {
     const double top = simd::largest<double, lanes>(values);
     const Mask others = Mask{} + std::numeric_limits<std::int64_t>::max();
     const Mask candidates = values == top ? places : others;
-    return {top, -Index(simd::largest<std::int64_t, lanes>(-candidates))};
+    const std::int64_t place = -simd::largest<std::int64_t, lanes>(-candidates);
+    return place < std::numeric_limits<std::int64_t>::max() ? Best{top, Index(place)} : Best{-infinity, 0};
   }
 
   // The largest slope of a coordinate that can rise.

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from pegasos.errors import NotFiniteError, PegasosError
 from pegasos.machines.inputs import check_weights, how_to_read
-from pegasos.problem import Matrix, Rows
+from pegasos.problem import Matrix, Rows, check_structure
 
 __all__ = [
     "check_room_for_weights",
@@ -51,6 +51,7 @@ def read_doubles(estimator: Any, X: Any, *, reset: bool, **how: Any) -> Any:
     """X as scikit-learn reads it, in double with finite values; an array that is all this already is taken as it is."""
     is_same = type(X) is np.ndarray and X.dtype == np.float64 and (is_plain(X) if reset else is_ready(estimator, X))
     if not is_same or not _has_finite_sum(X):
+        check_structure(X)  # before the loops of scipy follow its indices
         return validate_data(estimator, X, reset=reset, **how)
     if reset:
         note_features(estimator, X)

@@ -9,6 +9,7 @@ ends after a few steps once it is on the right piece; every solve starts from th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -29,8 +30,10 @@ _MOST_SOLVES = 60
 _SAMPLE = 512  # rows that the first lam is estimated from
 _SAME = 1e-12  # fraction of the parameter: no step is smaller
 _FINEST, _COARSEST = 1e-9, 1e-4  # fraction of nu: the finest and the coarsest accuracy of the search, depending on tol
+_LARGEST_LAM = 1e300
 _PATIENCE = 8  # solves without a better one after which the search ends, because their gaps do not resolve more
-_ENDED = (Status.STOPPED, Status.TIME, Status.INTERRUPTED)  # a search ends with a solve that ended like this
+# A search ends with a solve that ended like this.
+_ENDED = (Status.STOPPED, Status.TIME, Status.INTERRUPTED, Status.OVERFLOW)
 _STILL = 1e-4  # fraction of the spent share: a smaller change over a factor counts as none
 
 
@@ -68,7 +71,8 @@ class ByLam:
         total = self.problem.total * len(some) / n
         sample = Problem(rows, sign, cost, self.problem.offset[some], 1.0, total)
         scores = rows.scores_of(sample.dual_weights(cost)[0])
-        return max(nu * float(np.mean(np.abs(scores))), 1e-12 * rows.longest**2, 1e-300)
+        found = max(nu * float(np.mean(np.abs(scores))), 1e-12 * rows.longest * rows.longest)
+        return _LARGEST_LAM if math.isnan(found) else min(max(found, 1e-300), _LARGEST_LAM)  # NaN by overflow
 
 
 @dataclass(frozen=True)

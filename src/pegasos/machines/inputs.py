@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from pegasos.errors import PegasosError
 from pegasos.problem import check_structure
 
-_LEAST_WEIGHT = 1e-300  # fraction of the largest weight below which losses would be subnormal
+_LEAST_WEIGHT = 1e-300  # weight below which losses would be subnormal
 # Types that float32 holds exactly; everything else that is not a float becomes float64.
 _NARROW = frozenset(np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "float16"))
 
@@ -101,10 +101,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray[Any, np.dtype[n
         row = int(weights.argmin())
         raise PegasosError(f"sample_weight must not be negative, got {weights[row]} for row {row}.")
     with np.errstate(over="ignore"):
-        total, largest = float(weights.sum()), float(weights.max())
-    if total == np.inf or 0.0 < largest < _LEAST_WEIGHT:
+        total = float(weights.sum())
+    least = float(np.min(weights, where=weights > 0.0, initial=np.inf))
+    if total == np.inf or least < _LEAST_WEIGHT:
         raise PegasosError(
-            f"sample_weight must have a finite sum and a largest weight of at least {_LEAST_WEIGHT}, got weights up to "
-            f"{largest}; scale all of them by one factor."
+            f"sample_weight must have a finite sum, and every weight must be 0 or at least {_LEAST_WEIGHT}, got "
+            f"weights from {least} to {weights.max()}; scale all of them by one factor, or set the smallest to 0."
         )
     return weights

@@ -267,4 +267,5 @@ def _steps_to(lam: float, mean_squared_norm: float, gap: float) -> float:
 
     Shalev-Shwartz et al., theorem 1, without the logarithm.
     """
-    return mean_squared_norm / (2.0 * lam * gap) if gap > 0.0 else math.inf
+    rate = 2.0 * lam * gap
+    return mean_squared_norm / rate if rate > 0.0 else math.inf

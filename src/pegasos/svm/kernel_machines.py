@@ -137,7 +137,8 @@ class KernelSVM(CertifiedModel):
         self.dual_coef_ = like(shown, laid.dual_coef)
         self.support_vectors_ = np.empty((0, 0)) if self._is_matrix else shown[laid.support]
         sizes = [len(alpha) for alpha in self.fitted_.alphas]
-        visits = [round(part.rows[-1].epoch * n) for part, n in zip(self.trace_.parts, sizes, strict=True)]
+        each = zip(self.trace_.parts, sizes, strict=True)
+        visits = [round(part.rows[-1].epoch * n) if part.rows else 0 for part, n in each]
         most = np.inf if self.max_iter < 0 else self.max_iter
         steps = np.minimum(visits, most).astype(np.int32)
         self.n_iter_ = steps if hasattr(self, "classes_") else int(steps.sum())

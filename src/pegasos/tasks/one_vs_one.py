@@ -16,7 +16,7 @@ from pegasos.rounding import nothing
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
 from pegasos.tasks.labels import class_totals, costs_of
 from pegasos.tasks.one_vs_rest import Codes, OneVsRest
-from pegasos.tasks.terms import Terms
+from pegasos.tasks.terms import Terms, check_product
 
 _ROWS_AT_ONCE = 1000  # rows whose systems of equations are solved in one call
 _LEAST_PROBABILITY = 1e-7
@@ -136,7 +136,9 @@ class OneVsOne(OneVsRest):
         total = float(n_rows * (self.totals[i] + self.totals[j]) / max(self.counts[i] + self.counts[j], 1.0))
         if self.lams_found is not None:
             return self.lams_found[pairs_of(self.n_classes).index((i, j))], total
-        return terms.lam_for(total), total
+        lam = terms.lam_for(total)
+        check_product(lam, total)
+        return lam, total
 
     def lams(self, terms: Terms) -> npt.NDArray[np.float64]:
         """The lam of each pair in a fit of all rows."""

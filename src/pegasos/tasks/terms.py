@@ -9,7 +9,17 @@ from pegasos import theory
 from pegasos.errors import PegasosError
 from pegasos.losses import HINGE, Loss
 
+_LEAST_PRODUCT = 1e-305  # smallest lam times total whose inverse is well within range
 _SINGLE_RANGE = 1e-20, 1e20  # costs outside this range may overflow or underflow single precision
+
+
+def check_product(lam: float, total: float) -> None:
+    """Raise an error if w(alpha) = sum_i alpha_i sign_i x_i / (lam total) is out of range; a stream may be empty."""
+    if total > 0.0 and not _LEAST_PRODUCT <= lam * total < math.inf:
+        raise PegasosError(
+            f"lam={lam:g} times the total sample weight {total:g} must be at least {_LEAST_PRODUCT:g} and finite; use "
+            "another lam, or multiply all sample weights by one factor."
+        )
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,7 @@ class Terms:
             found = theory.lam_of_c(C, total, largest_norm, least_cost)
         if not 0.0 < found < math.inf:
             raise PegasosError(f"C={C!r} makes lam = 1 / (C N) = {found}, which is not a positive number; change C.")
+        check_product(found, total)
         return cls(found, bias, is_free, total, C, largest_norm, least_cost, loss.cap, loss.ridge)
 
     @property
