@@ -1,5 +1,6 @@
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -14,7 +15,8 @@ static void residuals(const OwnedProblem& owned, AnyFloatArray weights, AnyFloat
   const Buffer w = buffer_of(weights, rows.n_features + 1, "weights"), r = buffer_of(out, rows.n_rows, "out");
   check_one_type(rows, w, {&r});
   nb::gil_scoped_release release;
-  in_parts(rows.n_rows, parts_of(rows.n_rows, rows.threads),
+  const Index n = n_distinct(rows);
+  in_parts(n, parts_of(n, rows.threads),
            [&](Index, Index begin, Index end) { loops().residuals(owned.problem, w, r, begin, end); });
 }
 
@@ -27,7 +29,7 @@ static Line line_of(const Rows& rows, const AnyFloatArray& residual, const AnyFl
 static std::tuple<double, double> slope(const OwnedProblem& owned, AnyFloatArray residual, AnyFloatArray other,
                                         double t, double softness) {
   const Line line = line_of(owned.problem.rows, residual, other, t);
-  const Index n = owned.problem.rows.n_rows, parts = parts_of(n, owned.problem.rows.threads);
+  const Index n = n_distinct(owned.problem.rows), parts = parts_of(n, owned.problem.rows.threads);
   std::vector<Slope> found(static_cast<std::size_t>(parts));
   nb::gil_scoped_release release;
   in_parts(n, parts, [&](Index part, Index begin, Index end) {
@@ -38,38 +40,72 @@ static std::tuple<double, double> slope(const OwnedProblem& owned, AnyFloatArray
   return {sum.first, sum.second};
 }
 
+// The sums of all parts of a pass, in their order.
+static Arrival sum_of(const std::vector<Arrival>& found) {
+  Arrival total;
+  for (const Arrival& one : found) {
+    total.sums.loss += one.sums.loss, total.sums.gap += one.sums.gap;
+    total.sums.alpha_sum += one.sums.alpha_sum, total.sums.curved += one.sums.curved;
+    total.slope.first += one.slope.first, total.slope.second += one.slope.second;
+  }
+  return total;
+}
+
+// pass(state, begin, end) in parts, each with its own sums.
+template <class Pass>
+static Arrival smoothed(const Rows& rows, const Line& line, const Buffer& alpha, const Buffer& moved, const Vector& sum,
+                        Pass&& pass) {
+  check_one_type(rows, line.residual, {&line.other, &alpha, &moved});
+  require_length(sum, rows.n_features + 1);
+  const Index n = n_distinct(rows), parts = parts_of(n, rows.threads);
+  Sums sums(sum.data(), rows.n_features + 1, parts), rooms(nullptr, rows.n_features + 1, parts + 1);
+  std::vector<Arrival> found(static_cast<std::size_t>(parts));
+  nb::gil_scoped_release release;
+  in_parts(n, parts, [&](Index part, Index begin, Index end) {
+    found[std::size_t(part)] = pass({line, alpha, moved, sums.of(part), rooms.of(part + 1)}, begin, end);
+  });
+  sums.combine();
+  return sum_of(found);
+}
+
 static std::tuple<double, double, double, Index> smooth(const OwnedProblem& owned, AnyFloatArray residual,
                                                         AnyFloatArray other, double t, double softness,
                                                         AnyFloatArray alpha, Vector sum) {
   const Rows& rows = owned.problem.rows;
   const Line line = line_of(rows, residual, other, t);
   const Buffer dual = buffer_of(alpha, rows.n_rows, "alpha");
-  check_one_type(rows, line.residual, {&dual});
-  require_length(sum, rows.n_features + 1);
-  const Index parts = parts_of(rows.n_rows, rows.threads);
-  Sums sums(sum.data(), rows.n_features + 1, parts), rooms(nullptr, rows.n_features + 1, parts + 1);
-  std::vector<Smoothed> found(static_cast<std::size_t>(parts));
-  Smoothed total;
-  nb::gil_scoped_release release;
-  in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
-    found[std::size_t(part)] = loops().smooth(owned.problem, {line, dual, sums.of(part), rooms.of(part + 1)}, softness,
-                                              begin, end);
-  });
-  sums.combine();
-  for (const Smoothed& one : found)
-    total.loss += one.loss, total.gap += one.gap, total.alpha_sum += one.alpha_sum, total.curved += one.curved;
+  const Smoothed total = smoothed(rows, line, dual, dual, sum, [&](const SmoothedState& state, Index begin, Index end) {
+                           return Arrival{loops().smooth(owned.problem, state, softness, begin, end), {}};
+                         }).sums;
   return {total.loss, total.gap, total.alpha_sum, total.curved};
+}
+
+static std::tuple<double, double, double, Index, double, double> arrive(const OwnedProblem& owned,
+                                                                        AnyFloatArray weights, AnyFloatArray residual,
+                                                                        AnyFloatArray other, double softness,
+                                                                        AnyFloatArray alpha, AnyFloatArray moved,
+                                                                        Vector sum) {
+  const Rows& rows = owned.problem.rows;
+  const Line line = line_of(rows, residual, other, 1.0);
+  const Buffer w = buffer_of(weights, rows.n_features + 1, "weights");
+  const Buffer before = buffer_of(alpha, rows.n_rows, "alpha"), after = buffer_of(moved, rows.n_rows, "moved");
+  check_one_type(rows, w, {&line.residual});
+  const auto [total, slope] = smoothed(rows, line, before, after, sum,
+                                       [&](const SmoothedState& state, Index begin, Index end) {
+                                         return loops().arrive(owned.problem, w, state, softness, begin, end);
+                                       });
+  return {total.loss, total.gap, total.alpha_sum, total.curved, slope.first, slope.second};
 }
 
 static void bend(const OwnedProblem& owned, AnyFloatArray residual, double softness, AnyFloatArray vector, Vector out) {
   const Rows& rows = owned.problem.rows;
-  const Index side = rows.n_features + 1, parts = parts_of(rows.n_rows, rows.threads);
+  const Index side = rows.n_features + 1, n = n_distinct(rows), parts = parts_of(n, rows.threads);
   const Buffer given = buffer_of(residual, rows.n_rows, "residual"), factor = buffer_of(vector, side, "vector");
   check_one_type(rows, given, {&factor});
   require_length(out, side);
   Sums sums(out.data(), side, parts), rooms(nullptr, side, parts + 1);
   nb::gil_scoped_release release;
-  in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
+  in_parts(n, parts, [&](Index part, Index begin, Index end) {
     loops().bend(owned.problem, given, softness, factor, sums.of(part), rooms.of(part + 1), begin, end);
   });
   sums.combine();
@@ -80,17 +116,32 @@ static void curvature(const OwnedProblem& owned, AnyFloatArray residual, double 
   const Rows& rows = owned.problem.rows;
   const Buffer given = buffer_of(residual, rows.n_rows, "residual");
   check_one_type(rows, given, {});
-  const Index side = rows.n_features + 1, parts = parts_of(rows.n_rows, rows.threads);
+  const Index side = rows.n_features + 1, n = n_distinct(rows), parts = parts_of(n, rows.threads);
   require_side(out, side);
   Sums sums(out.data(), side * side, parts);
   const std::size_t room = std::size_t(loops().gram_room(side));
   std::vector<double> rooms(room * std::size_t(parts));
   nb::gil_scoped_release release;
-  in_parts(rows.n_rows, parts, [&](Index part, Index begin, Index end) {
+  in_parts(n, parts, [&](Index part, Index begin, Index end) {
     double* mine = rooms.data() + room * std::size_t(part);
     loops().curvature(owned.problem, given, softness, every, sums.of(part), mine, begin, end);
   });
   sums.combine();
+}
+
+static void bent_factor(const OwnedProblem& owned, AnyFloatArray residual, double softness, Index every, Matrix out) {
+  const Problem& problem = owned.problem;
+  const Index side = problem.rows.n_features + 1;
+  require_side(out, side);
+  std::fill(out.data(), out.data() + side * side, 0.0);
+  curvature(owned, std::move(residual), softness, every, out);
+  std::vector<double> room(static_cast<std::size_t>(loops().factor_room(side)));
+  nb::gil_scoped_release release;
+  for (Index i = 0; i < side; ++i) {
+    for (Index j = 0; j <= i; ++j) out.data()[i * side + j] /= problem.total;
+    out.data()[i * side + i] += problem.lam;
+  }
+  loops().factor(out.data(), side, room.data(), Parallel{1, {}});
 }
 
 void bind_newton(nb::module_& m) {
@@ -102,10 +153,16 @@ void bind_newton(nb::module_& m) {
         nb::arg("alpha"), nb::arg("sum"),
         "Moves the residuals along the line and alpha with them, and adds the changes of sum_i alpha_i sign_i x_i; "
         "returns the losses, the gap, the sum of alpha and the number of rows that bend the objective.");
+  m.def("arrive", arrive, nb::arg("problem"), nb::arg("weights"), nb::arg("residual"), nb::arg("other"),
+        nb::arg("softness"), nb::arg("alpha"), nb::arg("moved"), nb::arg("sum"),
+        "Writes the residuals of the weights to `other` and their alpha to `moved`, and adds the changes of sum_i "
+        "alpha_i sign_i x_i; returns what `smooth` returns, then the derivatives that `slope` returns for t = 1.");
   m.def("bend", bend, nb::arg("problem"), nb::arg("residual"), nb::arg("softness"), nb::arg("vector"), nb::arg("out"),
         "Adds the second derivatives of the sum of smoothed losses, times the vector.");
   m.def("curvature", curvature, nb::arg("problem"), nb::arg("residual"), nb::arg("softness"), nb::arg("every"),
         nb::arg("out"), "Adds the second derivatives of the sum of smoothed losses, lower triangle.");
+  m.def("bent_factor", bent_factor, nb::arg("problem"), nb::arg("residual"), nb::arg("softness"), nb::arg("every"),
+        nb::arg("out"), "Writes the Cholesky factor of the second derivatives of the smoothed objective.");
 }
 
 }  // namespace pegasos

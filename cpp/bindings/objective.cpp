@@ -47,7 +47,7 @@ static std::tuple<double, double, double, double, double> dual_sums(const OwnedP
 
 static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights weights) {
   check_length(weights, owned.problem.rows.n_features);
-  const Index n = owned.problem.rows.n_rows, parts = parts_of(n, owned.problem.rows.threads);
+  const Index n = n_distinct(owned.problem.rows), parts = parts_of(n, owned.problem.rows.threads);
   std::vector<Losses> found(static_cast<std::size_t>(parts));
   nb::gil_scoped_release release;
   in_parts(n, parts, [&](Index part, Index begin, Index end) {
@@ -57,6 +57,11 @@ static std::tuple<double, double> losses(const OwnedProblem& owned, GivenWeights
   for (std::size_t k = 1; k < found.size(); ++k)
     all = {all.sum + found[k].sum, std::min(all.least_margin, found[k].least_margin)};
   return {all.sum, all.least_margin};
+}
+
+static double losses_of_zero(const OwnedProblem& owned) {
+  nb::gil_scoped_release release;
+  return loops().losses_of_zero(owned.problem, 0, owned.problem.rows.n_rows);
 }
 
 using Found = std::tuple<Index, Index, Index, Index>;
@@ -152,6 +157,7 @@ void bind_objective(nb::module_& m) {
         "Writes w(alpha), alpha clipped to its bounds; returns gain, spent, wander, climbed and ridge of objective.h.");
   m.def("losses", losses, nb::arg("problem"), nb::arg("weights"),
         "The sum of the costs times the losses, and the least margin of the rows that cost anything.");
+  m.def("losses_of_zero", losses_of_zero, nb::arg("problem"), "The sum of the costs times the losses, of weights 0.");
   m.def("scores", scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),
         "Writes the score of each row under each weight vector.");
   m.def("checked_scores", checked_scores, nb::arg("rows"), nb::arg("weights"), nb::arg("scores"),

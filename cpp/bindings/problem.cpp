@@ -106,6 +106,9 @@ static OwnedRows view_rows(const OwnedRows& owned, InputArray numbers) {
   OwnedRows view = owned;
   view.rows.n_rows = Index(numbers.shape(0));
   view.rows.numbers = begin;
+  const Index half = view.rows.n_rows / 2;
+  const bool is_twice = half > 0 && 2 * half == view.rows.n_rows && std::equal(begin, begin + half, begin + half);
+  view.rows.repeats = is_twice ? 2 : 1;
   view.numbers = std::move(numbers);
   return view;
 }
@@ -161,6 +164,9 @@ void bind_problem(nb::module_& m) {
   nb::class_<OwnedRows>(m, "Rows", "The user's rows, dense or CSR, or some of them; nothing is copied.")
       .def_prop_ro("n_rows", [](const OwnedRows& r) { return r.rows.n_rows; })
       .def_prop_ro("n_features", [](const OwnedRows& r) { return r.rows.n_features; })
+      .def_prop_ro(
+          "n_distinct", [](const OwnedRows& r) { return n_distinct(r.rows); },
+          "Number of rows before the same ones follow again.")
       .def_prop_rw(
           "threads", [](const OwnedRows& r) { return r.rows.threads; },
           [](OwnedRows& r, Index threads) { r.rows.threads = threads; });

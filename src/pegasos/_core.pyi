@@ -33,6 +33,10 @@ class Rows:
     def n_features(self) -> int: ...
 
     @property
+    def n_distinct(self) -> int:
+        """Number of rows before the same ones follow again."""
+
+    @property
     def threads(self) -> int: ...
 
     @threads.setter
@@ -228,6 +232,9 @@ def losses(problem: Problem, weights: Annotated[NDArray[numpy.float64], dict(ord
     The sum of the costs times the losses, and the least margin of the rows that cost anything.
     """
 
+def losses_of_zero(problem: Problem) -> float:
+    """The sum of the costs times the losses, of weights 0."""
+
 def scores(rows: Rows, weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
     """Writes the score of each row under each weight vector."""
 
@@ -365,6 +372,11 @@ def smooth(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), or
     Moves the residuals along the line and alpha with them, and adds the changes of sum_i alpha_i sign_i x_i; returns the losses, the gap, the sum of alpha and the number of rows that bend the objective.
     """
 
+def arrive(problem: Problem, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], other: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], softness: float, alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], moved: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], sum: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[float, float, float, int, float, float]:
+    """
+    Writes the residuals of the weights to `other` and their alpha to `moved`, and adds the changes of sum_i alpha_i sign_i x_i; returns what `smooth` returns, then the derivatives that `slope` returns for t = 1.
+    """
+
 def bend(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], softness: float, vector: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
     Adds the second derivatives of the sum of smoothed losses, times the vector.
@@ -373,6 +385,11 @@ def bend(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), orde
 def curvature(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], softness: float, every: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """
     Adds the second derivatives of the sum of smoothed losses, lower triangle.
+    """
+
+def bent_factor(problem: Problem, residual: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], softness: float, every: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Writes the Cholesky factor of the second derivatives of the smoothed objective.
     """
 
 def weighted_gram(rows: Rows, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:

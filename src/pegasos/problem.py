@@ -39,6 +39,7 @@ from pegasos.rounding import (
     nothing,
     reach_of,
     smallest,
+    square_reach_of,
     sum_depth,
     sum_of,
     unit,
@@ -111,10 +112,16 @@ class Rows:
         return _inspected, (self.own_values, self.bias, self.squared_norms)
 
     def view(self, indices: npt.NDArray[Any]) -> Rows:
-        """Return a view of some of the rows, or of a view's rows; every loop treats it like a copy."""
+        """Return a view of some of the rows, or of a view's rows; every loop treats it like a copy.
+
+        The indices of a view of all rows are kept, not copied, if their type allows it.
+        """
         # A problem numbers its rows in 32 bits.
-        everyone = np.arange(self.n_rows, dtype=np.uint32) if self.numbers is None else self.numbers
-        numbers = everyone[indices]
+        if self.numbers is None and indices.dtype.kind in "iu":
+            numbers = np.ascontiguousarray(indices, np.uint32)
+        else:
+            everyone = np.arange(self.n_rows, dtype=np.uint32) if self.numbers is None else self.numbers
+            numbers = everyone[indices]
         native = _core.view_rows(self.native, numbers)
         return Rows(self.values, self.bias, self.squared_norms[indices], native, numbers)
 
@@ -693,7 +700,7 @@ class Problem:
         if self.offset.strides == (0,) and self.offset[0] == 0.0:
             loss = float(np.sum(self.cost)) * self.loss.at_one
         else:
-            loss = float(np.sum(self.cost * self.loss.value(1.0 - self.sign * self.offset)))
+            loss = _core.losses_of_zero(self.native)
         return float(np.sqrt(loss / (self.lam * self.total)))
 
     @cached_property
@@ -704,8 +711,7 @@ class Problem:
     @cached_property
     def square_reach(self) -> float:
         """Upper bound of the root of sum_i cost_i |x_i|^2."""
-        squares = float(np.sum(self.cost * np.square(self.rows.lengths)))
-        return float(np.sqrt(squares)) * (1.0 + sum_depth(self.rows.n_rows) * unit) + smallest
+        return square_reach_of(self.cost, self.rows.squared_norms, self.rows.n_features)
 
     @cached_property
     def share_of_positives(self) -> float:

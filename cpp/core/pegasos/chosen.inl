@@ -1,5 +1,7 @@
 // Products with the matrix Z of chosen rows, z_i = sign_i (x_i, bias), in threads. A small Z can be held in double,
-// feature by feature: its products then run over contiguous memory, several times as fast as row by row.
+// feature by feature: its products then run over contiguous memory, several times as fast as row by row. Where the
+// second half of the chosen rows repeats the first, as the two sides of regression targets do, each row is read once
+// for both.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +18,44 @@ struct ChosenRows {
   const R& rows;
   const Chosen& chosen;
   const Parallel& parallel;
-  const Index n = chosen.n, side = rows.n_features + 1;
+  const bool is_twice = repeats();
+  const Index n = is_twice ? chosen.n / 2 : chosen.n, side = rows.n_features + 1;  // n rows that differ
   const double work = row_work();
   Vector<double> parts{};    // sums of the threads
   Vector<double> columns{};  // Z, feature by feature; empty where the rows are read in place
+  Vector<double> folded{};   // what both copies of each row add up to
 
   static constexpr Index most_packed = Index(1) << 18;  // entries: 2 MB
   static constexpr Index at_once = 8;                   // rows packed together
+
+  bool repeats() const {
+    const Index half = chosen.n / 2, distinct = n_distinct(problem.rows);
+    bool all = problem.rows.repeats == 2 && chosen.n > 0 && 2 * half == chosen.n;
+    for (Index k = 0; all && k < half; ++k) all = Index(chosen.rows[half + k]) == Index(chosen.rows[k]) + distinct;
+    return all;
+  }
+
+  // The sign of the second copy of row k over that of the first.
+  double turn(Index k) const { return double(problem.sign[chosen.rows[n + k]] * problem.sign[chosen.rows[k]]); }
+
+  // One number per row that differs: values, or the sum over both copies, with or without their signs.
+  const double* fold(const double* values) {
+    if (!is_twice) return values;
+    folded.resize(std::size_t(n));
+    for (Index k = 0; k < n; ++k) folded[std::size_t(k)] = values[k] + turn(k) * values[n + k];
+    return folded.data();
+  }
+  const double* fold_squares(const double* values) {
+    if (!is_twice) return values;
+    folded.resize(std::size_t(n));
+    for (Index k = 0; k < n; ++k) folded[std::size_t(k)] = values[k] + values[n + k];
+    return folded.data();
+  }
+
+  // Scores of the second copies, from those of the first.
+  void unfold(double* scores) const {
+    for (Index k = 0; is_twice && k < n; ++k) scores[n + k] = turn(k) * scores[k];
+  }
 
   // Average number of multiplications per row.
   double row_work() const {
@@ -74,7 +107,8 @@ struct ChosenRows {
   }
 
   // out = Z' values
-  void sum(const double* values, double* out) {
+  void sum(const double* given, double* out) {
+    const double* values = fold(given);
     if (!columns.empty())
       for (Index j = 0; j < side; ++j) out[j] = simd::dot(columns.data() + j * n, values, n, 0.0);
     else
@@ -82,31 +116,38 @@ struct ChosenRows {
   }
 
   // out = Z vector, and added = Z' values, in one pass over the rows.
-  void scores_and_sum(const double* vector, double* out, const double* values, double* added) {
-    if (!columns.empty()) return scores(vector, out), sum(values, added);
+  void scores_and_sum(const double* vector, double* out, const double* given, double* added) {
+    if (!columns.empty()) return scores(vector, out), sum(given, added);
+    const double* values = fold(given);
     add_up(added, [&](Index k, Index i, double sign, double* mine) {
       out[k] = sign * rows.dot(i, vector);
       rows.add(i, sign * values[k], mine);
     });
+    unfold(out);
   }
 
   // out = Z' diag(scale) Z vector, in one pass over the rows; `between` has room for an entry of each.
-  void bend(const double* vector, const double* scale, double* between, double* out) {
-    if (columns.empty())
-      return add_up(out, [&](Index k, Index i, double sign, double* mine) {
-        rows.add(i, sign * (sign * rows.dot(i, vector) * scale[k]), mine);
-      });
-    scores(vector, between);
-    for (Index k = 0; k < n; ++k) between[k] *= scale[k];
-    sum(between, out);
+  void bend(const double* vector, const double* given, double* between, double* out) {
+    if (!columns.empty()) {
+      scores(vector, between);
+      for (Index k = 0; k < chosen.n; ++k) between[k] *= given[k];
+      return sum(between, out);
+    }
+    const double* scale = fold_squares(given);
+    add_up(out, [&](Index k, Index i, double sign, double* mine) {
+      rows.add(i, sign * (sign * rows.dot(i, vector) * scale[k]), mine);
+    });
   }
 
   // out = Z vector
   void scores(const double* vector, double* out) const {
-    if (!columns.empty()) return combine(vector, out);
-    parallel(n, work, [&](Index, Index begin, Index end) {
-      each(begin, end, [&](Index k, Index i, double sign) { out[k] = sign * rows.dot(i, vector); });
-    });
+    if (!columns.empty())
+      combine(vector, out);
+    else
+      parallel(n, work, [&](Index, Index begin, Index end) {
+        each(begin, end, [&](Index k, Index i, double sign) { out[k] = sign * rows.dot(i, vector); });
+      });
+    unfold(out);
   }
 
   // out = the sum of the columns, each times its entry of the vector, four columns at a time.

@@ -22,7 +22,7 @@ struct Face {
   double* weights;  // n_features + 1
   double* alpha;    // of all rows
   const double mu = problem.lam * problem.total;
-  const std::size_t n = std::size_t(z.n), side = std::size_t(z.side);
+  const std::size_t n = std::size_t(z.chosen.n), side = std::size_t(z.side);
   Doubles damp{Doubles(n, 0.0)};
 
   static double inner(const Doubles& a, const Doubles& b) {

@@ -166,15 +166,16 @@ struct InteriorPoint {
       }
     } else {
       const double work = 0.5 * double(side) * double(side);
-      const Index shares = parallel.parts_of(n, work), size = side * side;
+      const Index shares = parallel.parts_of(z.n, work), size = side * side;
+      const double* scale = z.fold_squares(inverse.data());
       Doubles others(std::size_t((shares - 1) * size)), packed(std::size_t(shares * gram_room(side)));
       std::fill(matrix.begin(), matrix.end(), 0.0);
-      parallel(n, work, [&](Index part, Index begin, Index end) {
+      parallel(z.n, work, [&](Index part, Index begin, Index end) {
         double* mine = part == 0 ? matrix.data() : others.data() + (part - 1) * size;
         GramSum<R, double> gram{rows, mine, packed.data() + part * gram_room(side)};
         for (Index k = begin; k < end; ++k) {
           if ((k - begin) % gram_rows == 0 && parallel.is_stopped()) return;
-          gram.add(chosen.rows[k], inverse[k]);
+          gram.add(chosen.rows[k], scale[k]);
         }
         gram.flush();
       });

@@ -29,6 +29,7 @@ struct Loops {
   Losses (*joint_losses)(const JointProblem&, const double* weights, double* room);
   DualSums (*dual_sums)(const Problem&, const Buffer& alpha, double* weights, Index begin, Index end);
   Losses (*losses)(const Problem&, const double* weights, Index begin, Index end);
+  double (*losses_of_zero)(const Problem&, Index begin, Index end);
   void (*scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin, Index end);
   Inspection (*checked_scores)(const Rows&, const double* weights, Index n_vectors, double* scores, Index begin,
                                Index end);
@@ -40,6 +41,8 @@ struct Loops {
   void (*residuals)(const Problem&, const Buffer& weights, const Buffer& out, Index begin, Index end);
   Slope (*slope)(const Problem&, const Line&, double softness, Index begin, Index end);
   Smoothed (*smooth)(const Problem&, const SmoothedState&, double softness, Index begin, Index end);
+  Arrival (*arrive)(const Problem&, const Buffer& weights, const SmoothedState&, double softness, Index begin,
+                    Index end);
   void (*bend)(const Problem&, const Buffer& residual, double softness, const Buffer& vector, double* out, double* room,
                Index begin, Index end);
   Index (*gram_room)(Index side);

@@ -22,12 +22,12 @@ inline bool is_hinge(const Problem& problem) { return problem.cap == 1.0 && prob
   return a > problem.cap ? problem.cap : a;
 }
 
-// phi(r).
+// phi(r); NaN stays NaN. Selections instead of branches: nothing predicts on which side of the margin a row lies.
 [[gnu::always_inline]] inline double loss_value(const Problem& problem, double r) {
-  if (r <= 0.0) return 0.0;
-  if (problem.ridge == 0.0) return problem.cap * r;
-  const double a = loss_slope(problem, r);
-  return a * (r - 0.5 * problem.ridge * a);
+  const double positive = r <= 0.0 ? 0.0 : r;
+  if (problem.ridge == 0.0) return problem.cap * positive;
+  const double line = positive / problem.ridge, a = line > problem.cap ? problem.cap : line;
+  return a * (positive - 0.5 * problem.ridge * a);
 }
 
 // Upper bound of the dual variable of row i: cap cost_i, and 0 where the cost is 0.
@@ -38,11 +38,11 @@ inline bool is_hinge(const Problem& problem) { return problem.cap == 1.0 && prob
 
 // ridge / cost_i, which the ridge adds to the curvature of the dual in alpha_i; limited, so that a tiny cost is
 // harmless in single precision.
+inline constexpr double most_damping = 1e30;
 [[gnu::always_inline]] inline double damping(const Problem& problem, Index i) {
-  constexpr double most = 1e30;
   if (problem.ridge == 0.0) return 0.0;
   const double found = problem.ridge / at(problem.cost, i);
-  return found < most ? found : most;
+  return found < most_damping ? found : most_damping;
 }
 
 // cost_i phi(r) + ridge a^2 / (2 cost_i) - a r, at least 0: the contribution of row i to the duality gap, times total.

@@ -9,11 +9,13 @@
 //   residuals   r_i of some weights
 //   slope       the derivative of the sum of the losses along a line between two vectors of residuals
 //   smooth      alpha_i = cost_i phi_s'(r_i) and sum_i alpha_i sign_i x_i
+//   arrive      residuals, slope and smooth at the end of a line, in one pass
 //   bend        the second derivatives of the sum of the losses, times a vector: sum_i h_i <x_i, v> x_i,
 //               h_i = cost_i phi_s''(r_i), over the few rows where that is not next to nothing
 //   curvature   their matrix, estimated from every k-th of these rows: the preconditioner of a solution with `bend`
 //
-// Each takes a range of rows, so that threads can share them; each range has its own sums.
+// Each takes a range of rows, so that threads can share them; each range has its own sums. A range is one of distinct
+// rows: where rows repeat, as the two sides of a regression target do, each pass reads a row once for all its copies.
 #pragma once
 
 #include "problem.h"
@@ -41,12 +43,18 @@ struct Smoothed {
   Index curved = 0;        // rows that bend the objective
 };
 
-// What `smooth` changes: the residuals move to the point of the line, alpha to what belongs to them; the sums follow.
+// What a pass leaves: residuals and alpha at its point, one entry per row and of one type, and the changes of the sums.
 struct SmoothedState {
   Line line;
-  Buffer alpha;  // one entry per row, same type as the residuals
-  double* sum;   // n_features + 1; += the changes of alpha_i sign_i x_i
-  double* room;  // n_features + 1
+  Buffer alpha;        // before the pass
+  Buffer moved;        // after the pass; the same memory as `alpha`, or other
+  double* sum;         // n_features + 1; += the changes of alpha_i sign_i x_i
+  double* room;        // n_features + 1
+};
+
+struct Arrival {
+  Smoothed sums;
+  Slope slope;
 };
 
 }  // namespace pegasos

@@ -104,17 +104,31 @@ inline DualSums dual_sums(const Problem& problem, const Buffer& alpha, double* w
   });
 }
 
-// sum_i cost_i phi(1 - margin_i), margin_i = sign_i (<w, x_i> + offset_i), and the least margin of a row with a cost.
+// sum_i cost_i phi(1 - margin_i), margin_i = sign_i (<w, x_i> + offset_i), and the least margin of a row with a cost,
+// over a range of distinct rows and all their copies. Without branches, which no processor could predict.
 inline Losses losses(const Problem& problem, const double* weights, Index begin, Index end) {
+  constexpr double never = std::numeric_limits<double>::infinity();
   return visit(problem.rows, [&]<class R>(const R& rows) {
-    double least = std::numeric_limits<double>::infinity();
+    double least = never;
     const double sum = sum_in_blocks(begin, end, [&](Index i) {
-      const double margin = double(problem.sign[i]) * (rows.dot(i, weights) + at(problem.offset, i));
-      const double cost = at(problem.cost, i);
-      if (margin < least && cost > 0.0) least = margin;
-      return margin >= 1.0 ? 0.0 : cost * loss_value(problem, 1.0 - margin);  // NaN counts
+      const double score = rows.dot(i, weights);
+      double own = 0.0;
+      for (Index k = i; k < rows.n_rows; k += n_distinct(problem.rows)) {
+        const double margin = double(problem.sign[k]) * (score + at(problem.offset, k));
+        const double cost = at(problem.cost, k), counted = cost > 0.0 ? margin : never;
+        least = counted < least ? counted : least;
+        own += cost * loss_value(problem, 1.0 - margin);  // NaN counts
+      }
+      return own;
     });
     return Losses{sum, least};
+  });
+}
+
+// The sum of the losses of the zero vector, which needs no row.
+inline double losses_of_zero(const Problem& problem, Index begin, Index end) {
+  return sum_in_blocks(begin, end, [&](Index i) {
+    return at(problem.cost, i) * loss_value(problem, 1.0 - double(problem.sign[i]) * at(problem.offset, i));
   });
 }
 

@@ -26,7 +26,11 @@ struct Rows {
   double bias;
   const RowNumber* numbers = nullptr;
   Index threads = 1;  // threads that may read them at the same time
+  Index repeats = 1;  // how often the same rows follow one another: row i + n_rows / repeats is row i
 };
+
+// Number of rows before they repeat.
+inline Index n_distinct(const Rows& rows) { return rows.n_rows / rows.repeats; }
 
 // A column with one value per row; stride 0 repeats a single value without any memory. Row i: at(column, i).
 struct Column {

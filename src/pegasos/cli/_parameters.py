@@ -13,7 +13,23 @@ from pegasos.cli._models import Weights, load_any
 from pegasos.errors import PegasosError
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
+from pegasos.estimators.one_class import KernelPegasosOneClass, PegasosOneClass
+from pegasos.estimators.regression import KernelPegasosRegressor, PegasosRegressor
+from pegasos.losses import REGRESSION_LOSSES
 
+
+class Machines(NamedTuple):
+    """The estimators of a task: the linear one and the one with kernels."""
+
+    linear: type
+    kernel: type
+
+
+TASKS = {
+    "classification": Machines(PegasosClassifier, KernelPegasosClassifier),
+    "regression": Machines(PegasosRegressor, KernelPegasosRegressor),
+    "one-class": Machines(PegasosOneClass, KernelPegasosOneClass),
+}
 _left_out = ("warm_start", "verbose")  # a command fits once, and has a bar
 
 
@@ -28,17 +44,38 @@ class Parameter(NamedTuple):
 
 
 def add_parameter_options(parser: argparse.ArgumentParser) -> None:
-    """An option for each parameter of the two classifiers."""
-    shared = parameters_of(PegasosClassifier)
-    of_kernels = parameters_of(KernelPegasosClassifier)
-    group = parser.add_argument_group("parameters of the model")
-    for name, one in shared.items():
-        other = of_kernels.get(name)
-        _add(group, one if other is None else one._replace(words=tuple(dict.fromkeys(one.words + other.words))))
-    group = parser.add_argument_group("parameters of a kernel model (with --kernel)")
-    for name, one in of_kernels.items():
-        if name not in shared:
-            _add(group, one)
+    """The task, and an option for each parameter of its estimators; the first one that has it says what it means."""
+    parser.add_argument(
+        "--task",
+        choices=TASKS,
+        help="what the labels are: classes, numbers, or nothing that is read; default: regression if --loss is one of "
+        "its losses, else classification",
+    )
+    known: set[str] = set()
+    for title, kinds in _groups().items():
+        group = parser.add_argument_group(title)
+        for name, one in parameters_of(kinds[0]).items():
+            if name not in known:
+                words = [word for kind in _estimators() for word in _words_of(kind, name)]
+                _add(group, one._replace(words=tuple(dict.fromkeys(words))))
+                known.add(name)
+
+
+def _groups() -> dict[str, tuple[type, ...]]:
+    return {
+        "parameters of the model": (PegasosClassifier,),
+        "parameters of a kernel model (with --kernel)": (KernelPegasosClassifier,),
+        "parameters of --task regression": (PegasosRegressor,),
+    }
+
+
+def _estimators() -> list[type]:
+    return [kind for machines in TASKS.values() for kind in machines]
+
+
+def _words_of(kind: type, name: str) -> tuple[str, ...]:
+    one = parameters_of(kind).get(name)
+    return () if one is None else one.words
 
 
 def add_linear_options(parser: argparse.ArgumentParser, title: str, names: Sequence[str]) -> None:
@@ -50,18 +87,27 @@ def add_linear_options(parser: argparse.ArgumentParser, title: str, names: Seque
 
 
 def given_parameters(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The parameters of a classifier that were given, whichever it is."""
-    known = parameters_of(PegasosClassifier) | parameters_of(KernelPegasosClassifier)
+    """The parameters of an estimator that were given, whichever it is."""
+    known = {name for kind in _estimators() for name in parameters_of(kind)}
     return {name: value for name, value in vars(arguments).items() if name in known}
 
 
+def task_of(arguments: argparse.Namespace) -> str:
+    """The task that the options ask for."""
+    is_regression = getattr(arguments, "loss", None) in REGRESSION_LOSSES
+    return arguments.task or ("regression" if is_regression else "classification")
+
+
 def model_of(arguments: argparse.Namespace) -> Any:
-    """The classifier that the options ask for, with the parameters that were given."""
-    kind = KernelPegasosClassifier if hasattr(arguments, "kernel") else PegasosClassifier
+    """The estimator that the options ask for, with the parameters that were given."""
+    task = task_of(arguments)
+    kind = TASKS[task].kernel if hasattr(arguments, "kernel") else TASKS[task].linear
     given = given_parameters(arguments)
-    strange = sorted(given.keys() - parameters_of(kind).keys())
-    if strange:
-        raise PegasosError(f"{option_of(strange[0])} is a parameter of kernel machines: give --kernel as well.")
+    for name in sorted(given.keys() - parameters_of(kind).keys()):
+        if name in parameters_of(TASKS[task].kernel):
+            raise PegasosError(f"{option_of(name)} is a parameter of kernel machines: give --kernel as well.")
+        others = [other for other in TASKS if any(name in parameters_of(each) for each in TASKS[other])]
+        raise PegasosError(f"{option_of(name)} is a parameter of --task {' and '.join(others)}, and not of {task}.")
     if "prior" in given:
         prior = load_any(given["prior"])
         given["prior"] = (prior.coef, prior.intercept) if isinstance(prior, Weights) else prior

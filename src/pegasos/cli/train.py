@@ -3,6 +3,8 @@
 pegasos train data.svm --lam 1e-4 -o model.pegasos
 pegasos train data.svm --hold-out 0.3 --report report.html
 pegasos train table.csv --label species --kernel rbf --gamma 0.1 --C 10
+pegasos train houses.csv --label price --task regression --epsilon 0.5 --C 10
+pegasos train usual.csv --task one-class --kernel rbf --nu 0.05
 pegasos train large.svm --memory 2G --checkpoint run.ckpt --test test.svm
 
 The exit code is 0 if the gap reached tol, 1 if it did not (the model is still written), 2 for an error. Ctrl-C
@@ -29,9 +31,9 @@ from pegasos.cli._files import (
     read_rows_for,
 )
 from pegasos.cli._models import machine_and_rows
-from pegasos.cli._parameters import add_parameter_options, model_of, option_of
+from pegasos.cli._parameters import add_parameter_options, model_of, option_of, task_of
 from pegasos.cli._progress import shown_progress
-from pegasos.cli._results import accuracy_of, certificate_values, label_text, print_json, print_prose
+from pegasos.cli._results import certificate_values, label_text, measured, print_json, print_prose
 from pegasos.errors import PegasosError
 from pegasos.estimators.warnings import GapWarning
 from pegasos.fitting import SATISFIED
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help=kinds)
     parser.add_argument("-o", "--output", metavar="MODEL", help="the model; default: the name of DATA with .pegasos")
     parser.add_argument("--report", metavar="HTML", help="also write an HTML report of the model on DATA")
-    parser.add_argument("--test", metavar="FILE", help="print the accuracy on another file")
+    parser.add_argument("--test", metavar="FILE", help="print the accuracy, or R², on another file")
     parser.add_argument("--hold-out", type=float, metavar="SHARE", help="hold out this share of the data for testing")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
@@ -67,14 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
     seconds = _timed(model, training, quiet=arguments.quiet)
     save(training.whole(model), output)
     status = model.fitted_.status
-    facts: dict[str, Any] = {"model": output, "report": None, "accuracy": None}
+    facts: dict[str, Any] = {"model": output, "report": None}
+    found: dict[str, float] = {}
     if status is not Status.INTERRUPTED:
-        facts["accuracy"] = training.accuracy(model)
+        found = training.measured(model)
         facts["report"] = training.write_report(model)
     if arguments.json:
-        print_json({"status": status.name.lower(), "seconds": seconds, **_values(model), **facts})
+        usual = {"accuracy": None} if hasattr(model, "classes_") else {}
+        print_json({"status": status.name.lower(), "seconds": seconds, **_values(model), **usual, **found, **facts})
     else:
-        _print(model, training, seconds, **facts)
+        _print(model, training, seconds, found, **facts)
     return 130 if status is Status.INTERRUPTED else 0 if status in SATISFIED else 1
 
 
@@ -92,6 +96,7 @@ class _Training:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.given, self.options = arguments, format_options(arguments)
+        self.task = task_of(arguments)
         self.test: tuple[Any, Any] | None = None
         self.columns: Any = None
         self.name_of_test = arguments.test or "the rows held out"
@@ -100,7 +105,7 @@ class _Training:
 
             self.source = open_source(arguments.data, **self.options)
             return
-        table = read_rows(arguments.data, self.options)
+        table = read_rows(arguments.data, self.options, labelled=self.task != "one-class")
         self.X, self.y, self.weights, self.names = table[:4]
         if table.words is not None:
             self.X, self.names = frame_of(table), None
@@ -115,7 +120,8 @@ class _Training:
         from sklearn.utils import _safe_indexing
 
         seed = getattr(self.given, "random_state", None)
-        train, test = train_test_split(np.arange(len(self.y)), test_size=share, random_state=seed, stratify=self.y)
+        strata = self.y if self.task == "classification" else None
+        train, test = train_test_split(np.arange(self.X.shape[0]), test_size=share, random_state=seed, stratify=strata)
         self.test = _safe_indexing(self.X, test), self.y[test]
         self.X, self.y = _safe_indexing(self.X, train), self.y[train]
         self.weights = None if self.weights is None else self.weights[train]
@@ -132,11 +138,16 @@ class _Training:
     def fit(self, model: Any) -> None:
         """Until the gap is proved, a budget ends, or someone interrupts it."""
         if not _is_large(self.given):
+            if self.task == "regression" and self.y.dtype.kind not in "fiub":
+                raise PegasosError(
+                    f"the labels of {self.given.data} must be numbers for --task regression, got {self.y[0]!r}."
+                )
             model.fit(self.X, self.y, sample_weight=self.weights)
             keep_names(model, self.names)
         elif not hasattr(model, "fit_source"):
+            kind = "one-class" if self.task == "one-class" else "kernel"
             raise PegasosError(
-                "a kernel machine needs all rows in memory: leave --out-of-core, --memory and --checkpoint."
+                f"a {kind} machine needs all rows in memory: leave --out-of-core, --memory and --checkpoint."
             )
         else:
             model.fit_source(self.source, memory=self.given.memory or "2G", checkpoint=self.given.checkpoint)
@@ -149,12 +160,14 @@ class _Training:
 
         return Pipeline([("columns", self.columns), ("machine", model)])
 
-    def accuracy(self, model: Any) -> float | None:
-        """On the test rows, if there are any."""
+    def measured(self, model: Any) -> dict[str, float]:
+        """How well the test rows are predicted, if there are any."""
         if self.given.test is not None:
-            table = read_rows_for(self.whole(model), self.given.test, self.options, unknown=self.given.unknown)
+            labelled = self.task != "one-class"
+            asked: dict[str, Any] = {"unknown": self.given.unknown, "labelled": labelled}
+            table = read_rows_for(self.whole(model), self.given.test, self.options, **asked)
             self.test = machine_and_rows(self.whole(model), table.X)[1], table.y
-        return None if self.test is None else accuracy_of(model, *self.test)
+        return {} if self.test is None else measured(model, *self.test)
 
     def write_report(self, model: Any) -> str | None:
         """A page about the model on the rows that it was trained on, if one is asked for; its path."""
@@ -165,7 +178,8 @@ class _Training:
             named = model if self.columns is None else copy(model)
             if self.columns is not None:
                 keep_names(named, self.columns.get_feature_names_out())
-            write(named, self.X, self.y, path, trained_on=Path(self.given.data).name)
+            target = None if self.task == "one-class" else self.y
+            write(named, self.X, target, path, trained_on=Path(self.given.data).name)
         return path
 
 
@@ -194,10 +208,11 @@ def _is_large(arguments: argparse.Namespace) -> bool:
 
 
 def _values(model: Any) -> dict[str, Any]:
+    classes = {"classes": model.classes_} if hasattr(model, "classes_") else {}
     return {
         "sentence": model.status_,
         "certificate": certificate_values(model.certificate_),
-        "classes": model.classes_,
+        **classes,
         "n_features": model.n_features_in_,
         "n_support": len(model.support_),
         "n_iter": model.n_iter_,
@@ -207,14 +222,15 @@ def _values(model: Any) -> dict[str, Any]:
 
 
 def _print(
-    fitted: Any, training: _Training, seconds: float, *, model: str, report: str | None, accuracy: float | None
+    fitted: Any, training: _Training, seconds: float, found: dict[str, float], *, model: str, report: str | None
 ) -> None:
-    classes = ", ".join(map(label_text, fitted.classes_[:5])) + (", ..." if len(fitted.classes_) > 5 else "")
     print_prose(fitted.status_)
-    print(f"classes  {classes}")
+    if hasattr(fitted, "classes_"):
+        classes = ", ".join(map(label_text, fitted.classes_[:5])) + (", ..." if len(fitted.classes_) > 5 else "")
+        print(f"classes  {classes}")
     print(f"epochs   {fitted.n_iter_} in {seconds:.2f} s")
-    if accuracy is not None:
-        print(f"accuracy {accuracy:.4f} on {training.name_of_test}")
+    for name, value in found.items():
+        print(f"{name:8} {value:.4f} on {training.name_of_test}")
     print(f"model    {model}")
     if report is not None:
         print(f"report   {report}")

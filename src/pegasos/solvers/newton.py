@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.problem import Floats, Problem, Rows, inner
+from pegasos.problem import Floats, Problem, Rows
 
 Vector = npt.NDArray[np.float64]
 Sums = tuple[float, float, float, int]  # losses, gap, sum of alpha, number of rows that bend the objective
@@ -50,7 +50,7 @@ _PATIENCE = 8  # products after which a new matrix is worth its cost
 _THREAD_SPEEDUP = 1.6  # assumed on every machine: the choice of a solver must not depend on the machine
 SMOOTH_RIDGE = 0.05  # ridge of a loss above which no smaller smoothing is needed on the way to the last digits
 _SMOOTH_WORK = 0.25  # nanoseconds per product of two values of a row, over all steps
-_SEPARABLE = 0.01  # fraction of the objective of the zero vector below which the classes are practically separated
+_SEPARABLE = 1e-3  # fraction of the objective of the zero vector below which the classes are practically separated
 
 
 @dataclass
@@ -63,6 +63,7 @@ class NewtonState:
     residual: Floats  # residuals of the examined rows
     other: Floats  # residuals at the point that a step aims at
     alpha: Floats
+    moved: Floats  # dual variables at the point that a step aims at
     sum: Vector  # sum_i alpha_i sign_i x_i
     primal: float = np.inf  # objective on the examined rows
     dual: float = 0.0
@@ -132,7 +133,7 @@ class Newton:
             stride *= _SAMPLE_RATIO
         none = np.empty(0, self.dtype)
         softness = problem.ridge if np.isinf(problem.cap) else max(_FIRST_SOFTNESS, problem.ridge)
-        state = NewtonState(np.zeros(side), softness, stride, none, none, none, np.zeros(side))
+        state = NewtonState(np.zeros(side), softness, stride, none, none, none, none, np.zeros(side))
         self._look(problem, state, stride)
         state.visits = 0  # the run starts here
         return state
@@ -147,12 +148,10 @@ class Newton:
         state.steps_here += 1
         state.visits += rows.rows.n_rows
         state.stalled = state.is_lost = state.steps >= _MOST_STEPS or not slope < 0.0
-        before = state.gap
         if state.stalled:
             return
-        _core.residuals(rows.native, (state.weights + move).astype(self.dtype), state.other)
-        t = self._length(rows, state, move, slope)
-        state.weights = state.weights + t * move
+        before, smoothing, primal = state.gap, state.smoothing, state.primal
+        t = self._move(rows, state, move, slope)
         # A short step met rows that bend the objective outside the covered region, so widen it.
         if t < 0.2 and rows.ridge == 0.0:
             state.width *= 2.0
@@ -160,14 +159,14 @@ class Newton:
             state.width = max(1.0, 0.5 * state.width)
         # A sample does not determine the weights better than this.
         enough = tol if state.stride == 1 else max(tol, 12.0 * len(move) / rows.rows.n_rows)
-        is_smooth = state.smoothing > 0.5 * enough * state.primal and state.softness > rows.ridge
-        allowed = 2.0 * state.smoothing if state.softness > rows.ridge else 0.25 * enough * state.primal
+        is_smooth = smoothing > 0.5 * enough * primal and state.softness > rows.ridge
+        allowed = 2.0 * smoothing if state.softness > rows.ridge else 0.25 * enough * primal
         is_near = t == 1.0 and -0.5 * slope <= allowed
         if is_near and is_smooth:
             state.softness = max(_SOFTNESS_FACTOR * state.softness, rows.ridge)
             state.steps_here = 0
+            self._smooth(rows, state, 0.0)
         is_stuck = state.steps_here >= _MOST_STEPS_HERE
-        self._smooth(rows, state, t)
         # Few rows have changed sides where a whole step led so near: the same matrix is good enough for the next.
         is_expensive = rows.ridge >= SMOOTH_RIDGE and len(move) > _CHEAP_SIDE
         state.keeps_factor = is_expensive and t == 1.0 and state.gap <= _KEPT_REDUCTION * before
@@ -204,7 +203,8 @@ class Newton:
         residual, alpha, total, found = self._known(rows, state.weights, state.softness)
         state.stride, state.sample, state.factor, state.steps_here = stride, rows, None, 0
         state.keeps_factor = False
-        state.residual, state.other, state.alpha, state.sum = residual, residual.copy(), alpha, total
+        state.residual, state.other, state.alpha, state.sum = residual, np.empty_like(residual), alpha, total
+        state.moved = np.empty_like(alpha)
         state.visits += rows.rows.n_rows
         state.take_stock(rows, *found)
 
@@ -212,9 +212,25 @@ class Newton:
         """Compute residuals, alpha, the sum of alpha_i sign_i x_i and the other sums at some weights."""
         residual, alpha = (np.zeros(rows.rows.n_rows, self.dtype) for _ in range(2))
         total = np.zeros(len(weights))
-        _core.residuals(rows.native, weights.astype(self.dtype), residual)
-        found = _core.smooth(rows.native, residual, residual, 0.0, softness, alpha, total)
-        return residual, alpha, total, found
+        arrays = residual, residual, softness, alpha, alpha, total
+        found = _core.arrive(rows.native, weights.astype(self.dtype), *arrays)
+        return residual, alpha, total, found[:4]
+
+    def _move(self, rows: Problem, state: NewtonState, move: Vector, slope: float) -> float:
+        """Go as far along the move as about minimizes the objective, at most to its end; return how far."""
+        end, moved_sum = state.weights + move, state.sum.copy()
+        arrays = state.residual, state.other, state.softness, state.alpha, state.moved, moved_sum
+        found = _core.arrive(rows.native, end.astype(self.dtype), *arrays)
+        t = self._length(rows, state, move, slope, found[4:])
+        if t == 1.0:
+            state.weights, state.sum = end, moved_sum
+            state.residual, state.other = state.other, state.residual
+            state.alpha, state.moved = state.moved, state.alpha
+            state.take_stock(rows, *found[:4])
+        else:
+            state.weights = state.weights + t * move
+            self._smooth(rows, state, t)
+        return t
 
     def _smooth(self, rows: Problem, state: NewtonState, t: float) -> None:
         """Move to t on the line between the two residual vectors, and record the sums there."""
@@ -263,44 +279,43 @@ class Newton:
     def _factor(self, rows: Problem, state: NewtonState) -> Vector:
         """Factor the second derivatives, computed from all rows or estimated from a sample."""
         side = len(state.weights)
-        matrix = np.zeros((side, side))
         every = 1 if side <= _DIRECT_SIDE else max(1, state.curved // (10 * side))
-        _core.curvature(rows.native, state.residual, state.width * state.softness, every, matrix)
-        matrix /= rows.total
-        matrix[np.diag_indices_from(matrix)] += rows.lam
-        _core.factor(matrix)
+        matrix = np.empty((side, side))
+        _core.bent_factor(rows.native, state.residual, state.width * state.softness, every, matrix)
         return matrix
 
-    def _length(self, rows: Problem, state: NewtonState, move: Vector, slope: float) -> float:
-        """Step length that about minimizes the objective along the line, at most 1."""
+    def _length(
+        self, rows: Problem, state: NewtonState, move: Vector, slope: float, at_end: tuple[float, float]
+    ) -> float:
+        """Step length that about minimizes the objective, from the derivatives of the losses at the end of the line."""
+        first, second = at_end
         along, square = rows.lam * inner(state.weights, move), rows.lam * inner(move, move)
-
-        def derivatives(t: float) -> tuple[float, float]:
-            first, second = _core.slope(rows.native, state.residual, state.other, t, state.softness)
-            return first / rows.total + along + t * square, second / rows.total + square
-
         low, high, t = 0.0, 1.0, 1.0
-        first, second = derivatives(t)
-        if first <= -0.3 * slope:
-            return t
         for _ in range(20):
+            first, second = first / rows.total + along + t * square, second / rows.total + square
+            if (first if t == 1.0 else 3.0 * abs(first)) <= -0.3 * slope:
+                break
+            low, high = (low, t) if first > 0.0 else (t, high)
             t = t - first / second
             if not low < t < high:
                 t = 0.5 * (low + high)
-            first, second = derivatives(t)
-            if abs(first) <= -0.1 * slope:
-                break
-            low, high = (low, t) if first > 0.0 else (t, high)
+            first, second = _core.slope(rows.native, state.residual, state.other, t, state.softness)
         return t
 
 
 def _sample(problem: Problem, stride: int) -> Problem:
-    """Return the problem of every stride-th row; total is scaled with the costs."""
+    """Return the problem of every stride-th row with all its copies; total is scaled with the costs."""
     if stride == 1:
         return problem
-    chosen = np.arange(stride // 2, problem.rows.n_rows, stride)
-    cost = problem.cost[chosen]
-    share = float(np.sum(cost)) / float(np.sum(problem.cost)) if cost.any() else 1.0
+    n, distinct = problem.rows.n_rows, problem.rows.native.n_distinct
+    chosen = np.arange(stride // 2, distinct, stride)
+    if distinct < n:
+        chosen = np.concatenate([chosen + first for first in range(0, n, distinct)])
+    if problem.cost.strides == (0,):
+        cost, share = problem.cost[: len(chosen)], len(chosen) / n
+    else:
+        cost = problem.cost[chosen]
+        share = float(np.sum(cost)) / float(np.sum(problem.cost)) if cost.any() else 1.0
     return replace(
         problem,
         rows=problem.rows.view(chosen),
@@ -309,6 +324,11 @@ def _sample(problem: Problem, stride: int) -> Problem:
         offset=problem.offset[chosen],
         total=problem.total * share,
     )
+
+
+def inner(a: Vector, b: Vector) -> float:
+    """<a, b>; vectors of at most _LARGEST_SIDE entries are too short for BLAS to use threads."""
+    return float(np.dot(a, b))
 
 
 def _solve(factor: Vector, vector: Vector) -> Vector:

@@ -20,7 +20,9 @@ def in_units(problem: Problem, unit: float) -> Problem:
     """The problem with residuals, scores and weights in this unit."""
     if unit == 1.0:
         return problem
-    offset = (problem.offset - problem.sign) / unit + problem.sign
+    offset = problem.offset - problem.sign
+    offset /= unit
+    offset += problem.sign
     largest = 1.0 + (problem.largest_offset + 1.0) / unit
     carried = Carried(problem.carried.length / unit, problem.carried.constant / unit + largest)
     return replace(problem, offset=offset, carried=carried, lam=problem.lam * unit, ridge=problem.ridge / unit)

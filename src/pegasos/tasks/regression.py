@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos.errors import PegasosError
-from pegasos.problem import Problem, RowsLike, constant
+from pegasos.problem import Problem, RowsLike, constant, largest_of
 from pegasos.rounding import Carried, nothing
 from pegasos.source_columns import TargetColumns
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Target, Weights
 from pegasos.tasks.terms import Terms
+
+_SAMPLED = 4096  # about as many targets determine the unit in which they are measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +171,7 @@ class Regression:
     ) -> Sequence[Any]:
         """One per column of y, over one view of the rows."""
         n = rows.n_rows
-        view = rows.view(twice(n))
+        view = rows.view(np.tile(np.arange(n, dtype=np.uint32), 2))
         sign = np.repeat(np.array([1, -1], np.int8), n)
         cost = self.costs(n, weights)
         return [
@@ -178,9 +180,10 @@ class Regression:
         ]
 
     def units(self, target: Target, weights: Weights | None) -> list[float]:
-        """Typical distance of the targets of each problem from their median."""
+        """Typical distance of the targets of each problem from their median, in a sample of them."""
         counted = target if weights is None else target[weights > 0.0]
-        spreads = np.mean(np.abs(counted - np.median(counted, axis=0)), axis=0)
+        some = counted[:: max(1, len(counted) // _SAMPLED)]
+        spreads = np.mean(np.abs(some - np.median(some, axis=0)), axis=0)
         spreads = np.where(spreads > 0.0, spreads, np.abs(counted).max(axis=0))
         return [
             2.0 ** float(np.clip(np.round(np.log2(spread)), -500, 500)) if spread > 0.0 else 1.0 for spread in spreads
@@ -199,11 +202,11 @@ class Regression:
     ) -> tuple[npt.NDArray[np.float64], Carried]:
         """The targets as part of the offsets, and what their rounding must account for."""
         y, width = target[:, k], self.width(k)
-        shift = -y if scores is None else scores - y
-        offset = np.concatenate([shift, shift]) + sign * (1.0 + width)
-        largest = float(np.abs(y).max(initial=0.0)) + (
-            0.0 if scores is None else float(np.abs(scores).max(initial=0.0))
-        )
+        shift = y if scores is None else y - scores
+        offset = np.empty(len(sign))
+        np.subtract(1.0 + width, shift, out=offset[: len(y)])
+        np.subtract(-1.0 - width, shift, out=offset[len(y) :])
+        largest = largest_of(y) + (0.0 if scores is None else largest_of(scores))
         return offset, replace(prior, constant=prior.constant + largest + 1.0 + width)
 
     def mixing(self, labels: list[Any] | None, n_scores: int | None) -> Scores:
@@ -231,7 +234,7 @@ class Regression:
 
 def twice(n: int) -> npt.NDArray[np.intp]:
     """The numbers of n rows, twice."""
-    return np.concatenate([np.arange(n), np.arange(n)])
+    return np.tile(np.arange(n), 2)
 
 
 def _numbers(y: npt.NDArray[Any], k: int, begin: int) -> npt.NDArray[np.float64]:

@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from pegasos import KernelPegasosClassifier, PegasosClassifier
-from pegasos.cli._parameters import add_parameter_options, model_of, parameters_of
+from pegasos.cli._parameters import TASKS, add_parameter_options, model_of, parameters_of
 
 
 def parsed(*words):
@@ -14,7 +14,7 @@ def parsed(*words):
     return model_of(parser.parse_args(words))
 
 
-@pytest.mark.parametrize("kind", [PegasosClassifier, KernelPegasosClassifier])
+@pytest.mark.parametrize("kind", [kind for machines in TASKS.values() for kind in machines])
 def test_every_parameter_but_two_has_an_option_with_help(kind):
     parser = argparse.ArgumentParser()
     add_parameter_options(parser)

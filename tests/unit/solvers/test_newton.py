@@ -272,3 +272,77 @@ def test_a_smooth_loss_whose_optimum_is_nearly_zero_needs_no_other_solver():
         newton.step(problem, state, 1e-4)
         assert not state.stalled
     assert state.primal < 0.01 * problem.lam * problem.radius**2
+
+
+def twice(problem):
+    """The same rows a second time with the other sign: by a view, and by a copy, which no pass can recognize."""
+    n = problem.rows.n_rows
+    both = {
+        "sign": np.r_[problem.sign, -problem.sign],
+        "cost": np.r_[problem.cost, problem.cost[::-1]],
+        "offset": np.r_[problem.offset, 0.3 - problem.offset],
+    }
+    view = problem.rows.view(np.tile(np.arange(n), 2))
+    values = problem.rows.values
+    copied = sp.vstack([values, values]).tocsr() if sp.issparse(values) else np.vstack([values, values])
+    copy = Rows.of(copied, problem.rows.bias, problem.rows.threads)
+    return replace(problem, rows=view, **both), replace(problem, rows=copy, **both)
+
+
+@pytest.mark.parametrize(("cap", "ridge"), [(1.0, 0.0), (np.inf, 0.5), (1.0, 0.2)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("size", [(1, 3, 1), (70, 9, 1), (9001, 20, 2), (300, 80, 1)])
+def test_rows_that_repeat_are_read_once_with_the_same_results(cap, ridge, dtype, sparse, size):
+    n, d, threads = size
+    problem = replace(noisy_problem(n, d, dtype=dtype, sparse=sparse, threads=threads), cap=cap, ridge=ridge)
+    view, copy = twice(problem)
+    assert (view.rows.native.n_distinct, copy.rows.native.n_distinct) == (n, 2 * n)
+    random = np.random.default_rng(2)
+    weights, vector = (random.normal(size=d + 1) / np.sqrt(d) for _ in range(2))
+
+    def passes(one):
+        r, s, alpha, moved = (np.zeros(2 * n, dtype) for _ in range(4))
+        total, bent, square = np.zeros(d + 1), np.zeros(d + 1), np.zeros((d + 1, d + 1))
+        _core.residuals(one.native, np.zeros(d + 1, dtype), r)
+        softness = max(0.4, ridge)
+        sums = _core.arrive(one.native, weights.astype(dtype), r, s, softness, alpha, moved, total)
+        slopes = _core.slope(one.native, r, s, 0.7, softness)
+        _core.bend(one.native, s, softness, vector.astype(dtype), bent)
+        _core.curvature(one.native, s, softness, 1, square)
+        after = np.zeros(d + 1)
+        smoothed = _core.smooth(one.native, r, s, 0.7, softness, alpha, after)
+        losses = *_core.losses(one.native, weights), _core.losses_of_zero(one.native)
+        return *map(np.array, (sums, slopes, smoothed, losses)), r, s, alpha, moved, total, after, bent, np.tril(square)
+
+    near = {"rtol": 2e-4, "atol": 2e-4} if dtype == np.float32 else {"rtol": 1e-10, "atol": 1e-10}
+    for found, expected in zip(passes(view), passes(copy), strict=True):
+        assert np.allclose(found, expected, **near)
+
+
+@pytest.mark.parametrize(("cap", "ridge"), [(1.0, 0.0), (np.inf, 0.5), (1.0, 0.2)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arriving_is_residuals_slope_and_smooth_in_one_pass(cap, ridge, dtype):
+    n, d, softness = 1003, 11, max(0.3, ridge)
+    problem = replace(noisy_problem(n, d, dtype=dtype), cap=cap, ridge=ridge)
+    random = np.random.default_rng(3)
+    weights = (random.normal(size=d + 1) / 3).astype(dtype)
+    r, s, alpha, total = np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(d + 1)
+    _core.residuals(problem.native, np.zeros(d + 1, dtype), r)
+    other, moved, arrived = np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(d + 1)
+    found = _core.arrive(problem.native, weights, r, other, softness, alpha, moved, arrived)
+    _core.residuals(problem.native, weights, s)
+    slopes = _core.slope(problem.native, r, s, 1.0, softness)
+    sums = _core.smooth(problem.native, s, s, 0.0, softness, alpha, total)
+    near = {"rtol": 1e-4, "atol": 1e-4} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-11}
+    assert np.allclose(found, (*sums, *slopes), **near)
+    for one, two in ((other, s), (moved, alpha), (arrived, total)):
+        assert np.allclose(one, two, **near)
+
+
+def test_a_sample_has_both_sides_of_its_rows():
+    problem, _ = twice(noisy_problem(40_000, 5))
+    state = Newton().start(replace(problem, cap=np.inf, ridge=0.5))
+    assert state.stride > 1
+    assert state.sample.rows.native.n_distinct * 2 == state.sample.rows.n_rows
+    assert np.array_equal(*np.split(state.sample.rows.numbers, 2))
