@@ -279,8 +279,8 @@ def _losses() -> str:
         f"{below} of {len(ratios)} are below 1. Tables of a few hundred samples are behind: a fit takes at least a "
         "millisecond of Python, for checks of the input and for the certificate. The squared epsilon-insensitive loss "
         "on well-conditioned features is the best case of LinearSVR's primal solver, whose conjugate gradients need "
-        "few steps there: on generated data of 20,000 x 2 to 100,000 x 5 it takes 0.4 to 0.9 times as long as ours, which "
-        "spends much of its time on arrays with two dual variables per sample. With five or more features of "
+        "few steps there: on generated data of 20,000 x 2 to 100,000 x 5 it takes 0.4 to 0.9 times as long as ours, "
+        "which spends much of its time on arrays with two dual variables per sample. With five or more features of "
         "different units it takes 2 to 57 times as long from 1,000 samples on."
     )
     found = "\n".join(["| loss | data | ours | rivals | times |", "| --- | --- | --- | --- | --- |", *map(line, rows)])

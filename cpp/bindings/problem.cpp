@@ -92,7 +92,7 @@ static OwnedRows csr_rows(InputArray values, InputArray indices, InputArray star
 }
 
 // The rows with these numbers among those that `owned` refers to, which may itself be a view.
-static OwnedRows view_rows(const OwnedRows& owned, InputArray numbers) {
+static OwnedRows view_rows(const OwnedRows& owned, InputArray numbers, Index repeats) {
   require(owned.rows.layout != Layout::gram, "a kernel matrix has no views.");
   require(numbers.ndim() == 1 && numbers.dtype() == nb::dtype<RowNumber>() &&
               (numbers.shape(0) <= 1 || numbers.stride(0) == 1),
@@ -106,9 +106,10 @@ static OwnedRows view_rows(const OwnedRows& owned, InputArray numbers) {
   OwnedRows view = owned;
   view.rows.n_rows = Index(numbers.shape(0));
   view.rows.numbers = begin;
-  const Index half = view.rows.n_rows / 2;
-  const bool is_twice = half > 0 && 2 * half == view.rows.n_rows && std::equal(begin, begin + half, begin + half);
-  view.rows.repeats = is_twice ? 2 : 1;
+  const bool are_whole = repeats >= 1 && view.rows.n_rows % repeats == 0;
+  require(are_whole && (repeats == 1 || std::equal(begin + view.rows.n_rows / repeats, end, begin)),
+          "the rows of a view must repeat as often as is said.");
+  view.rows.repeats = repeats;
   view.numbers = std::move(numbers);
   return view;
 }
@@ -177,8 +178,9 @@ void bind_problem(nb::module_& m) {
         nb::arg("bias"));
   m.def("are_intact", are_intact, nb::arg("rows"),
         "Whether the columns of sparse rows are within the features: another thread may have changed them.");
-  m.def("view_rows", view_rows, nb::arg("rows"), nb::arg("numbers"),
-        "A view of some of the rows, by their numbers among all that `rows` looks into.");
+  m.def("view_rows", view_rows, nb::arg("rows"), nb::arg("numbers"), nb::arg("repeats") = 1,
+        "A view of some of the rows, by their numbers among all that `rows` looks into. Where it is said that the same "
+        "rows follow one another several times, passes may read each of them once.");
   nb::class_<OwnedProblem>(m, "Problem", "The problem as the loops see it.");
   m.def("make_problem", make_problem, nb::arg("rows"), nb::arg("sign"), nb::arg("cost"), nb::arg("offset"),
         nb::arg("lam"), nb::arg("total"), nb::arg("cap") = 1.0, nb::arg("ridge") = 0.0);

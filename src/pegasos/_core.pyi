@@ -55,9 +55,9 @@ def are_intact(rows: Rows) -> bool:
     Whether the columns of sparse rows are within the features: another thread may have changed them.
     """
 
-def view_rows(rows: Rows, numbers: Annotated[NDArray, dict(device='cpu', writable=False)]) -> Rows:
+def view_rows(rows: Rows, numbers: Annotated[NDArray, dict(device='cpu', writable=False)], repeats: int = 1) -> Rows:
     """
-    A view of some of the rows, by their numbers among all that `rows` looks into.
+    A view of some of the rows, by their numbers among all that `rows` looks into. Where it is said that the same rows follow one another several times, passes may read each of them once.
     """
 
 class Problem:

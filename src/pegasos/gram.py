@@ -154,7 +154,7 @@ class KernelRows:
         table = _untouched(n_slots, n, dtype)
         return cls(kernel, items, bias, squared_norms, dtype, cache_bytes, table, none, *_arrangement(items, n_slots))
 
-    def view(self, indices: Numbers) -> KernelRows:
+    def view(self, indices: Numbers, *, repeats: int = 1) -> KernelRows:
         """Some of the rows, with their own table: a part of this one where it holds all columns."""
         items, squared_norms = self.items.take(indices), self.squared_norms[indices]
         rows = self._empty(self.kernel, items, self.bias, squared_norms, dtype=self.dtype, cache_bytes=self.cache_bytes)

@@ -111,19 +111,25 @@ class Rows:
         """Pickle without the native view, which is rebuilt on arrival; the rows are not inspected again."""
         return _inspected, (self.own_values, self.bias, self.squared_norms)
 
-    def view(self, indices: npt.NDArray[Any]) -> Rows:
+    def view(self, indices: npt.NDArray[Any], *, repeats: int = 1) -> Rows:
         """Return a view of some of the rows, or of a view's rows; every loop treats it like a copy.
 
-        The indices of a view of all rows are kept, not copied, if their type allows it.
+        The indices of a view of all rows are kept, not copied, if their type allows it. Where the same indices follow
+        one another, ``repeats`` times, passes may read each row once; they then round differently than for a copy.
         """
         # A problem numbers its rows in 32 bits.
-        if self.numbers is None and indices.dtype.kind in "iu":
-            numbers = np.ascontiguousarray(indices, np.uint32)
+        if self.numbers is None and indices.dtype == np.uint32:
+            numbers = np.ascontiguousarray(indices)
         else:
             everyone = np.arange(self.n_rows, dtype=np.uint32) if self.numbers is None else self.numbers
             numbers = everyone[indices]
-        native = _core.view_rows(self.native, numbers)
+        native = _core.view_rows(self.native, numbers, repeats)
         return Rows(self.values, self.bias, self.squared_norms[indices], native, numbers)
+
+    @property
+    def repeats(self) -> int:
+        """How often the same rows follow one another, as far as passes may use it."""
+        return self.n_rows // max(self.native.n_distinct, 1) if self.n_rows else 1
 
     def take(self, indices: npt.NDArray[Any]) -> Rows:
         """Copy some of the rows, which need no second inspection."""
@@ -145,13 +151,14 @@ class Rows:
         rows = Rows(self.values, bias, squared_norms, _native_rows(self.values, bias, self.threads))
         if self.numbers is None:
             return rows
-        return replace(rows, native=_core.view_rows(rows.native, self.numbers), numbers=self.numbers)
+        native = _core.view_rows(rows.native, self.numbers, self.repeats)
+        return replace(rows, native=native, numbers=self.numbers)
 
     def in_threads(self, threads: int) -> Rows:
         """Return the same rows, with this many threads for a pass over them."""
         native = _native_rows(self.values, self.bias, threads)
         if self.numbers is not None:
-            native = _core.view_rows(native, self.numbers)
+            native = _core.view_rows(native, self.numbers, self.repeats)
         return replace(self, native=native)
 
     def of_type(self, dtype: npt.DTypeLike) -> Rows:
@@ -533,8 +540,8 @@ class RowsLike(Extent, Protocol):
     def native(self) -> _core.Rows:
         """The view that native loops use."""
 
-    def view(self, indices: npt.NDArray[Any]) -> RowsLike:
-        """Return some of the rows."""
+    def view(self, indices: npt.NDArray[Any], *, repeats: int = 1) -> RowsLike:
+        """Return some of the rows, which follow one another ``repeats`` times."""
 
     def dual_sums(self, problem: Problem, alpha: Floats) -> DualSums:
         """Return w(alpha), alpha clipped to its bounds, and the linear term of the dual with room for rounding."""

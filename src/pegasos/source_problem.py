@@ -164,7 +164,7 @@ class SourceProblem:
         mine, local = self.span(block), self.within_block(piece, block)
         rows = piece.rows
         if self.n_sides > 1:
-            rows = rows.view(np.tile(np.arange(rows.n_rows), self.n_sides))
+            rows = rows.view(np.tile(np.arange(rows.n_rows), self.n_sides), repeats=self.n_sides)
         return self.part(rows, mine if local is None else local + mine.start, k)
 
     def within_block(self, piece: Piece, block: int) -> Numbers | None:

@@ -22,7 +22,7 @@ class _Places:
 
     n_rows: int
 
-    def view(self, mine: Members) -> _Places:
+    def view(self, mine: Members, *, repeats: int = 1) -> _Places:
         """Some of them."""
         return _Places(len(numbers(mine, self.n_rows)))
 

@@ -44,7 +44,7 @@ class ExtendedRows:
         """One coefficient per row."""
         return self.n_rows
 
-    def view(self, indices: npt.NDArray[Any]) -> ExtendedRows:
+    def view(self, indices: npt.NDArray[Any], *, repeats: int = 1) -> ExtendedRows:
         """Some of the rows of the block, possibly repeated, after all support vectors."""
         numbers = np.concatenate([np.arange(self.n_support), self.n_support + indices])
         return ExtendedRows(self.rows.view(numbers), _safe_indexing(self.together, numbers), self.n_support)

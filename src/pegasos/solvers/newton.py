@@ -318,7 +318,7 @@ def _sample(problem: Problem, stride: int) -> Problem:
         share = float(np.sum(cost)) / float(np.sum(problem.cost)) if cost.any() else 1.0
     return replace(
         problem,
-        rows=problem.rows.view(chosen),
+        rows=problem.rows.view(chosen, repeats=n // distinct),
         sign=problem.sign[chosen],
         cost=cost,
         offset=problem.offset[chosen],

@@ -171,7 +171,7 @@ class Regression:
     ) -> Sequence[Any]:
         """One per column of y, over one view of the rows."""
         n = rows.n_rows
-        view = rows.view(np.tile(np.arange(n, dtype=np.uint32), 2))
+        view = rows.view(np.tile(np.arange(n, dtype=np.uint32), 2), repeats=2)
         sign = np.repeat(np.array([1, -1], np.int8), n)
         cost = self.costs(n, weights)
         return [

@@ -18,7 +18,7 @@ def two_sided(n, d, *, sparse, threads=1, seed=0):
     sign = np.repeat(np.array([1, -1], np.int8), n)
     offset = np.r_[-y, -y] + 1.1 * sign
     copied = sp.vstack([stored, stored]).tocsr() if sparse else np.vstack([stored, stored])
-    rows = Rows.of(stored, 1.0, threads).view(np.tile(np.arange(n), 2)), Rows.of(copied, 1.0, threads)
+    rows = Rows.of(stored, 1.0, threads).view(np.tile(np.arange(n), 2), repeats=2), Rows.of(copied, 1.0, threads)
     return [Problem(one, sign, constant(1.0, 2 * n), offset, 1e-3, float(n)) for one in rows]
 
 

@@ -282,7 +282,7 @@ def twice(problem):
         "cost": np.r_[problem.cost, problem.cost[::-1]],
         "offset": np.r_[problem.offset, 0.3 - problem.offset],
     }
-    view = problem.rows.view(np.tile(np.arange(n), 2))
+    view = problem.rows.view(np.tile(np.arange(n), 2), repeats=2)
     values = problem.rows.values
     copied = sp.vstack([values, values]).tocsr() if sp.issparse(values) else np.vstack([values, values])
     copy = Rows.of(copied, problem.rows.bias, problem.rows.threads)
