@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pegasos.deadline import check_deadline
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.driver import ExhaustedError
 from pegasos.solvers.interior_point import InteriorPoint
@@ -60,6 +61,7 @@ class _Blocks:
         problem, everything = self.problem, range(self.problem.n_blocks)
         problem.window.plan(None, everything, whole=everything)
         for block in everything:
+            check_deadline()
             yield problem.span(block), problem.part_of_block(problem.window.piece(block, whole=True), block, self.k)
 
 

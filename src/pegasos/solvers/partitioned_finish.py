@@ -10,6 +10,7 @@ import numpy as np
 
 from pegasos import _core
 from pegasos.certificate import best_intercepts
+from pegasos.deadline import time_left
 from pegasos.problem import Problem, inner
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, run
@@ -34,7 +35,7 @@ def solve_here(problem: Problem, tol: float, seed: int, *, is_free: bool) -> tup
     """Weights and a dual point of gathered rows alone; a free intercept is in the weight of the constant column."""
     solver: Any = Auto(Pegasos(), DualAscent(np.float64), tol, ends_at_once=not is_free)
     solver = FreeIntercept(solver, tol) if is_free else solver
-    solution = run(problem, solver, Stop(tol, _MOST_EPOCHS, None), seed=seed)
+    solution = run(problem, solver, Stop(tol, _MOST_EPOCHS, time_left()), seed=seed)
     weights = np.asarray(solution.weights, np.float64)
     if is_free:
         weights = weights.copy()

@@ -9,12 +9,14 @@ import scipy.sparse as sp
 
 from pegasos.certificate import certify, certify_dual, dual_point
 from pegasos.data import ArraySource
+from pegasos.deadline import TimeIsUp, within
 from pegasos.errors import PegasosError
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.block_ascent import BlockAscent
 from pegasos.solvers.block_auto import BlockAuto
 from pegasos.solvers.block_checkpoint import pack, unpack
+from pegasos.solvers.block_newton import BlockNewton
 from pegasos.solvers.block_pegasos import BlockPegasos
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
@@ -264,3 +266,10 @@ def test_what_newtons_method_left_is_not_lost():
                 break
     assert len(gaps) > 1
     assert gaps == sorted(gaps, reverse=True)
+
+
+def test_newton_over_blocks_ends_when_its_time_is_over():
+    with of_blocks() as problem:
+        newton = BlockNewton(problem, 1e-9)
+        with within(0.0), pytest.raises(TimeIsUp):
+            newton.solve(0)
