@@ -47,7 +47,7 @@ _BUNDLED: dict[str, Callable[..., Any]] = {
 _REAL = ("a9a", "covtype", "letter", "magic04", "mnist", "reuters_svmlight", "satimage", "spambase", "usps", "w8a")
 _MOST_ROWS = 10_000
 _LONG = 5.0  # seconds
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("pegasos", "numpy", "scipy", "scikit-learn")
 
 
 class Data(NamedTuple):
@@ -72,7 +72,7 @@ def main() -> None:
         new = measure(name, load(name), arguments.repeat)
         rows = [*(row for row in rows if row["data"] != name), new]
         print(render([new]), flush=True)
-        content = {"versions": tables.versions(_packages), "machine": tables.machine(), "rows": rows}
+        content = {"versions": tables.versions(_PACKAGES), "machine": tables.machine(), "rows": rows}
         RESULTS.write_text(json.dumps(content, indent=1) + "\n")
 
 

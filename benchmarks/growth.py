@@ -20,10 +20,10 @@ from pegasos import PegasosClassifier
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.pegasos import Pegasos
 
-_rows = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
-_features = (10, 30, 100, 300, 1000)
-_lam, _gap, _d = 1e-3, 1e-2, 20
-_seeds = 5
+_ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+_FEATURES = (10, 30, 100, 300, 1000)
+_LAM, _GAP, _D = 1e-3, 1e-2, 20
+_SEEDS = 5
 _folder = Path(__file__).parents[1]
 _result = _folder / "benchmarks" / "results" / "growth.json"
 _image = _folder / "docs" / "images" / "growth.png"
@@ -31,9 +31,9 @@ _image = _folder / "docs" / "images" / "growth.png"
 
 def main() -> None:
     """Measure, print, keep, draw."""
-    by_rows = [_measured(n, _d) for n in _rows]
-    by_features = [_measured(100_000, d) for d in _features]
-    found = {"lam": _lam, "gap": _gap, "rows": by_rows, "features": by_features}
+    by_rows = [_measured(n, _D) for n in _ROWS]
+    by_features = [_measured(100_000, d) for d in _FEATURES]
+    found = {"lam": _LAM, "gap": _GAP, "rows": by_rows, "features": by_features}
     for name in ("rows", "features"):
         for what in ("steps", "seconds"):
             points = [(one[name], one[what]) for one in found[name]]
@@ -46,9 +46,9 @@ def main() -> None:
 def _measured(n: int, d: int) -> dict[str, Any]:
     X, y = _generated(n, d)
     seconds = min(_seconds(X, y) for _ in range(3))
-    best = PegasosClassifier(_lam, tol=1e-5, n_jobs=2, random_state=0).fit(X, y).certificate_.dual
-    problem = Problem.plain(Rows.of(X, 1.0, 2), y, _lam)
-    steps = [_steps(problem, best, seed) for seed in range(_seeds)]
+    best = PegasosClassifier(_LAM, tol=1e-5, n_jobs=2, random_state=0).fit(X, y).certificate_.dual
+    problem = Problem.plain(Rows.of(X, 1.0, 2), y, _LAM)
+    steps = [_steps(problem, best, seed) for seed in range(_SEEDS)]
     print(f"{n:,} x {d}: {np.median(steps):,.0f} steps, {seconds:.4f} s", flush=True)
     return {"rows": n, "features": d, "steps": float(np.median(steps)), "seconds": seconds}
 
@@ -62,14 +62,14 @@ def _steps(problem: Problem, best: float, seed: int) -> int:
         solver.advance_to(problem, state, steps)
         weights, _ = solver.point(problem, state)
         losses = problem.losses(weights)
-        if losses.total / problem.total + 0.5 * problem.lam * losses.square <= best * (1.0 + _gap):
+        if losses.total / problem.total + 0.5 * problem.lam * losses.square <= best * (1.0 + _GAP):
             return steps
         steps = steps * 11 // 10
 
 
 def _seconds(X: np.ndarray, y: np.ndarray) -> float:
     start = time.perf_counter()
-    PegasosClassifier(_lam, tol=_gap, n_jobs=2, random_state=0).fit(X, y)
+    PegasosClassifier(_LAM, tol=_GAP, n_jobs=2, random_state=0).fit(X, y)
     return time.perf_counter() - start
 
 

@@ -42,7 +42,7 @@ GAP = 1e-3
 _LADDER = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _PATIENCE = 30.0  # times our own time, and at least a second, after which a rival gets no smaller tol
 _REAL_ROWS = 40_000
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "statsmodels")
+_PACKAGES = ("pegasos", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "statsmodels")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def main() -> None:
         for task in tasks():
             rows.append(measured(task, repeat))
             print(line(rows[-1]), flush=True)
-    content = {"versions": tables.versions(_packages), "machine": tables.machine(), "rows": rows}
+    content = {"versions": tables.versions(_PACKAGES), "machine": tables.machine(), "rows": rows}
     RESULTS.write_text(json.dumps(content, indent=1) + "\n")
     ratios = [row["times"] for row in rows if row["times"] is not None]
     print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.2f}, least {min(ratios):.2f}")

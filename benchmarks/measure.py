@@ -17,9 +17,9 @@ from benchmarks.problems import Problem
 from benchmarks.rivals import Solver
 
 # Rounding may bring a value below the bound by this much, relatively; more means that the bound is wrong.
-_rounding = 1e-7
+_ROUNDING = 1e-7
 # Runs of a few milliseconds are repeated for this many seconds: three of them would measure the neighbours' load.
-_settled = 0.5
+_SETTLED = 0.5
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Trial:
         # Threads of BLAS go on spinning for a while, and would slow down the solver that is timed next.
         with threadpool_limits(1, "blas"):
             value = primal(self._problem, self._lam, weights, intercept)
-        if value < self._lowest * (1 - _rounding):
+        if value < self._lowest * (1 - _ROUNDING):
             raise ArithmeticError(f"{self.solver.name} found {value!r}, below the bound {self._lowest!r}.")
         self._runs[setting].append(Run(seconds, (value - self._lowest) / self._lowest))
 
@@ -107,7 +107,7 @@ class Trial:
     def needs_more(self, setting: float, rule: Rule) -> bool:
         """Too few runs, or too short ones, to trust the best of them."""
         spent = sum(one.seconds for one in self._runs[setting])
-        return spent < _settled or (len(self._runs[setting]) < rule.repeat and spent < rule.limit)
+        return spent < _SETTLED or (len(self._runs[setting]) < rule.repeat and spent < rule.limit)
 
     def outcome(self, target: float, setting: float | None) -> Outcome:
         """The fastest good run of a setting: chance and threads may spoil some of them."""

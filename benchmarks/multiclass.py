@@ -17,36 +17,36 @@ from benchmarks.rivals import installed
 from pegasos import PegasosClassifier
 
 _result = Path(__file__).parent / "results" / "multiclass.json"
-_names, _lams, _targets = ("mnist", "fashion_mnist"), (1e-4, 1e-5), (1e-2, 1e-3)
-_patience, _repeat = 5.0, 2
-_left_out = ("Vowpal Wabbit", "skglm", "SGD", "SGD averaged")  # far behind on two classes
+_NAMES, _LAMS, _TARGETS = ("mnist", "fashion_mnist"), (1e-4, 1e-5), (1e-2, 1e-3)
+_PATIENCE, _REPEAT = 5.0, 2
+_LEFT_OUT = ("Vowpal Wabbit", "skglm", "SGD", "SGD averaged")  # far behind on two classes
 
 
 def main() -> None:
     """Measure and print."""
     rows = []
-    for name in _names:
+    for name in _NAMES:
         X, y = pixels(name)
-        for lam in _lams:
+        for lam in _LAMS:
             strict = PegasosClassifier(lam, tol=1e-4, n_jobs=2, random_state=0).fit(X, y)
             best = strict.certificate_.dual
-            for target in _targets:
+            for target in _TARGETS:
                 rows.append(_compared(name, X, y, lam=lam, target=target, best=best))
                 print(rows[-1], flush=True)
                 _result.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def _compared(name: str, X: np.ndarray, y: np.ndarray, *, lam: float, target: float, best: float) -> dict[str, object]:
-    ours = min(_ours(X, y, lam, target, best) for _ in range(_repeat))
+    ours = min(_ours(X, y, lam, target, best) for _ in range(_REPEAT))
     row: dict[str, object] = {"problem": name, "lam": lam, "target": target, "pegasos": ours}
     problems = [Problem(f"{name}-{c}", X, np.where(y == c, 1, -1).astype(np.int32)) for c in np.unique(y)]
     rivals = {}
     for solver in installed():
-        if solver.name == "pegasos" or solver.name in _left_out:
+        if solver.name == "pegasos" or solver.name in _LEFT_OUT:
             continue
-        rivals[solver.name] = _rival(solver, problems, lam=lam, target=target, best=best, limit=_patience * ours)
+        rivals[solver.name] = _rival(solver, problems, lam=lam, target=target, best=best, limit=_PATIENCE * ours)
     reached = [seconds for seconds in rivals.values() if isinstance(seconds, float)]
-    return {**row, **rivals, "fastest rival / pegasos": min(reached) / ours if reached else f"> {_patience}"}
+    return {**row, **rivals, "fastest rival / pegasos": min(reached) / ours if reached else f"> {_PATIENCE}"}
 
 
 def _ours(X: np.ndarray, y: np.ndarray, lam: float, target: float, best: float) -> float:

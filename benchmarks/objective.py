@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from benchmarks.problems import Problem
 from benchmarks.rivals import pegasos_
 
-_block = 65536  # rows; a float64 copy of all of them would not fit beside the copies of the rivals
-_strict = 1e-5
+_BLOCK = 65536  # rows; a float64 copy of all of them would not fit beside the copies of the rivals
+_STRICT = 1e-5
 _folder = Path(__file__).parent / ".cache"
 
 
@@ -43,26 +43,26 @@ def optimum(problem: Problem, lam: float) -> float:
     """A lower bound of P within about 1e-5 of it, relatively; solved once and kept in `.cache`."""
     path = _folder / f"{problem.name}-{lam:g}-{_fingerprint(problem):08x}.json"
     if not path.exists():
-        print(f"Solving {problem.name} at lam {lam:g} to a relative gap of {_strict:g}, once ...", flush=True)
+        print(f"Solving {problem.name} at lam {lam:g} to a relative gap of {_STRICT:g}, once ...", flush=True)
         _folder.mkdir(exist_ok=True)
         path.write_text(json.dumps(_solve(problem, lam), indent=1))
     found = json.loads(path.read_text())
     gap = (found["primal"] - found["dual"]) / found["primal"]
-    if gap > 10 * _strict:
+    if gap > 10 * _STRICT:
         print(f"The optimum of {problem.name} at lam {lam:g} is known to {gap:.1e} only.")
     return found["dual"]
 
 
 def _solve(problem: Problem, lam: float) -> dict[str, float]:
-    model = pegasos_.solve(problem, lam, solver="auto", tol=_strict)
+    model = pegasos_.solve(problem, lam, solver="auto", tol=_STRICT)
     value = primal(problem, lam, model.coef_[0], float(model.intercept_[0]))
     return {"primal": value, "dual": dual(problem, lam, np.ravel(model.alpha_))}
 
 
 def _blocks(problem: Problem):
     """Rows in float64, their signs, and where they stand."""
-    for start in range(0, len(problem.y), _block):
-        where = slice(start, start + _block)
+    for start in range(0, len(problem.y), _BLOCK):
+        where = slice(start, start + _BLOCK)
         yield problem.X[where].astype(np.float64), problem.y[where], where
 
 

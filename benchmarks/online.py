@@ -27,7 +27,7 @@ from pegasos import _core
 from pegasos.online import ConfidenceWeighted, PassiveAggressive, Perceptron
 
 RESULTS = Path(__file__).parent / "results" / "online.json"
-_rows_of_river = 1000
+_ROWS_OF_RIVER = 1000
 Runs = dict[str, tuple[int, Callable[[], object]]]
 
 
@@ -73,7 +73,7 @@ def _river_runs(problem: problems.Problem) -> Runs:
     except ImportError:
         print("river is not installed; it is left out.")
         return {}
-    rows = sp.csr_array(problem.X[:_rows_of_river])
+    rows = sp.csr_array(problem.X[:_ROWS_OF_RIVER])
     pairs = [(_as_dictionary(rows, i), bool(problem.y[i] > 0)) for i in range(rows.shape[0])]
 
     def learn(make: Callable[[], object]) -> None:

@@ -34,7 +34,7 @@ SIZES = (1000, 3000)  # rows of the kernel benchmark
 _SETS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
 _CLASSES: dict[str, dict[str, Any]] = {"SVC": {}, "NuSVC": {"nu": 0.1}, "LinearSVC": {}}
 _NUMBERS = ("SVR", "NuSVR", "LinearSVR")
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("pegasos", "numpy", "scipy", "scikit-learn")
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
         for name, data, X, y in fits():
             rows.append(measured(name, data, X, y, repeat))
             print(line(rows[-1]), flush=True)
-    content = {"versions": tables.versions(_packages), "machine": tables.machine(), "rows": rows}
+    content = {"versions": tables.versions(_PACKAGES), "machine": tables.machine(), "rows": rows}
     RESULTS.write_text(json.dumps(content, indent=1) + "\n")
     PAGE.write_text(page(), encoding="utf8")
     print(summary(rows))

@@ -29,11 +29,11 @@ from benchmarks.objective import dual, primal
 from pegasos import LamPath, PegasosClassifier, PegasosClassifierCV, lam_path
 
 RESULTS = Path(__file__).parent / "results" / "path.json"
-_problems = ["a9a", "w8a", "covtype", "reuters21578"]
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn")
-_ladder = (1.0, 0.3, 0.1, 0.03, 0.01)  # LinearSVC's tol
-_most_epochs = 10_000  # of LinearSVC
-_n_folds, _n_grid, _eps_grid = 5, 10, 1e-3
+_PROBLEMS = ["a9a", "w8a", "covtype", "reuters21578"]
+_PACKAGES = ("pegasos", "numpy", "scipy", "scikit-learn")
+_LADDER = (1.0, 0.3, 0.1, 0.03, 0.01)  # LinearSVC's tol
+_MOST_EPOCHS = 10_000  # of LinearSVC
+_N_FOLDS, _N_GRID, _EPS_GRID = 5, 10, 1e-3
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
 def _write(row: dict[str, object]) -> None:
     rows = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
     rows = [*(other for other in rows if other["problem"] != row["problem"]), row]
-    content = {"versions": tables.versions(_packages), "machine": tables.machine(), "rows": rows}
+    content = {"versions": tables.versions(_PACKAGES), "machine": tables.machine(), "rows": rows}
     RESULTS.write_text(json.dumps(content, indent=1) + "\n")
 
 
@@ -80,15 +80,15 @@ def _one_by_one(problem: problems.Problem, lams: np.ndarray, tol: float) -> None
 
 def _grid_row(problem: problems.Problem, arguments: argparse.Namespace) -> dict[str, object]:
     n, X = len(problem.y), problem.X.astype(np.float64)
-    proofs = lam_path(problem.X, problem.y, n_lams=_n_grid, eps=_eps_grid, tol=0.01 * arguments.tol, random_state=0)
+    proofs = lam_path(problem.X, problem.y, n_lams=_N_GRID, eps=_EPS_GRID, tol=0.01 * arguments.tol, random_state=0)
     their_tol = _loosest(problem, X, proofs, arguments.tol)
-    by_c = {"C": (1.0 / (proofs.lams * n * (1 - 1 / _n_folds))).tolist()}
-    machine = LinearSVC(loss="hinge", tol=their_tol, max_iter=_most_epochs, random_state=0)
+    by_c = {"C": (1.0 / (proofs.lams * n * (1 - 1 / _N_FOLDS))).tolist()}
+    machine = LinearSVC(loss="hinge", tol=their_tol, max_iter=_MOST_EPOCHS, random_state=0)
     runs = {
         "ours": lambda: PegasosClassifierCV(
-            proofs.lams.tolist(), cv=_n_folds, tol=arguments.tol, n_jobs=1, random_state=0
+            proofs.lams.tolist(), cv=_N_FOLDS, tol=arguments.tol, n_jobs=1, random_state=0
         ).fit(problem.X, problem.y),
-        "theirs": lambda: GridSearchCV(machine, by_c, cv=_n_folds).fit(X, problem.y),
+        "theirs": lambda: GridSearchCV(machine, by_c, cv=_N_FOLDS).fit(X, problem.y),
     }
     seconds = _best_of(runs, arguments.repeat)
     return {
@@ -104,18 +104,18 @@ def _grid_row(problem: problems.Problem, arguments: argparse.Namespace) -> dict[
 def _loosest(problem: problems.Problem, X: object, proofs: LamPath, target: float) -> float:
     """The first tol of the ladder with which every fit of the grid is good enough; or the last."""
     bounds = [dual(problem, lam, alpha[0]) for lam, alpha in zip(proofs.lams, proofs.alphas, strict=True)]
-    for tol in _ladder:
+    for tol in _LADDER:
         values = (_value(problem, X, lam, tol) for lam in proofs.lams)
         if all(value - bound <= target * value for value, bound in zip(values, bounds, strict=True)):
             return tol
-    return _ladder[-1]
+    return _LADDER[-1]
 
 
 def _value(problem: problems.Problem, X: object, lam: float, tol: float) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         C = 1.0 / (lam * len(problem.y))
-        model = LinearSVC(loss="hinge", C=C, tol=tol, max_iter=_most_epochs, random_state=0).fit(X, problem.y)
+        model = LinearSVC(loss="hinge", C=C, tol=tol, max_iter=_MOST_EPOCHS, random_state=0).fit(X, problem.y)
     return primal(problem, lam, model.coef_[0], float(model.intercept_[0]))
 
 
@@ -147,7 +147,7 @@ def _line(row: dict[str, object]) -> str:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.path", description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", default=",".join(_problems))
+    parser.add_argument("--problems", default=",".join(_PROBLEMS))
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--grid-rows", type=int, default=20_000)

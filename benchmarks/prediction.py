@@ -18,7 +18,7 @@ from benchmarks import problems
 from pegasos import PegasosClassifier
 
 _result = Path(__file__).parent / "results" / "prediction.json"
-_turns, _training_rows = 9, 20_000
+_TURNS, _TRAINING_ROWS = 9, 20_000
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
 
 def _measured(problem: problems.Problem) -> dict[str, object]:
     X, y = problem.X, problem.y
-    some = np.random.default_rng(0).choice(len(y), min(len(y), _training_rows), replace=False)
+    some = np.random.default_rng(0).choice(len(y), min(len(y), _TRAINING_ROWS), replace=False)
     one, two = (PegasosClassifier(1e-3, tol=0.1, n_jobs=jobs, random_state=0).fit(X[some], y[some]) for jobs in (1, 2))
     rival = LinearSVC(C=1e-3, max_iter=10_000).fit(X[some], y[some])
     weights = one.coef_[0].astype(X.dtype)
@@ -43,7 +43,7 @@ def _measured(problem: problems.Problem) -> dict[str, object]:
         "LinearSVC": lambda: rival.decision_function(X),
     }
     best = dict.fromkeys(takes, np.inf)
-    for _ in range(_turns):
+    for _ in range(_TURNS):
         for name, take in takes.items():
             start = time.perf_counter()
             take()

@@ -15,7 +15,7 @@ from benchmarks.measure import Rule, compare
 from benchmarks.rivals import installed
 from benchmarks.usage import usage_of
 
-_targets = [1e-2, 1e-3]
+_TARGETS = [1e-2, 1e-3]
 
 
 def main() -> None:
@@ -26,15 +26,15 @@ def main() -> None:
     for name in arguments.problems or problems.names():
         problem = problems.load(name)
         for lam in arguments.lams:
-            found, runs = compare(solvers, problem, lam, _targets, rule)
+            found, runs = compare(solvers, problem, lam, _TARGETS, rule)
             for target, outcomes in found.items():
                 usage = usage_of(problem, lam, target, outcomes["pegasos"].seconds)
                 row = tables.Row(name, lam, outcomes, runs, usage)
                 _announce(target, row)
                 tables.write(target, row, rule)
-    for target in _targets:
+    for target in _TARGETS:
         print("\n" + tables.render(target, tables.read(target), rule))
-    plots.draw(tables.read(_targets[-1]))
+    plots.draw(tables.read(_TARGETS[-1]))
 
 
 def _announce(target: float, row: tables.Row) -> None:

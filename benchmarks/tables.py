@@ -14,8 +14,8 @@ from benchmarks.measure import Outcome, Rule, Runs
 from benchmarks.usage import Usage
 
 _results = Path(__file__).parent / "results"
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn", "liblinear-official", "snapml", "vowpalwabbit", "skglm")
-_ours = "pegasos"
+_PACKAGES = ("pegasos", "numpy", "scipy", "scikit-learn", "liblinear-official", "snapml", "vowpalwabbit", "skglm")
+_OURS = "pegasos"
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Row:
 
         Where all rivals miss it, the shortest of their longest runs is a lower bound of what any of them needs.
         """
-        ours = self.outcomes[_ours]
-        rivals = [one for name, one in self.outcomes.items() if name != _ours]
+        ours = self.outcomes[_OURS]
+        rivals = [one for name, one in self.outcomes.items() if name != _OURS]
         good = [one.seconds for one in rivals if one.reached] or [one.seconds for one in rivals]
         return min(good) / ours.seconds if ours.reached else None
 
@@ -65,7 +65,7 @@ def _cell(outcome: Outcome | None, rule: Rule) -> str:
 
 def _summary(rows: list[Row]) -> str:
     mean = geometric_mean([row.ratio for row in rows if row.ratio is not None])
-    missed = sum(not row.outcomes[_ours].reached for row in rows)
+    missed = sum(not row.outcomes[_OURS].reached for row in rows)
     sentence = "There is no ratio." if mean is None else f"Geometric mean of the ratios: {mean:.2f}."
     return f"{sentence} pegasos missed the target on {missed} of {len(rows)}."
 
@@ -82,7 +82,7 @@ def write(target: float, row: Row, rule: Rule) -> None:
     content = {
         "target": target,
         **asdict(rule),
-        "versions": versions(_packages),
+        "versions": versions(_PACKAGES),
         "machine": machine(),
         "geometric_mean": geometric_mean([each.ratio for each in rows if each.ratio is not None]),
         "rows": [{**asdict(each), "ratio": each.ratio} for each in rows],

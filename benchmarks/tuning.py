@@ -45,9 +45,9 @@ from pegasos.kernels import Kernel, RandomWalk, ShortestPath, Spectrum, Weighted
 RESULTS = Path(__file__).parent / "results" / "tuning.json"
 NAMES = ("a9a:6000", "satimage", "spambase", "usps", "splice", "mutag")
 _most_matrices = {True: 12, False: 3}  # of few items, of many
-_most_strings = 9000  # the matrices of more would fill the memory
-_most_steps = 10_000_000  # LIBSVM's own limit, which scikit-learn lifts: a fit to a matrix of low rank may never end
-_costs, _widths = (1e-2, 1e4), (1e-2, 1e2)
+_MOST_STRINGS = 9000  # the matrices of more would fill the memory
+_MOST_STEPS = 10_000_000  # LIBSVM's own limit, which scikit-learn lifts: a fit to a matrix of low rank may never end
+_COSTS, _WIDTHS = (1e-2, 1e4), (1e-2, 1e2)
 Found = tuple[float, Any]  # the mean over the folds, and what it is the mean of
 
 
@@ -62,7 +62,7 @@ def load(name: str) -> tuple[Any, np.ndarray]:
         return data.graphs("graph_mutag")
     if name == "splice":
         arrays = data.read("splice_celegans_tr")
-        chosen = np.random.default_rng(0).permutation(len(arrays["y"]))[:_most_strings]
+        chosen = np.random.default_rng(0).permutation(len(arrays["y"]))[:_MOST_STRINGS]
         return ["".join("ACGTN"[code] for code in row) for row in arrays["codes"][chosen]], arrays["y"][chosen]
     arrays = data.read(name)
     return data.matrix(arrays), arrays["y"]
@@ -116,7 +116,7 @@ class Task:
     def machine(self, C: float, gamma: float | None) -> Any:
         """LinearSVC, SVC with an RBF kernel, or SVC on a matrix."""
         if not self.is_rows:
-            return SVC(C=C, kernel="precomputed", cache_size=1000, max_iter=_most_steps)
+            return SVC(C=C, kernel="precomputed", cache_size=1000, max_iter=_MOST_STEPS)
         d = self.train.shape[1]
         scaler = StandardScaler(with_mean=not hasattr(self.train, "indptr"))
         machine = LinearSVC(C=C / d, dual="auto") if gamma is None else SVC(C=C, gamma=gamma / d, cache_size=1000)
@@ -154,12 +154,12 @@ def run_optuna(task: Task, budget: float) -> dict[str, Any]:
 
 
 def _suggest(task: Task, trial: Any) -> tuple[Any, str | None]:
-    C = trial.suggest_float("C", *_costs, log=True)
+    C = trial.suggest_float("C", *_COSTS, log=True)
     if not task.is_rows:
         return task.machine(C, None), trial.suggest_categorical("kernel", list(kernels(task.name)))
     if trial.suggest_categorical("machine", ["LinearSVC", "SVC"]) == "LinearSVC":
         return task.machine(C, None), None
-    return task.machine(C, trial.suggest_float("gamma", *_widths, log=True)), None
+    return task.machine(C, trial.suggest_float("gamma", *_WIDTHS, log=True)), None
 
 
 def run_halving(task: Task, budget: float) -> dict[str, Any] | None:
@@ -171,7 +171,7 @@ def run_halving(task: Task, budget: float) -> dict[str, Any] | None:
         before = perf_counter()
         search = HalvingRandomSearchCV(
             task.machine(1.0, 1.0),
-            {"svc__C": loguniform(*_costs), "svc__gamma": loguniform(_widths[0] / d, _widths[1] / d)},
+            {"svc__C": loguniform(*_COSTS), "svc__gamma": loguniform(_WIDTHS[0] / d, _WIDTHS[1] / d)},
             n_candidates=10,
             cv=StratifiedKFold(5, shuffle=True, random_state=task.seed),
             random_state=task.seed + n_settings,
@@ -186,7 +186,7 @@ def run_halving(task: Task, budget: float) -> dict[str, Any] | None:
 
 def run_grid(task: Task, budget: float) -> dict[str, Any]:
     """Everything."""
-    costs, widths = np.geomspace(1e-2, 1e4, 8), np.geomspace(*_widths, 7)
+    costs, widths = np.geomspace(1e-2, 1e4, 8), np.geomspace(*_WIDTHS, 7)
     if task.is_rows:
         settings = [(task.machine(C, gamma), None) for C in costs for gamma in (None, *widths)]
     else:

@@ -15,7 +15,7 @@ from pegasos import PegasosClassifier
 costs = np.logspace(-2, 2, 9)
 names = ("sms_spam", "sentence_polarity", "movie_reviews")
 n_rows = 1200  # to choose and fit on
-_why = " With so few held-out rows, differences below about two points are chance."
+_WHY = " With so few held-out rows, differences below about two points are chance."
 
 
 def accuracies(X: Any, y: np.ndarray, splits: Any) -> np.ndarray:
@@ -105,7 +105,7 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
             f"It loses {', '.join(f'{each} points ({name})' for name, each in lost.items())} to the best C in "
             "hindsight; the claim allows one point. Five folds gain "
             f"{100 * float(np.mean(folds)):+.2f} points over it, at five times the cost, and vary less: the standard "
-            f"deviation of the C chosen is {spread[1]:.2f} powers of ten against {spread[0]:.2f}." + _why,
+            f"deviation of the C chosen is {spread[1]:.2f} powers of ten against {spread[0]:.2f}." + _WHY,
         ),
     ]
 

@@ -26,7 +26,7 @@ from pegasos import GapWarning, PegasosClassifier
 
 tol = 1e-3
 words = {"ovr": "one against the rest", "ovo": "one against one", "crammer_singer": "Crammer-Singer"}
-_long = 2.0  # seconds: what takes longer is timed once
+_LONG = 2.0  # seconds: what takes longer is timed once
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def measured(model: Any, task: Task) -> dict[str, Any]:
     """
     seconds: list[float] = []
     elapsed: list[float] = []
-    while len(seconds) < 3 and sum(elapsed) < _long:
+    while len(seconds) < 3 and sum(elapsed) < _LONG:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             begun, begun_here = perf_counter(), process_time()

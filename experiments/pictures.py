@@ -8,13 +8,13 @@ from experiments import pages
 
 # Okabe and Ito.
 colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_lines = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), "-")
-_markers = ("o", "s", "^", "D", "v", "P", "x")
+_LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), "-")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 
 
 def looks() -> Iterator[dict[str, Any]]:
     """Colour, line and marker of one curve after the other."""
-    for colour, line, marker in zip(colours, _lines, _markers, strict=True):
+    for colour, line, marker in zip(colours, _LINES, _MARKERS, strict=True):
         yield {"color": colour, "linestyle": line, "marker": marker, "markersize": 4}
 
 

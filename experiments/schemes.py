@@ -27,9 +27,9 @@ grids = {"linear": [10.0**-k for k in range(-1, 6)], "rbf": [10.0**-k for k in r
 schemes = {"linear": ("ovr", "ovo", "crammer_singer"), "rbf": ("ovr", "ovo")}
 most_rows = {"linear": 1500, "rbf": 1500}
 seeds = {"linear": (0, 1), "rbf": (0, 1, 2)}
-_tol_of_search, _tol = 1e-2, 1e-3
-_far = 0.02  # below the best accuracy: two in a row end a search, which goes from large to small lam
-_noise = 0.005  # smaller differences of accuracy count as none
+_TOL_OF_SEARCH, _TOL = 1e-2, 1e-3
+_FAR = 0.02  # below the best accuracy: two in a row end a search, which goes from large to small lam
+_NOISE = 0.005  # smaller differences of accuracy count as none
 rifkin = "Rifkin, Klautau: In defense of one-vs-all classification. JMLR 5, 2004"
 hsu = "Hsu, Lin: A comparison of methods for multiclass support vector machines. IEEE Trans. Neural Networks 13, 2002"
 
@@ -90,8 +90,8 @@ def tuned(kind: str, scheme: str, X: Any, y: np.ndarray) -> tuple[float, float]:
     begun = process_time()
     scores: list[float] = []
     for lam in grids[kind]:
-        scores.append(machine(kind, scheme, lam, _tol_of_search).fit(half, y_half).score(rest, y_rest))
-        if max(scores[-2:]) < max(scores) - _far:
+        scores.append(machine(kind, scheme, lam, _TOL_OF_SEARCH).fit(half, y_half).score(rest, y_rest))
+        if max(scores[-2:]) < max(scores) - _FAR:
             break
     return grids[kind][int(np.argmax(scores))], process_time() - begun
 
@@ -101,12 +101,12 @@ def measured(kind: str, scheme: str, parts: tuple[Any, Any, np.ndarray, np.ndarr
     X, X_test, y, y_test = parts
     lam, searched = tuned(kind, scheme, X, y)
     begun = process_time()
-    model = machine(kind, scheme, lam, _tol).fit(X, y)
+    model = machine(kind, scheme, lam, _TOL).fit(X, y)
     fitted = process_time()
     accuracy = model.score(X_test, y_test)
     predicted = process_time()
     tracemalloc.start()
-    machine(kind, scheme, lam, _tol).fit(X, y)
+    machine(kind, scheme, lam, _TOL).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return {
@@ -155,8 +155,8 @@ def compared(found: dict[str, Any], one: str, other: str) -> dict[str, Any]:
     return {
         "gain_over_data": judging.interval(100 * gains),
         "time_over_data": judging.interval(np.log(times)),
-        "ahead": int((gains > _noise).sum()),
-        "behind": int((gains < -_noise).sum()),
+        "ahead": int((gains > _NOISE).sum()),
+        "behind": int((gains < -_NOISE).sum()),
         "gain": float(gains.mean()),
         "least": float(gains.min()),
         "time": float(np.exp(np.mean(np.log(times)))),
@@ -166,7 +166,7 @@ def compared(found: dict[str, Any], one: str, other: str) -> dict[str, Any]:
 def _told(found: dict[str, Any], one: str, other: str) -> str:
     each = compared(found, one, other)
     return (
-        f"{words[one]} is ahead of {words[other]} by more than {100 * _noise:g} points on {each['ahead']} of "
+        f"{words[one]} is ahead of {words[other]} by more than {100 * _NOISE:g} points on {each['ahead']} of "
         f"{len(found)} data sets and behind on {each['behind']}; {100 * each['gain']:+.1f} points on average, "
         f"{100 * each['least']:+.1f} at worst; {each['time']:.2g} times the time"
     )
@@ -180,7 +180,7 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
         pages.claim(
             rifkin,
             "with well-tuned machines one against the rest is as accurate as any other scheme (shown for kernels).",
-            tied["rbf"]["gain_over_data"].verdict(most=100 * _noise),
+            tied["rbf"]["gain_over_data"].verdict(most=100 * _NOISE),
             f"Over the data sets one against one is {tied['rbf']['gain_over_data']} points ahead with a kernel. "
             f"RBF: {_told(found['rbf'], 'ovo', 'ovr')}. Linear: {_told(found['linear'], 'ovo', 'ovr')}; "
             f"{_told(found['linear'], 'crammer_singer', 'ovr')}.",
@@ -189,7 +189,7 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
             hsu,
             "one against one is more suitable for practical use: as accurate, and faster to train.",
             judging.together(
-                *(each["gain_over_data"].verdict(least=-100 * _noise) for each in tied.values()),
+                *(each["gain_over_data"].verdict(least=-100 * _NOISE) for each in tied.values()),
                 *(each["time_over_data"].verdict(most=0.0) for each in tied.values()),
             ),
             f"RBF: {tied['rbf']['time']:.2g} times the time (logarithm {tied['rbf']['time_over_data']}) and "
@@ -252,8 +252,8 @@ Random rows, at most {most_rows["linear"]:,} to train on; means of {results["n_s
 models and of {results["n_seeds"]["rbf"]} for the RBF kernel (gamma="scale"). Features have mean 0 and variance 1;
 sparse ones are divided by their largest value. lam is the best on a held-out third of the training rows: of 10, 1, ...
 1e-5 for linear machines and of 1e-1, 1e-2, ... 1e-6 for the kernel; a search goes from large to small and ends after
-two that are {100 * _far:g} points below the best. The fit to all rows ends at a proved relative gap of {_tol:g}, those
-of the search at {_tol_of_search:g}. One thread. The run took {results["seconds"]} seconds.
+two that are {100 * _FAR:g} points below the best. The fit to all rows ends at a proved relative gap of {_TOL:g}, those
+of the search at {_TOL_OF_SEARCH:g}. One thread. The run took {results["seconds"]} seconds.
 
 {body}"""
 

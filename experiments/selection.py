@@ -79,13 +79,13 @@ def outer_folds(y: np.ndarray, n_folds: int) -> Iterator[tuple[Part, Part]]:
 
 
 # To compare settings a gap of one per cent is enough.
-_rough = 1e-2
+_ROUGH = 1e-2
 
 
 def _accuracy(matrix: np.ndarray, y: np.ndarray, train: Part, test: Part, C: float) -> float:
-    return float(fit(matrix, y, train, C, tol=_rough).score(matrix[np.ix_(test, train)], y[test]))
+    return float(fit(matrix, y, train, C, tol=_ROUGH).score(matrix[np.ix_(test, train)], y[test]))
 
 
 def _area(matrix: np.ndarray, y: np.ndarray, train: Part, test: Part, C: float) -> float:
-    scores = fit(matrix, y, train, C, tol=_rough, balanced=True).decision_function(matrix[np.ix_(test, train)])
+    scores = fit(matrix, y, train, C, tol=_ROUGH, balanced=True).decision_function(matrix[np.ix_(test, train)])
     return float(roc_auc_score(y[test], scores))

@@ -21,10 +21,10 @@ from pegasos.solvers.kernel_pegasos import KernelPegasos
 from pegasos.solvers.pegasos import Pegasos
 
 sizes = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
-_n_steps = 1_000
-_turns = 15  # of a second or less each
-_lam = 1e-4
-_gamma = 1.0
+_N_STEPS = 1_000
+_TURNS = 15  # of a second or less each
+_LAM = 1e-4
+_GAMMA = 1.0
 _image = Path(__file__).parents[2] / "docs" / "images" / "kernel_growth.png"
 
 
@@ -32,19 +32,19 @@ def measure(sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
     """Seconds a step for each number of rows, all sizes taking turns, and the slope of their logarithms."""
     X, y = covtype(max(sizes)) if "PEGASOS_DATA" in os.environ else _generated(max(sizes))
     taken: dict[int, list[float]] = {n: [] for n in sizes}
-    for _ in range(_turns):
+    for _ in range(_TURNS):
         for n in sizes:
             taken[n].append(_seconds(X[:n], y[:n]))
-            print(f"  {n:,} rows: {taken[n][-1] / _n_steps * 1e6:.1f} microseconds per step", flush=True)
-    per_step = [min(taken[n]) / _n_steps for n in sizes]
+            print(f"  {n:,} rows: {taken[n][-1] / _N_STEPS * 1e6:.1f} microseconds per step", flush=True)
+    per_step = [min(taken[n]) / _N_STEPS for n in sizes]
     slope, shift = np.polyfit(np.log(sizes), np.log(per_step), 1)
     return {
         "problem": "covtype" if "PEGASOS_DATA" in os.environ else "generated",
         "n_features": X.shape[1],
-        "n_steps": _n_steps,
-        "lam": _lam,
-        "gamma": _gamma,
-        "repeat": _turns,
+        "n_steps": _N_STEPS,
+        "lam": _LAM,
+        "gamma": _GAMMA,
+        "repeat": _TURNS,
         "n_rows": list(sizes),
         "seconds_per_step": per_step,
         "slope": float(slope),
@@ -85,13 +85,13 @@ def draw(found: dict[str, Any], path: Path = _image) -> None:
 
 def _seconds(X: np.ndarray, y: np.ndarray) -> float:
     """The steps alone, on a kernel of which nothing is in memory yet."""
-    kernel = RBF(gamma=_gamma)
+    kernel = RBF(gamma=_GAMMA)
     rows = KernelRows.of(kernel, kernel.read(X), 1.0, cache_bytes=4.0 * len(y) ** 2, double=False)
-    problem = Problem.plain(rows, y, _lam)
+    problem = Problem.plain(rows, y, _LAM)
     solver = KernelPegasos(Pegasos())
     state = solver.start(problem, 0)
     start = time.perf_counter()
-    solver.advance_to(problem, state, _n_steps)
+    solver.advance_to(problem, state, _N_STEPS)
     return time.perf_counter() - start
 
 

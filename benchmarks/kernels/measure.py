@@ -20,8 +20,8 @@ from benchmarks.kernels.problems import Problem
 from benchmarks.kernels.rivals import Solver, target
 from benchmarks.measure import Rule
 
-_long = 10.0  # seconds
-_warm_rows = 200
+_LONG = 10.0  # seconds
+_WARM_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Trial:
         self._runs: dict[float, list[Run]] = defaultdict(list)
         self._models: dict[float, Any] = {}
         # The first fit of all starts threads and loads libraries.
-        fit(solver, self._rows[:_warm_rows], problem.y[:_warm_rows], C, problem.gamma, solver.usual)
+        fit(solver, self._rows[:_WARM_ROWS], problem.y[:_WARM_ROWS], C, problem.gamma, solver.usual)
 
     def climb(self, limit: float) -> float | None:
         """The loosest setting that is good; None when there is none before one run takes longer than the limit."""
@@ -100,7 +100,7 @@ class Trial:
     def needs_more(self, setting: float, rule: Rule) -> bool:
         """Too few runs to trust the best of them, and they are short."""
         runs = self._runs[setting]
-        return len(runs) < rule.repeat and runs[0].seconds <= _long
+        return len(runs) < rule.repeat and runs[0].seconds <= _LONG
 
     def outcome(self, setting: float | None, weighs_memory: bool) -> Outcome:
         """The fastest good run, with all that is told about its model."""

@@ -13,8 +13,8 @@ from typing import Any
 
 import joblib
 
-_megabyte = 2.0**20
-_warm_rows = 200
+_MEGABYTE = 2.0**20
+_WARM_ROWS = 200
 
 
 def of_fit(name: str, arguments: tuple[Any, ...]) -> float:
@@ -60,10 +60,10 @@ def _measure(path: str) -> float:
     name, (X, y, *settings) = joblib.load(path)
     solver = called(name)
     # Libraries and threads are not what a fit takes.
-    fit(solver, X[:_warm_rows], y[:_warm_rows], *settings)
+    fit(solver, X[:_WARM_ROWS], y[:_WARM_ROWS], *settings)
     before = resident()
     fit(solver, X, y, *settings)
-    return (peak() - before) / _megabyte
+    return (peak() - before) / _MEGABYTE
 
 
 if __name__ == "__main__":

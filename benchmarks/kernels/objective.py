@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from benchmarks.kernels.problems import Matrix
 
-_block_bytes = 1 << 26
+_BLOCK_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _scores(X: Matrix, gamma: float, support: np.ndarray, coefficients: np.ndarr
     pillars = _doubles(X[support])
     lengths = _dots(pillars, pillars)
     scores = np.empty((len(coefficients), X.shape[0]))
-    n_at_once = max(1, _block_bytes // (8 * max(len(support), X.shape[1])))
+    n_at_once = max(1, _BLOCK_BYTES // (8 * max(len(support), X.shape[1])))
     for begin in range(0, X.shape[0], n_at_once):
         rows = _doubles(X[begin : begin + n_at_once])
         squares = lengths[:, None] + _dots(rows, rows) - 2.0 * (pillars @ rows.T)

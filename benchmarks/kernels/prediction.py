@@ -12,9 +12,9 @@ from benchmarks.kernels.measure import fit
 from benchmarks.kernels.problems import Problem
 from benchmarks.kernels.rivals import Solver
 
-_turns = 5
-_enough = 30.0  # seconds
-_calls = ("predict", "decision_function")
+_TURNS = 5
+_ENOUGH = 30.0  # seconds
+_CALLS = ("predict", "decision_function")
 
 
 def speeds(solvers: list[Solver], problem: Problem, C: float) -> dict[str, dict[str, float]]:
@@ -26,7 +26,7 @@ def speeds(solvers: list[Solver], problem: Problem, C: float) -> dict[str, dict[
         print(f"  {problem.name}, C {C:g}, {solver.name} trained in {seconds:.3f} s", flush=True)
     rows = {solver.name: solver.prepare(problem.X_test) for solver in solvers}
     found = {name: {"n_support": len(model.support_)} for name, model in models.items()}
-    for call in _calls:
+    for call in _CALLS:
         best = _best({name: _caller(model, call, rows[name]) for name, model in models.items()})
         for name, seconds in best.items():
             found[name][call] = len(problem.y_test) / seconds
@@ -40,9 +40,9 @@ def _caller(model: Any, call: str, rows: Any) -> Callable[[], Any]:
 def _best(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
     """The shortest seconds of each."""
     taken: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(_turns):
+    for _ in range(_TURNS):
         for name, call in calls.items():
-            if sum(taken[name]) < _enough:
+            if sum(taken[name]) < _ENOUGH:
                 start = time.perf_counter()
                 call()
                 taken[name].append(time.perf_counter() - start)

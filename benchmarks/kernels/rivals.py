@@ -28,8 +28,8 @@ from benchmarks.kernels.problems import Matrix
 from pegasos import KernelPegasosClassifier
 
 target = 1e-3
-_tolerances = (1.0, 0.5, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
-_cache = 1000  # MB
+_TOLERANCES = (1.0, 0.5, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
+_CACHE = 1000  # MB
 
 
 class Solver(Protocol):
@@ -57,7 +57,7 @@ class Pegasos:
         return X
 
     def fit(self, X: Matrix, y: np.ndarray, C: float, gamma: float, setting: float) -> KernelPegasosClassifier:
-        model = KernelPegasosClassifier(C=C, gamma=gamma, tol=setting, cache_size=_cache, n_jobs=2, random_state=0)
+        model = KernelPegasosClassifier(C=C, gamma=gamma, tol=setting, cache_size=_CACHE, n_jobs=2, random_state=0)
         return model.fit(X, y)
 
     def binaries(self, model: KernelPegasosClassifier, y: np.ndarray) -> Binaries:
@@ -68,14 +68,14 @@ class Libsvm:
     """Decomposition on two coefficients at a time."""
 
     name = "LIBSVM"
-    ladder = _tolerances
+    ladder = _TOLERANCES
     usual = 1e-3
 
     def prepare(self, X: Matrix) -> np.ndarray:
         return _dense(X).astype(np.float64)
 
     def fit(self, X: Matrix, y: np.ndarray, C: float, gamma: float, setting: float) -> SVC:
-        return SVC(C=C, gamma=gamma, tol=setting, cache_size=_cache).fit(X, y)
+        return SVC(C=C, gamma=gamma, tol=setting, cache_size=_CACHE).fit(X, y)
 
     def binaries(self, model: SVC, y: np.ndarray) -> Binaries:
         return one_against_one(model, y)
@@ -85,7 +85,7 @@ class Intelex(Libsvm):
     """Decomposition on large working sets, by oneDAL."""
 
     name = "scikit-learn-intelex"
-    ladder = (0.99, *_tolerances[1:])  # oneDAL takes none of 1
+    ladder = (0.99, *_TOLERANCES[1:])  # oneDAL takes none of 1
 
     def __init__(self):
         import sklearnex.svm
@@ -96,7 +96,7 @@ class Intelex(Libsvm):
         return _dense(X).astype(np.float32)
 
     def fit(self, X: Matrix, y: np.ndarray, C: float, gamma: float, setting: float) -> Any:
-        model = self._svc(C=C, gamma=gamma, tol=setting, cache_size=_cache).fit(X, y)
+        model = self._svc(C=C, gamma=gamma, tol=setting, cache_size=_CACHE).fit(X, y)
         if not hasattr(model, "_onedal_estimator"):
             raise RuntimeError("scikit-learn-intelex fell back to scikit-learn: it would be LIBSVM once more.")
         return model

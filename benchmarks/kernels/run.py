@@ -18,13 +18,13 @@ from benchmarks.kernels.measure import compare
 from benchmarks.kernels.rivals import installed, target
 from benchmarks.measure import Rule
 
-_parts = ("compare", "predict", "whole", "growth", "grid")
+_PARTS = ("compare", "predict", "whole", "growth", "grid")
 
 
 def main() -> None:
     """Do the parts that are asked for; the comparisons and prediction when none is."""
     arguments = _arguments()
-    asked = [part for part in _parts if getattr(arguments, part)] or ["grid", "compare", "predict"]
+    asked = [part for part in _PARTS if getattr(arguments, part)] or ["grid", "compare", "predict"]
     for part in asked:
         _run_of[part](arguments)
 

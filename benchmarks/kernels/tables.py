@@ -8,8 +8,8 @@ from benchmarks.tables import geometric_mean, machine, versions
 
 Row = dict[str, Any]
 _folder = Path(__file__).parent.parent
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex")
-_ours, _rivals = "pegasos", ("LIBSVM", "scikit-learn-intelex")
+_PACKAGES = ("pegasos", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex")
+_OURS, _RIVALS = "pegasos", ("LIBSVM", "scikit-learn-intelex")
 
 
 class Results:
@@ -23,7 +23,7 @@ class Results:
         folder = _folder / ("results" if n_rows is None else ".cache")
         folder.mkdir(exist_ok=True)
         self._path = folder / f"{name}.json"
-        self._head = {**settings, "versions": versions(_packages)}
+        self._head = {**settings, "versions": versions(_PACKAGES)}
         self.rows: list[Row] = self._kept() if n_rows is None else []
 
     def add(self, row: Row) -> None:
@@ -45,51 +45,51 @@ def write(name: str, content: dict[str, Any], *, is_trial: bool) -> Path:
     """A file that is written once."""
     path = _folder / (".cache" if is_trial else "results") / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({**content, "versions": versions(_packages), "machine": machine()}, indent=1) + "\n")
+    path.write_text(json.dumps({**content, "versions": versions(_PACKAGES), "machine": machine()}, indent=1) + "\n")
     return path
 
 
 def render(rows: list[Row]) -> str:
     """Seconds to the target, ratios, gaps; then what the models are like."""
-    head = ["problem", "rows x features", *(f"{name} s" for name in (*_rivals, _ours))]
-    head += [*(f"{name} / {_ours}" for name in _rivals), "gaps"]
+    head = ["problem", "rows x features", *(f"{name} s" for name in (*_RIVALS, _OURS))]
+    head += [*(f"{name} / {_OURS}" for name in _RIVALS), "gaps"]
     lines = [
         [
             _title(row),
             f"{row['n_rows']:,} x {row['n_features']}",
-            *(_seconds(row["outcomes"].get(name)) for name in (*_rivals, _ours)),
-            *(_ratio(row, name) for name in _rivals),
+            *(_seconds(row["outcomes"].get(name)) for name in (*_RIVALS, _OURS)),
+            *(_ratio(row, name) for name in _RIVALS),
             _gaps(row),
         ]
         for row in rows
     ]
-    means = "; ".join(f"{name} / {_ours} {_mean(rows, name)}" for name in _rivals)
+    means = "; ".join(f"{name} / {_OURS} {_mean(rows, name)}" for name in _RIVALS)
     return f"{_markdown(head, lines)}\n\nGeometric means of the ratios: {means}."
 
 
 def render_models(rows: list[Row]) -> str:
     """Support vectors, test accuracy and memory of the models that counted."""
-    names = (*_rivals, _ours)
+    names = (*_RIVALS, _OURS)
     head = ["problem", *(f"{name}: support vectors, test accuracy, extra MB" for name in names)]
     return _markdown(head, [[_title(row), *(_model(row["outcomes"].get(name)) for name in names)] for row in rows])
 
 
 def render_prediction(rows: list[Row]) -> str:
     """Rows a second, and how many support vectors they were compared with."""
-    names = (*_rivals, _ours)
-    head = ["problem", *(f"{name} rows/s (support vectors)" for name in names), *(f"{_ours} / {n}" for n in _rivals)]
+    names = (*_RIVALS, _OURS)
+    head = ["problem", *(f"{name} rows/s (support vectors)" for name in names), *(f"{_OURS} / {n}" for n in _RIVALS)]
     lines = []
     for row in rows:
         speeds = row["speeds"]
         cells = [f"{speeds[n]['predict']:,.0f} ({speeds[n]['n_support']:,})" if n in speeds else "-" for n in names]
-        ratios = [f"{speeds[_ours]['predict'] / speeds[n]['predict']:.1f}" if n in speeds else "-" for n in _rivals]
+        ratios = [f"{speeds[_OURS]['predict'] / speeds[n]['predict']:.1f}" if n in speeds else "-" for n in _RIVALS]
         lines.append([_title(row), *cells, *ratios])
     return _markdown(head, lines)
 
 
 def ratio(row: Row, rival: str) -> float | None:
     """Seconds of the rival over ours; None where one of them is missing or missed the target."""
-    both = [row["outcomes"].get(name) for name in (rival, _ours)]
+    both = [row["outcomes"].get(name) for name in (rival, _OURS)]
     if not all(one and one["reached"] for one in both):
         return None
     return both[0]["seconds"] / both[1]["seconds"]
@@ -117,7 +117,7 @@ def _mean(rows: list[Row], rival: str) -> str:
 
 
 def _gaps(row: Row) -> str:
-    return ", ".join(f"{row['outcomes'][name]['gap']:.1e}" for name in (*_rivals, _ours) if name in row["outcomes"])
+    return ", ".join(f"{row['outcomes'][name]['gap']:.1e}" for name in (*_RIVALS, _OURS) if name in row["outcomes"])
 
 
 def _model(outcome: Row | None) -> str:

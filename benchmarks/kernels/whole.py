@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 gamma = 0.02
-_bar = 2048  # MB
+_BAR = 2048  # MB
 
 
 def measure(C: float, n_rows: int | None) -> dict[str, Any]:
@@ -30,13 +30,13 @@ def measure(C: float, n_rows: int | None) -> dict[str, Any]:
 
 def render(found: dict[str, Any]) -> str:
     """In a few lines."""
-    fits = "within" if found["peak_megabytes"] < _bar else "ABOVE"
+    fits = "within" if found["peak_megabytes"] < _BAR else "ABOVE"
     return (
         f"{found['problem']}, {found['n_rows']:,} x {found['n_features']}, {found['n_classes']} classes, gamma "
         f"{found['gamma']:g}, C {found['C']:g}: {found['seconds']:.1f} s. {found['status']}\n"
         f"relative gap {found['certified_gap']:.2e} certified, {found['gap']:.2e} measured (largest "
         f"{found['largest_gap']:.2e}); {found['n_support']:,} support vectors; test accuracy {found['accuracy']:.4f}\n"
-        f"peak {found['peak_megabytes']:,.0f} MB ({found['before_megabytes']:,.0f} before the fit), {fits} {_bar:,} MB"
+        f"peak {found['peak_megabytes']:,.0f} MB ({found['before_megabytes']:,.0f} before the fit), {fits} {_BAR:,} MB"
     )
 
 

@@ -13,8 +13,8 @@ from skglm import LinearSVC
 
 from benchmarks.problems import Problem
 
-_most_values = 5_000_000
-_tolerances = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5)
+_MOST_VALUES = 5_000_000
+_TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5)
 
 
 class Skglm:
@@ -23,7 +23,7 @@ class Skglm:
     name = "skglm"
 
     def prepare(self, problem: Problem) -> Problem | None:
-        if (problem.X.nnz if sp.issparse(problem.X) else problem.X.size) > _most_values:
+        if (problem.X.nnz if sp.issparse(problem.X) else problem.X.size) > _MOST_VALUES:
             return None
         ones = np.ones((len(problem.y), 1), dtype=np.float32)
         is_sparse = sp.issparse(problem.X)
@@ -34,7 +34,7 @@ class Skglm:
         return whole
 
     def ladder(self, target: float) -> tuple[float, ...]:
-        return _tolerances
+        return _TOLERANCES
 
     def fit(self, data: Problem, lam: float, setting: float) -> tuple[np.ndarray, float]:
         model = LinearSVC(C=1.0 / (lam * len(data.y)), tol=setting, max_iter=1000, max_epochs=100_000)

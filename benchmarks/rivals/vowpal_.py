@@ -17,8 +17,8 @@ import vowpalwabbit
 
 from benchmarks.problems import Problem
 
-_passes = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200)
-_most_values = 15_000_000
+_PASSES = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200)
+_MOST_VALUES = 15_000_000
 
 
 class Prepared(NamedTuple):
@@ -35,7 +35,7 @@ class Vowpal:
 
     def prepare(self, problem: Problem) -> Prepared | None:
         rows = sp.csr_matrix(problem.X)
-        if rows.nnz > _most_values:
+        if rows.nnz > _MOST_VALUES:
             return None
         folder = tempfile.TemporaryDirectory()
         text, d = Path(folder.name) / "rows.txt", rows.shape[1]
@@ -50,7 +50,7 @@ class Vowpal:
         return prepared
 
     def ladder(self, target: float) -> tuple[int, ...]:
-        return _passes
+        return _PASSES
 
     def fit(self, data: Prepared, lam: float, setting: int) -> tuple[np.ndarray, float]:
         workspace = self._run(data, "", setting, lam)

@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 title = "Out of core: a file larger than the memory"
-_n_features, _block_rows = 100, 40_000
-_limit_beside = 1 << 30  # the interpreter and its libraries; what is computed in passing, some 20 bytes a row
+_N_FEATURES, _BLOCK_ROWS = 100, 40_000
+_LIMIT_BESIDE = 1 << 30  # the interpreter and its libraries; what is computed in passing, some 20 bytes a row
 
-_program = """
+_PROGRAM = """
 import json, resource, sys, time
 path, memory, tol, limit = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
@@ -55,7 +55,7 @@ def write_rows(path: Path, gigabytes: float) -> int:
     """A cache of that size, written block by block; how many rows it has."""
     from pegasos.data.cache import write_cache
 
-    source = _Generated(max(1, round(gigabytes * 1e9 / (4 * _n_features * _block_rows))))
+    source = _Generated(max(1, round(gigabytes * 1e9 / (4 * _N_FEATURES * _BLOCK_ROWS))))
     write_cache(path, source, "generated")
     return source.n_rows
 
@@ -63,19 +63,19 @@ def write_rows(path: Path, gigabytes: float) -> int:
 class _Generated:
     """Rows made up block by block, the same ones each time."""
 
-    is_sparse, n_features, dtype, fingerprint = False, _n_features, np.dtype(np.float32), "generated"
+    is_sparse, n_features, dtype, fingerprint = False, _N_FEATURES, np.dtype(np.float32), "generated"
 
     def __init__(self, n_blocks: int) -> None:
-        self.n_blocks, self.n_rows = n_blocks, n_blocks * _block_rows
-        self.starts = np.arange(n_blocks + 1, dtype=np.int64) * _block_rows
-        self.truth = np.random.default_rng(0).normal(size=_n_features).astype(np.float32)
+        self.n_blocks, self.n_rows = n_blocks, n_blocks * _BLOCK_ROWS
+        self.starts = np.arange(n_blocks + 1, dtype=np.int64) * _BLOCK_ROWS
+        self.truth = np.random.default_rng(0).normal(size=_N_FEATURES).astype(np.float32)
 
     def block(self, k: int):
         from pegasos.data import Block
 
         random = np.random.default_rng([1, k])
-        X = random.standard_normal((_block_rows, _n_features), dtype=np.float32) / np.float32(np.sqrt(_n_features))
-        noise = 0.5 * random.standard_normal(_block_rows, dtype=np.float32)
+        X = random.standard_normal((_BLOCK_ROWS, _N_FEATURES), dtype=np.float32) / np.float32(np.sqrt(_N_FEATURES))
+        noise = 0.5 * random.standard_normal(_BLOCK_ROWS, dtype=np.float32)
         return Block(X, (X @ self.truth + noise > 0).astype(np.int64))
 
     def __iter__(self):
@@ -92,8 +92,8 @@ def _read(path: Path) -> float:
 
 def _train(path: Path, memory: int, tol: float) -> dict[str, float]:
     _drop(path)
-    arguments = [str(path), str(memory), str(tol), str(memory + _limit_beside)]
-    done = subprocess.run([sys.executable, "-c", _program, *arguments], stdout=subprocess.PIPE, text=True, check=True)
+    arguments = [str(path), str(memory), str(tol), str(memory + _LIMIT_BESIDE)]
+    done = subprocess.run([sys.executable, "-c", _PROGRAM, *arguments], stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 

@@ -19,7 +19,7 @@ from sklearn.datasets import load_svmlight_file
 from pegasos.data import convert, read_svmlight
 
 title = "Reading svmlight text: MB of the file a second"
-_n_features = 50_000
+_N_FEATURES = 50_000
 
 
 def run(megabytes: int = 100, repeat: int = 5) -> list[dict[str, object]]:
@@ -35,7 +35,7 @@ def run(megabytes: int = 100, repeat: int = 5) -> list[dict[str, object]]:
 
 
 def _speeds(path: Path, repeat: int) -> dict[str, object]:
-    options: dict[str, Any] = {"n_features": _n_features, "zero_based": False, "dtype": np.float32}
+    options: dict[str, Any] = {"n_features": _N_FEATURES, "zero_based": False, "dtype": np.float32}
     seconds = {
         "pegasos, wall": _least(lambda: read_svmlight(path, **options), time.perf_counter, repeat),
         "pegasos": _least(lambda: read_svmlight(path, **options, n_jobs=1), time.process_time, repeat),
@@ -62,7 +62,7 @@ def _least(work: Callable[[], object], clock: Callable[[], float], repeat: int) 
 def _write(path: Path, form: str, megabytes: int) -> None:
     """Rows of 100 features of 50000; some lines are made and repeated, for making them takes longer than reading."""
     rng = np.random.default_rng(0)
-    columns = np.sort(rng.integers(_n_features // 100, size=(2000, 100)) + np.arange(100) * _n_features // 100)
+    columns = np.sort(rng.integers(_N_FEATURES // 100, size=(2000, 100)) + np.arange(100) * _N_FEATURES // 100)
     lines = []
     for i, values in enumerate(rng.random((2000, 100))):
         pairs = zip(columns[i] + 1, values, strict=True)

@@ -1,6 +1,6 @@
 """Everything about data that is large: `python -m benchmarks.scale.run [parser]`.
 
-A section is a module with a `title` and a `run()` that returns rows for a table, named in `_sections`.
+A section is a module with a `title` and a `run()` that returns rows for a table, named in `_SECTIONS`.
 """
 
 import argparse
@@ -10,20 +10,20 @@ from pathlib import Path
 
 from benchmarks.tables import machine, versions
 
-_sections = ["parser", "out_of_core", "rounds", "cluster", "spark"]
+_SECTIONS = ["parser", "out_of_core", "rounds", "cluster", "spark"]
 _results = Path(__file__).parents[1] / "results"
-_packages = ("pegasos", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("pegasos", "numpy", "scipy", "scikit-learn")
 
 
 def main() -> None:
     """Run the sections that are asked for, print their tables, keep their numbers."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale.run", description=__doc__.splitlines()[0])
-    parser.add_argument("sections", nargs="*", help=f"of {', '.join(_sections)}; default: all")
-    for name in parser.parse_args().sections or _sections:
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(_SECTIONS)}; default: all")
+    for name in parser.parse_args().sections or _SECTIONS:
         section = import_module(f"benchmarks.scale.{name}")
         rows = section.run()
         print(f"\n{section.title}\n\n{_render(rows)}\n", flush=True)
-        content = {"title": section.title, "versions": versions(_packages), "machine": machine(), "rows": rows}
+        content = {"title": section.title, "versions": versions(_PACKAGES), "machine": machine(), "rows": rows}
         (_results / f"scale_{name}.json").write_text(json.dumps(content, indent=1) + "\n")
 
 

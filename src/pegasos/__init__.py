@@ -76,12 +76,12 @@ _homes = {
     "steps": "stepping",
     "unpatch_sklearn": "accelerate",
 }
-_modules = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "svm", "theory")
+_MODULES = ("certificate", "data", "export", "kernels", "online", "plots", "report", "solution", "svm", "theory")
 
 
 def __getattr__(name: str) -> Any:
     """Import a name on first use."""
-    if name in _modules:
+    if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name not in _homes:
         raise AttributeError(f"module 'pegasos' has no attribute {name!r}.")
@@ -91,4 +91,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_modules})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -25,9 +25,9 @@ from pegasos.errors import PegasosError
 from pegasos.files import atomically
 
 format_number = 1
-_contents = "contents.json"
+_CONTENTS = "contents.json"
 _name = re.compile(r"[a-z][a-z0-9_]*")
-_largest_json = 64 << 20  # bytes; parsed, it takes about ten times as much
+_LARGEST_JSON = 64 << 20  # bytes; parsed, it takes about ten times as much
 _PIECE_BYTES = 1 << 24  # bytes read or digested at a time
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -55,11 +55,11 @@ def write(path: str | os.PathLike[str], kind: str, values: Mapping[str, Any], ar
         "arrays": {name: _description(array) for name, array in given.items()},
     }
     text = json.dumps(contents)
-    if len(text) > _largest_json:
-        raise PegasosError(f"{path} was not written: its values take {len(text)} bytes, more than {_largest_json}.")
+    if len(text) > _LARGEST_JSON:
+        raise PegasosError(f"{path} was not written: its values take {len(text)} bytes, more than {_LARGEST_JSON}.")
     try:
         with atomically(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(_contents, text)
+            archive.writestr(_CONTENTS, text)
             for name, array in given.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)
@@ -76,7 +76,7 @@ def read(path: str | os.PathLike[str], kind: str) -> Archive:
             raise _BrokenError("it is not a file but a device, a pipe or a socket")
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             members = _checked_members(archive, os.fstat(file.fileno()).st_size)
-            contents = _checked_contents(archive.read(members.pop(_contents)), kind)
+            contents = _checked_contents(archive.read(members.pop(_CONTENTS)), kind)
             described = contents["arrays"]
             if sorted(members) != sorted(f"{name}.npy" for name in described):
                 raise _BrokenError("its arrays are not those that it names")
@@ -114,14 +114,14 @@ def _digest(array: npt.NDArray[Any]) -> str:
 def _checked_members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile.ZipInfo]:
     """The members of the archive, whose sizes are possible in a file of this length."""
     members = {info.filename: info for info in archive.infolist()}
-    if len(members) != len(archive.infolist()) or _contents not in members:
+    if len(members) != len(archive.infolist()) or _CONTENTS not in members:
         raise _BrokenError("it is not an archive of pegasos")
     for info in members.values():
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 1:
             raise _BrokenError(f"{info.filename!r} in it is packed, which archives of pegasos are not")
     if sum(info.file_size for info in members.values()) > length:
         raise _BrokenError("it claims to hold more than its own length")
-    if members[_contents].file_size > _largest_json:
+    if members[_CONTENTS].file_size > _LARGEST_JSON:
         raise _BrokenError("its table of contents is too long to be one")
     return members
 

@@ -20,8 +20,8 @@ from pegasos import KernelPegasosClassifier, PegasosClassifier, report
 from pegasos.plots import BoundaryDisplay, SolversDisplay
 from pegasos.plots._style import pyplot
 
-_tol = 1e-4
-_columns = (
+_TOL = 1e-4
+_COLUMNS = (
     ("data", "{:<26}"),
     ("accuracy", "{:>8}"),
     ("epochs", "{:>6}"),
@@ -54,7 +54,7 @@ def train(name: str, train_X: Any, test_X: Any, train_y: Any, test_y: Any) -> Pe
     if sys.stdout.isatty():
         print(f"training on {name} ...", end="\r", flush=True)
     begun = perf_counter()
-    model = PegasosClassifier(lam=1e-3, tol=_tol, n_jobs=2, random_state=0)
+    model = PegasosClassifier(lam=1e-3, tol=_TOL, n_jobs=2, random_state=0)
     model.fit(train_X, train_y)
     seconds = perf_counter() - begun
     proof = model.certificate_
@@ -67,7 +67,7 @@ def train(name: str, train_X: Any, test_X: Any, train_y: Any, test_y: Any) -> Pe
         f"{proof.dual:.6f}",
         f"{proof.relative_gap:.1e}",
     )
-    print("  ".join(how.format(value) for (_, how), value in zip(_columns, values, strict=True)))
+    print("  ".join(how.format(value) for (_, how), value in zip(_COLUMNS, values, strict=True)))
     print(f"    {proof}")
     sure = float(np.mean(model.certified(test_X)))
     print(f"    {sure:.0%} of the predictions on test data cannot change: every exact solution makes them")
@@ -82,7 +82,7 @@ def gap_curves() -> dict[str, tuple[Any, Any]]:
     """
     curves = {}
     for name, (X, _, y, _) in data_sets().items():
-        model = PegasosClassifier(lam=1e-3, tol=_tol, solver="dual", random_state=0).fit(X, y)
+        model = PegasosClassifier(lam=1e-3, tol=_TOL, solver="dual", random_state=0).fit(X, y)
         part = max(model.trace_.parts, key=lambda each: float(each["epoch"][-1]))
         curves[name] = np.append(0.0, part["epoch"]), np.append(1.0, part["gap"] / part["primal"])
     return curves
@@ -96,8 +96,8 @@ def draw_gaps(path: Path) -> None:
         line.set_data(*curve)  # the display leaves out x = 0, which its logarithmic axis cannot show
         line.set_markevery(1)
     drawn.ax_.set(xscale="linear", xlim=(0.0, None))
-    drawn.ax_.axhline(_tol, color="0.5", linestyle="--", linewidth=1)
-    drawn.ax_.annotate("tol", (0.0, _tol), xytext=(4, 4), textcoords="offset points")
+    drawn.ax_.axhline(_TOL, color="0.5", linestyle="--", linewidth=1)
+    drawn.ax_.annotate("tol", (0.0, _TOL), xytext=(4, 4), textcoords="offset points")
     _save(drawn, path)
 
 
@@ -133,7 +133,7 @@ def main(folder: str = "demo") -> None:
     """Train on each data set, print the table, write the pictures and the report."""
     pyplot().switch_backend("Agg")  # raises an error at once if matplotlib is missing
     Path(folder).mkdir(parents=True, exist_ok=True)
-    print("  ".join(how.format(name) for name, how in _columns))
+    print("  ".join(how.format(name) for name, how in _COLUMNS))
     models = {name: train(name, *parts) for name, parts in data_sets().items()}
     gaps, boundary, page = (Path(folder) / name for name in ("gap.png", "boundary.png", "report.html"))
     draw_gaps(gaps)

@@ -36,19 +36,19 @@ from pegasos.rounding import (
     unit,
 )
 
-_columns_at_once = 512
-_least_bytes = 1 << 29  # bytes that a table may always take, whatever cache_size says, for two blocks of columns
+_COLUMNS_AT_ONCE = 512
+_LEAST_BYTES = 1 << 29  # bytes that a table may always take, whatever cache_size says, for two blocks of columns
 _ARRANGED_AT_ONCE = 256  # columns per block: with fewer, symmetry provides more of the kernel matrix
 _ROOM = 1 << 24  # values of columns that are not kept
 _POINTS_KNOWN = 3  # points whose scores are remembered: a run may end at a point before the last
-_few_bytes = 1 << 24  # bytes of a table that numpy can reuse from the last one
+_FEW_BYTES = 1 << 24  # bytes of a table that numpy can reuse from the last one
 _DENSE_FROM = 0.02  # fraction of nonzero entries of a sparse matrix above which a dense product is faster
-_dense_bytes = 1 << 28
+_DENSE_BYTES = 1 << 28
 _LARGEST_SINGLE = 1e30
 _worth_digits = 1e-6  # fraction of the objective: if rounding may be more, sums are repeated with more digits
 _QUICK_VALUES = 1 << 22  # kernel values that are summed in extended precision wherever rounding is counted at all
-_quick_features = 200
-_computed_features = 64
+_QUICK_FEATURES = 200
+_COMPUTED_FEATURES = 64
 
 Numbers = npt.NDArray[np.intp]
 
@@ -149,7 +149,7 @@ class KernelRows:
         """Create rows without any column."""
         n = len(items)
         fit = cache_bytes // (max(n, 1) * dtype.itemsize)
-        n_slots = int(min(n, max(fit, min(2 * _columns_at_once, _least_bytes // (max(n, 1) * dtype.itemsize)), 2)))
+        n_slots = int(min(n, max(fit, min(2 * _COLUMNS_AT_ONCE, _LEAST_BYTES // (max(n, 1) * dtype.itemsize)), 2)))
         none = np.full(n, -1, np.intp)
         table = _untouched(n_slots, n, dtype)
         return cls(kernel, items, bias, squared_norms, dtype, cache_bytes, table, none, *_arrangement(items, n_slots))
@@ -417,7 +417,7 @@ class KernelRows:
         """Compute the columns of these rows that are not in the table, and keep them while there is room."""
         missing = self.missing(rows)
         arranged = self.arranged or self._all_in_order(missing)
-        at_once = _columns_at_once if arranged is None else _ARRANGED_AT_ONCE
+        at_once = _COLUMNS_AT_ONCE if arranged is None else _ARRANGED_AT_ONCE
         for begin in range(0, len(missing), at_once):
             check_deadline()
             part = missing[begin : begin + at_once]
@@ -518,7 +518,7 @@ class KernelRows:
     @property
     def _at_once(self) -> int:
         """How many columns are computed at a time when they are not kept."""
-        return max(_columns_at_once // 8, min(_columns_at_once, _ROOM // max(self.n_rows, 1)))
+        return max(_COLUMNS_AT_ONCE // 8, min(_COLUMNS_AT_ONCE, _ROOM // max(self.n_rows, 1)))
 
     def _compute_arranged(self, rows: Numbers, first: int, arranged: Vectors) -> None:
         """Append new columns; their rows move to the same positions, and known values are copied."""
@@ -568,7 +568,7 @@ def _untouched(n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
     while that took up to 0.7 s for 250 MB, pages of the usual size 0.1 s.
     """
     n_bytes = n_rows * n_columns * dtype.itemsize
-    if n_bytes < _few_bytes or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if n_bytes < _FEW_BYTES or not hasattr(mmap, "MAP_ANONYMOUS"):
         return np.empty((n_rows, n_columns), dtype)
     try:
         memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -582,7 +582,7 @@ def with_fast_products(items: Items) -> Items:
     if not isinstance(items, Vectors) or not items.is_sparse:
         return items
     n, d = items.values.shape
-    if items.values.nnz < _DENSE_FROM * n * d or n * d * items.values.dtype.itemsize > _dense_bytes:
+    if items.values.nnz < _DENSE_FROM * n * d or n * d * items.values.dtype.itemsize > _DENSE_BYTES:
         return items
     return Vectors(items.rows.dense())
 
@@ -591,12 +591,12 @@ def is_computed(kernel: Kernel, items: Items) -> bool:
     """Whether native code computes single columns as fast as BLAS computes blocks of them."""
     if not isinstance(items, Vectors) or items.is_sparse:
         return False
-    return isinstance(kernel, ProductKernel) and 0 < items.values.shape[1] <= _computed_features
+    return isinstance(kernel, ProductKernel) and 0 < items.values.shape[1] <= _COMPUTED_FEATURES
 
 
 def is_quick(items: Items) -> bool:
     """Whether computing a kernel value is faster than fetching it from distant memory."""
-    return isinstance(items, Vectors) and not items.is_sparse and items.values.shape[1] <= _quick_features
+    return isinstance(items, Vectors) and not items.is_sparse and items.values.shape[1] <= _QUICK_FEATURES
 
 
 def _arrangement(items: Items, n_slots: int) -> tuple[Numbers, Numbers, Vectors | None]:

@@ -46,7 +46,7 @@ from pegasos.rounding import (
 )
 
 Floats = npt.NDArray[np.floating[Any]]
-_largest_single = 1e38
+_LARGEST_SINGLE = 1e38
 long_rows = 1024  # rows examined at a time where rounding counts
 _MANY_COLUMNS = 1000  # columns of sparse rows from which empty ones are looked for
 _MOSTLY = 0.75  # fraction of occupied columns up to which the others are left out
@@ -146,7 +146,7 @@ class Rows:
     def with_bias(self, bias: float) -> Rows:
         """The same rows with another value of the constant column."""
         more = bias * bias - self.bias * self.bias
-        is_narrow = self.squared_norms.dtype == np.float32 and self.longest**2 + abs(more) < _largest_single
+        is_narrow = self.squared_norms.dtype == np.float32 and self.longest**2 + abs(more) < _LARGEST_SINGLE
         squared_norms = (self.squared_norms if is_narrow else self.squared_norms.astype(np.float64)) + more
         rows = Rows(self.values, bias, squared_norms, _native_rows(self.values, bias, self.threads))
         if self.numbers is None:

@@ -11,7 +11,7 @@ from pegasos import KernelPegasosClassifier
 from pegasos.errors import PegasosError
 from pegasos.estimators.warnings import GapWarning
 
-_right = 1e-9  # of the objective: a certificate counts nothing below a tenth of this
+_RIGHT = 1e-9  # of the objective: a certificate counts nothing below a tenth of this
 
 
 def hunt(random: np.random.Generator) -> dict[str, int]:
@@ -75,7 +75,7 @@ def check(model: Any, given: tuple[Any, Any, Any], certificate: Any, what: str) 
     lengths = np.sqrt(np.diag(kernel))
     reach = np.sum(np.abs(coefficients) * lengths)
     apart = unit * (lam / 2 * reach**2 + np.sum(cost * lengths) / total * reach)
-    room = _right * max(primal, certificate.primal) + apart
+    room = _RIGHT * max(primal, certificate.primal) + apart
     assert primal <= certificate.primal + room, f"{what}: P is {float(primal)!r}, said {certificate!r}"
     assert dual >= certificate.dual - room, f"{what}: D is {float(dual)!r}, said {certificate!r}"
     assert certificate.dual <= certificate.primal or not np.isfinite(certificate.relative_gap), (

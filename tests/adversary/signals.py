@@ -13,7 +13,7 @@ import numpy as np
 from pegasos import KernelPegasosClassifier
 from pegasos.kernels import GlobalAlignment, RandomWalk, Subsequence
 
-_soon = 0.5
+_SOON = 0.5
 
 
 def hunt(random: np.random.Generator) -> dict[str, int]:
@@ -46,5 +46,5 @@ def hunt(random: np.random.Generator) -> dict[str, int]:
     except KeyboardInterrupt:
         ended = ended or time.perf_counter()
     thread.join()
-    assert ended - fired[0] < _soon, f"answered after {ended - fired[0]:.2f} s"
+    assert ended - fired[0] < _SOON, f"answered after {ended - fired[0]:.2f} s"
     return {"signals": 1}

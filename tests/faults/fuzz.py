@@ -28,8 +28,8 @@ from pegasos.data import ArraySource, arrays, cache, delimited, open_source, par
 from pegasos.solvers import block_checkpoint
 from tests.reference import svmlight as slow
 
-_odd = [-1, 0, 1, 3, 255, 2**31 - 1, 2**31, 2**32, 2**62, 2**63, 2**64, 10**30, -(2**63), 1e308, float("nan"), 0.5]
-_odd += ["", "x", "<f8", "float16", "csr", None, True, [], {}, [1], {"a": 1}]
+_ODD = [-1, 0, 1, 3, 255, 2**31 - 1, 2**31, 2**32, 2**62, 2**63, 2**64, 10**30, -(2**63), 1e308, float("nan"), 0.5]
+_ODD += ["", "x", "<f8", "float16", "csr", None, True, [], {}, [1], {"a": 1}]
 _words = {  # of texts, so that they are nearly right
     "svmlight": b"1 1:2\n|-1 |+1 |qid:3 | 2:0.5|3:-1e300 |1e-400|nan|inf|#|\r\n|\n|0:1 |4294967297:1|:| |7".split(b"|"),
     "csv": b'a,b,c\n1,2,3\n|"|,|;|\n|1|2.5|,-3|nan|\t|1e999|\xef\xbb\xbf|\x00|x|-|a,b'.split(b"|"),
@@ -86,7 +86,7 @@ def broken_value(draw, value):
     if isinstance(value, list) and value and draw.number(8):
         at = draw.number(len(value))
         return [*value[:at], broken_value(draw, value[at]), *value[at + 1 :]]
-    return draw.one_of(_odd)
+    return draw.one_of(_ODD)
 
 
 def broken_array(draw, array):
@@ -204,7 +204,7 @@ class Targets:
         _, _, begin, size, _ = cache._preamble.unpack_from(whole)
         blocks, directory = bytearray(whole[:begin]), json.loads(whole[begin : begin + size])
         for _ in range(draw.number(6)):
-            at = cache._step + draw.number(begin - cache._step)
+            at = cache._STEP + draw.number(begin - cache._STEP)
             blocks[at : at + 4] = draw.one_of([b"\xff" * 4, bytes(4), b"\x00\x00\x00\x80", b"\x01\x00\x00\x00"])
         if draw.number(2):
             directory = broken_value(draw, directory)
@@ -213,7 +213,7 @@ class Targets:
         text = json.dumps(directory).encode()
         preamble = cache._preamble.pack(cache.magic, 1, begin, len(text), zlib.crc32(text))
         head = preamble + cache._checksum.pack(zlib.crc32(preamble))
-        self._read("broken.cache", head.ljust(cache._step, b"\0") + bytes(blocks[cache._step :]) + text, learns=True)
+        self._read("broken.cache", head.ljust(cache._STEP, b"\0") + bytes(blocks[cache._STEP :]) + text, learns=True)
         return None
 
     def _checked(self, blocks, entry, directory):
@@ -225,7 +225,7 @@ class Targets:
             if directory["layout"] == "dense":
                 shapes, types = [n_rows * directory["n_features"], n_rows], [directory["dtype"], directory["label"]]
             bytes_of = [np.dtype(kind).itemsize * n for kind, n in zip(types, shapes, strict=True)]
-            size = sum(-(-n // cache._step) * cache._step for n in bytes_of)
+            size = sum(-(-n // cache._STEP) * cache._STEP for n in bytes_of)
             return [n_rows, n_entries, column, begin, zlib.crc32(bytes(blocks[begin : begin + size]))]
         except (TypeError, ValueError, KeyError, MemoryError, OverflowError):
             return entry
@@ -307,7 +307,7 @@ class Targets:
             learnt(source)
 
 
-_targets = ["svmlight", "csv", "cache", "arrays_of_numpy", "archive", "checkpoint"]
+_TARGETS = ["svmlight", "csv", "cache", "arrays_of_numpy", "archive", "checkpoint"]
 
 
 def random_input(dice):
@@ -332,7 +332,7 @@ def at_random(target, name, seconds, seed):
 def main():
     """Fuzz one reader."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("target", choices=_targets)
+    parser.add_argument("target", choices=_TARGETS)
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plain", action="store_true", help="random inputs even where atheris is installed")

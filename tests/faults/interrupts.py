@@ -25,7 +25,7 @@ from pegasos import AutoPegasos, KernelPegasosClassifier, PegasosClassifier, Peg
 from pegasos.data import ArraySource
 from pegasos.solution import Status
 
-_longest = 120.0  # seconds until a fit counts as one that hangs
+_LONGEST = 120.0  # seconds until a fit counts as one that hangs
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def once(kind, share, length, *, refits):
     if refits:
         former = Kind(kind.make, kind.X[:300, :5].copy(), kind.y[:300])
         former.fit(model)
-    faulthandler.dump_traceback_later(_longest, exit=True)
+    faulthandler.dump_traceback_later(_LONGEST, exit=True)
     outcome = interrupted_after(share * length, lambda: kind.fit(model))
     faulthandler.cancel_dump_traceback_later()
     assert former is None or is_fitted(model)
@@ -150,7 +150,7 @@ def campaign(each, seed, names=None):
             length = time.perf_counter() - begun
             n_threads = threading.active_count()
             found = [once(kind, random.uniform(0.0, 1.1), length, refits=k % 2 == 1) for k in range(each)]
-            deadline = time.monotonic() + _longest  # a thread that ends is listed a little longer
+            deadline = time.monotonic() + _LONGEST  # a thread that ends is listed a little longer
             while threading.active_count() > n_threads and time.monotonic() < deadline:
                 time.sleep(0.01)
             left = [thread for thread in threading.enumerate()[n_threads:] if thread.is_alive()]

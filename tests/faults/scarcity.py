@@ -35,13 +35,13 @@ from pegasos import PegasosError
 from tests.faults.jobs import makers
 
 MEANS = ("request", "end", "limit", "thread")
-_much = 2048  # bytes from which a request counts: smaller ones are those of Python itself
-_longest = 120.0  # seconds until a job counts as one that hangs
-_never = 2**62
+_MUCH = 2048  # bytes from which a request counts: smaller ones are those of Python itself
+_LONGEST = 120.0  # seconds until a job counts as one that hangs
+_NEVER = 2**62
 _package = str(Path(pegasos.__file__).parent)
 # Others end the process where one request is refused: numpy, for buffers in which it converts numbers; OpenBLAS, for
 # its own; the loader, for those of a thread. Limits, as a system has them, hit larger requests first.
-_ended_by_others = ("all at once", "source", "predict probabilities", "predict by kernel", "read csv")
+_ENDED_BY_OTHERS = ("all at once", "source", "predict probabilities", "predict by kernel", "read csv")
 
 
 @functools.cache
@@ -66,9 +66,9 @@ class Without:
             size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (size + int(2**15 * 1.3**self.number), resource.RLIM_INFINITY))
         elif self.means == "thread":
-            scarce().scarce_threads(self.number, _never)
+            scarce().scarce_threads(self.number, _NEVER)
         else:
-            scarce().scarce_memory(_much, self.number, self.number if self.means == "request" else _never)
+            scarce().scarce_memory(_MUCH, self.number, self.number if self.means == "request" else _NEVER)
         return self
 
     def __exit__(self, *_):
@@ -76,7 +76,7 @@ class Without:
         self.was_refused = self.means == "limit" or requests >= self.number
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         scarce().scarce_threads(0, 0)
-        scarce().scarce_memory(_never, 0, 0)
+        scarce().scarce_memory(_NEVER, 0, 0)
 
 
 def place_of(error):
@@ -98,7 +98,7 @@ def attempt(job, means, number):
     """What became of the job: the place where it failed, "" where it did not; and whether it was refused anything."""
     state = job.begin()
     gc.collect()
-    faulthandler.dump_traceback_later(_longest, exit=True)
+    faulthandler.dump_traceback_later(_LONGEST, exit=True)
     without = Without(means, number)
     try:
         with without:
@@ -166,7 +166,7 @@ def main():
         for name, make in makers(Path(folder)).items():
             if asked.job and name not in asked.job:
                 continue
-            some = MEANS if name not in _ended_by_others else ("limit", "thread")
+            some = MEANS if name not in _ENDED_BY_OTHERS else ("limit", "thread")
             for means in (means for means in asked.means or MEANS if means in some):
                 places = campaign(job_for(make, means), means, asked.most)
                 failed = {place: n for place, n in places.items() if place}

@@ -19,10 +19,10 @@ from pegasos import (
     PegasosRegressor,
     PegasosRegressorCV,
 )
-from pegasos.persistence.models import _layout
+from pegasos.persistence.models import _LAYOUT
 from tests.unit.persistence.mutations import X, sources, two
 
-FOLDER = Path(__file__).parent / f"layout-{_layout}"
+FOLDER = Path(__file__).parent / f"layout-{_LAYOUT}"
 
 
 def plain(rows):

@@ -60,7 +60,7 @@ def test_what_was_written_comes_back(path):
 
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "_largest_json", 1000)
+    monkeypatch.setattr(archive, "_LARGEST_JSON", 1000)
     with pytest.raises(PegasosError, match="was not written"):
         archive.write(tmp_path / "file", "test", {"long": "x" * 1000}, {})
     assert not (tmp_path / "file").exists()

@@ -16,7 +16,7 @@ from pegasos.estimators.warnings import GapWarning
 from pegasos.kernels import DynamicTimeWarping, GlobalAlignment, Mismatch, RandomWalk, Subsequence
 
 RANDOM = np.random.default_rng(0)
-_soon = 0.5  # seconds
+_SOON = 0.5  # seconds
 
 
 def letters(n, length):
@@ -67,7 +67,7 @@ def test_a_signal_ends_a_native_block_at_once(name):
         interrupted()
     ended = time.perf_counter()
     thread.join()
-    assert ended - fired[0] < _soon
+    assert ended - fired[0] < _SOON
 
 
 @pytest.mark.parametrize("name", LONG)
@@ -80,7 +80,7 @@ def test_a_deadline_ends_a_native_block_at_once(name):
         with within(0.2):
             kernel.evaluate(collection, collection)
     except TimeIsUp:
-        assert time.perf_counter() - begun < 0.2 + _soon
+        assert time.perf_counter() - begun < 0.2 + _SOON
     check_deadline()  # it is over with the block
 
 
@@ -93,7 +93,7 @@ def test_a_time_budget_is_kept_whatever_the_kernel(name):
         warnings.simplefilter("ignore")
         model = KernelPegasosClassifier(kernel, time_budget=0.4, random_state=0)
         model.fit(collection, np.arange(len(collection)) % 2)
-    assert time.perf_counter() - begun < 0.4 + 4.0 * _soon  # graphs are read before, and other tests run beside
+    assert time.perf_counter() - begun < 0.4 + 4.0 * _SOON  # graphs are read before, and other tests run beside
 
 
 def test_reading_ends_with_the_time():
@@ -101,7 +101,7 @@ def test_reading_ends_with_the_time():
     begun = time.perf_counter()
     with pytest.raises(PegasosError, match="time_budget"):
         KernelPegasosClassifier(Mismatch(6, 2, alphabet="acgt"), time_budget=0.3).fit(strings, [0, 1] * 20)
-    assert time.perf_counter() - begun < 0.3 + _soon
+    assert time.perf_counter() - begun < 0.3 + _SOON
 
 
 def test_deadlines_nest_and_the_nearer_one_counts():

@@ -15,7 +15,7 @@ from pegasos.errors import PegasosError
 from pegasos.estimators.warnings import GapWarning
 from pegasos.problem import Problem, Rows
 
-_certified = "The duality gap reached tol"
+_CERTIFIED = "The duality gap reached tol"
 
 
 def small_data():
@@ -69,7 +69,7 @@ def assert_truthful(model, X, y, sample_weight=None):
     primal, dual = exact_objectives(model, X, y, sample_weight)
     assert primal <= Fraction(certificate.primal) * (1 + Fraction(1, 10**9))
     assert dual >= Fraction(certificate.dual) - abs(primal) * Fraction(1, 10**9)
-    if model.status_.startswith(_certified):
+    if model.status_.startswith(_CERTIFIED):
         assert primal - dual <= Fraction(model.tol) * primal * (1 + Fraction(1, 10**9))
 
 
@@ -153,7 +153,7 @@ def test_weights_beyond_single_precision_leave_float32_rows_the_same_model(weigh
     plain = fitted(X.astype(np.float64), y, solver=solver, tol=1e-6)
     weights = np.full(len(y), weight)
     model = fitted(X, y, weights, solver=solver)
-    assert model.status_.startswith(_certified)
+    assert model.status_.startswith(_CERTIFIED)
     assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=2e-3)
     assert_truthful(model, X, y, weights)
 
@@ -201,7 +201,7 @@ def test_of_many_features_only_the_entries_round(n_features):
     columns = np.array([0, n_features - 1, n_features // 2, n_features - 1])
     X = sp.csr_matrix((np.array([1.0, 2.0, -1.0, 0.5]), columns, [0, 2, 3, 4]), shape=(3, n_features))
     model = fitted(X, np.array([1, -1, 1]), time_budget=None)
-    assert model.status_.startswith(_certified)
+    assert model.status_.startswith(_CERTIFIED)
     assert model.certificate_.rounding == 0.0
 
 
@@ -234,7 +234,7 @@ def test_a_path_with_weights_beyond_single_precision_is_that_of_plain_ones():
 def test_many_classes_of_one_row_each_are_certified():
     X = np.eye(60)
     model = fitted(X, np.arange(60), time_budget=None)
-    assert model.status_.startswith(_certified)
+    assert model.status_.startswith(_CERTIFIED)
     assert (model.predict(X) == np.arange(60)).all()
 
 

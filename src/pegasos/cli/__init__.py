@@ -31,7 +31,7 @@ _commands = {
     "demo": "train on bundled data and print the certificates",
     "completion": "print shell completion for these commands",
 }
-_epilog = """\
+_EPILOG = """\
 examples:
   pegasos train data.svm --lam 1e-4 -o model.pegasos
   pegasos predict model.pegasos new.svm
@@ -88,7 +88,7 @@ def parser_for(command: str | None) -> Parser:
     parser = Parser(
         prog="pegasos",
         description="Support vector machines with a proof of how good each fit is.",
-        epilog=_epilog,
+        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"pegasos {__version__}")

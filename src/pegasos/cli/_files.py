@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pegasos.data import Table
 
 kinds = "svmlight text, CSV, TSV, Parquet, Arrow, .npy, .npz or a cache; text also .gz, .bz2, .zst; - is stdin"
-_names = ("label", "features", "weight", "categories", "header", "delimiter", "labels")
-_names_of_text = ("n_features", "dtype", "block_bytes", "zero_based")
+_NAMES = ("label", "features", "weight", "categories", "header", "delimiter", "labels")
+_NAMES_OF_TEXT = ("n_features", "dtype", "block_bytes", "zero_based")
 _words = {"yes": True, "no": False, "auto": "auto"}
 
 
@@ -59,7 +59,7 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
 
 def format_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Those that were given, for the functions of `pegasos.data`."""
-    given = {name: getattr(arguments, name) for name in _names + _names_of_text if getattr(arguments, name) is not None}
+    given = {name: getattr(arguments, name) for name in _NAMES + _NAMES_OF_TEXT if getattr(arguments, name) is not None}
     for name in given.keys() & {"header", "zero_based"}:
         given[name] = _words[given[name]]
     return {"format": arguments.format, **given}

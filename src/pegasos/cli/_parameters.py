@@ -30,7 +30,7 @@ TASKS = {
     "regression": Machines(PegasosRegressor, KernelPegasosRegressor),
     "one-class": Machines(PegasosOneClass, KernelPegasosOneClass),
 }
-_left_out = ("warm_start", "verbose")  # a command fits once, and has a bar
+_LEFT_OUT = ("warm_start", "verbose")  # a command fits once, and has a bar
 
 
 class Parameter(NamedTuple):
@@ -120,7 +120,7 @@ def parameters_of(kind: type) -> dict[str, Parameter]:
     return {
         name: Parameter(name, one.default, str(one.annotation), *documented.get(name, ((), "")))
         for name, one in inspect.signature(kind).parameters.items()
-        if name not in _left_out
+        if name not in _LEFT_OUT
     }
 
 

@@ -11,7 +11,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-_between_lines = 5.0  # seconds
+_BETWEEN_LINES = 5.0  # seconds
 
 
 class Progress:
@@ -98,12 +98,12 @@ class _Lines:
     """A line every few seconds: a log of a long fit, nothing for a short one."""
 
     def __init__(self) -> None:
-        self._next = _between_lines
+        self._next = _BETWEEN_LINES
 
     def __call__(self, share: float, epoch: float, gap: float, seconds: float, left: float) -> None:
         if seconds < self._next:
             return
-        self._next = seconds + _between_lines
+        self._next = seconds + _BETWEEN_LINES
         line = f"{seconds:6.0f} s  epoch {epoch:.1f}  relative gap {gap:.1e}  left {_clock(left)}"
         print(line, file=sys.stderr, flush=True)
 

@@ -29,9 +29,9 @@ from pegasos.estimators.warnings import GapWarning
 if TYPE_CHECKING:
     from pegasos.data import Table
 
-_default_tol = 1e-3
-_found = "a solution for these rows, found now"
-_tighter = 0.1  # than tol: what our own solution may add to the gap of the weights
+_DEFAULT_TOL = 1e-3
+_FOUND = "a solution for these rows, found now"
+_TIGHTER = 0.1  # than tol: what our own solution may add to the gap of the weights
 
 
 class ModelProof(NamedTuple):
@@ -62,14 +62,14 @@ class ModelProof(NamedTuple):
 
 def prove(model: Any, table: Table, given: dict[str, Any], *, quiet: bool) -> ModelProof:
     """The proof for the rows, of the problem of the model's parameters where no others are given."""
-    tol = next((tol for tol in (given.get("tol"), getattr(model, "tol", None)) if tol is not None), _default_tol)
+    tol = next((tol for tol in (given.get("tol"), getattr(model, "tol", None)) if tol is not None), _DEFAULT_TOL)
     check_optional("tol", tol)
     X, y, weights = table.X, table.y, table.weights
     aim = _aim(given)
     if not isinstance(model, Weights):
         own = _own(model, table, aim)
         if own is not None and (own.relative_gap <= tol or not hasattr(model, "coef_")):
-            source = "the model's own dual point" if hasattr(model, "alpha_") else _found
+            source = "the model's own dual point" if hasattr(model, "alpha_") else _FOUND
             return ModelProof(own, tol, measured(model, X, y), source)
     judge = _judge(model, given | aim, tol)
     with shown_progress(judge, quiet=quiet), warnings.catch_warnings():
@@ -79,7 +79,7 @@ def prove(model: Any, table: Table, given: dict[str, Any], *, quiet: bool) -> Mo
     _adopt(judge, model)
     certificate = judge.certify(X, y, weights)
     at_least = max(0.0, certificate.primal - best) / best if best > 0.0 else 0.0  # the optimum is below best
-    return ModelProof(certificate, tol, measured(judge, X, y), _found, at_least)
+    return ModelProof(certificate, tol, measured(judge, X, y), _FOUND, at_least)
 
 
 def _aim(given: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _judge(model: Any, given: dict[str, Any], tol: float) -> Any:
         raise PegasosError("a one-class model is certified on the rows of its fit alone, and these are others.")
     parameters = {"lam": None} if isinstance(model, Weights) else model.get_params(deep=False)
     parameters |= {"warm_start": False, "solver": "auto", "random_state": 0, "max_iter": 100_000}
-    parameters |= given | {"tol": _tighter * tol}
+    parameters |= given | {"tol": _TIGHTER * tol}
     if parameters["lam"] is None:
         raise PegasosError(
             "the file does not say what the model was trained for: give --lam or --C, as in its training."

@@ -24,7 +24,7 @@ from pegasos.cli._results import label_text, print_json, print_table
 from pegasos.cli.rivals import RacedRows, Rival, installed
 from pegasos.errors import PegasosError
 
-_repeats = 3
+_REPEATS = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +112,7 @@ class _Judge:
                 break
         if not outcome.reached:
             return outcome
-        again = [self._timed(rival, prepared, outcome.setting) for _ in range(_repeats - 1)]
+        again = [self._timed(rival, prepared, outcome.setting) for _ in range(_REPEATS - 1)]
         return min([outcome, *again], key=lambda one: (not one.reached, one.seconds))
 
     def _timed(self, rival: Rival, prepared: Any, setting: float) -> RaceResult:

@@ -19,8 +19,8 @@ from pegasos.cli._parameters import add_linear_options, given_parameters
 from pegasos.cli._proofs import prove
 from pegasos.cli._results import certificate_values, measured_text, print_json, print_prose
 
-_of_problem = ("lam", "C", "fit_intercept", "regularize_intercept", "intercept_scaling", "multi_class", "class_weight")
-_of_search = ("tol", "max_iter", "time_budget", "n_jobs")
+_OF_PROBLEM = ("lam", "C", "fit_intercept", "regularize_intercept", "intercept_scaling", "multi_class", "class_weight")
+_OF_SEARCH = ("tol", "max_iter", "time_budget", "n_jobs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help=kinds)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
-    add_linear_options(parser, "the problem, and how exactly to know its optimum", (*_of_problem, *_of_search))
+    add_linear_options(parser, "the problem, and how exactly to know its optimum", (*_OF_PROBLEM, *_OF_SEARCH))
     add_format_options(parser)
 
 

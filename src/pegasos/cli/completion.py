@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_bash = """\
+_BASH = """\
 _pegasos() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words=
   if (( COMP_CWORD == 1 )); then
@@ -30,7 +30,7 @@ _pegasos() {{
 }}
 complete -o default -F _pegasos pegasos
 """
-_zsh = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
+_ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
 
 
 class _Option(NamedTuple):
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the script."""
-    print({"bash": _for_bash, "zsh": lambda: _zsh + _for_bash(), "fish": _for_fish}[arguments.shell](), end="")
+    print({"bash": _for_bash, "zsh": lambda: _ZSH + _for_bash(), "fish": _for_fish}[arguments.shell](), end="")
 
 
 def _for_bash() -> str:
@@ -68,7 +68,7 @@ def _for_bash() -> str:
         if option.words and not option.names
     ]
     lines = [f'        {command}) words="{" ".join(names)}" ;;' for command, names in named.items()]
-    return _bash.format(commands=" ".join(commands), values="\n".join(values + positional), options="\n".join(lines))
+    return _BASH.format(commands=" ".join(commands), values="\n".join(values + positional), options="\n".join(lines))
 
 
 def _for_fish() -> str:

@@ -21,8 +21,8 @@ from pegasos.errors import PegasosError
 from pegasos.files import atomically
 
 _seconds = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-_columns = ("rank", "score", "spread", "folds", "kernel", "scaling", "lam", "gamma", "seconds", "verdict")
-_shown = 10
+_COLUMNS = ("rank", "score", "spread", "folds", "kernel", "scaling", "lam", "gamma", "seconds", "verdict")
+_SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({"model": arguments.output, "best": repr(auto.best_estimator_), "leaderboard": auto.leaderboard_})
     else:
-        print(f"\n{_best(auto.leaderboard_[:_shown])}\n\n{auto.account_}\n\n{auto.best_estimator_!r}")
+        print(f"\n{_best(auto.leaderboard_[:_SHOWN])}\n\n{auto.account_}\n\n{auto.best_estimator_!r}")
     if arguments.leaderboard is not None:
         _write_csv(auto.leaderboard_, arguments.leaderboard)
     if arguments.picture is not None:
@@ -110,7 +110,7 @@ def seconds_of(text: str) -> float:
 
 
 def _best(rows: list[dict[str, Any]]) -> str:
-    columns = [name for name in _columns if name in rows[0]]
+    columns = [name for name in _COLUMNS if name in rows[0]]
     return table(columns, [[_cell(row[name]) for name in columns] for row in rows])
 
 

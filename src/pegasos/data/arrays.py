@@ -18,7 +18,7 @@ from pegasos.data.source import Block, FileBlocks, Matrix, csr_of, even_starts, 
 from pegasos.errors import PegasosError
 
 Labels = str | os.PathLike[str] | bool | None  # the only bool allowed is False
-_csr_parts = ("data", "indices", "indptr", "shape")
+_CSR_PARTS = ("data", "indices", "indptr", "shape")
 # For broken files, numpy and zipfile may raise any type, including errors of Python's tokenizer and of zlib.
 _unreadable = Exception
 
@@ -82,13 +82,13 @@ def _labels_of(X: Matrix, labels: Any) -> npt.NDArray[Any]:
 
 
 def _csr_matrix(origin: FileOrigin, members: _Members) -> sp.csr_matrix:
-    if not set(_csr_parts) <= members.names:
+    if not set(_CSR_PARTS) <= members.names:
         raise PegasosError(
             f"{origin.name} must hold X, or data, indices, indptr and shape; it holds {sorted(members.names)}."
         )
     if "format" in members.names and members["format"] not in (b"csr", "csr"):
         raise PegasosError(f"{origin.name} holds a sparse matrix that is not CSR: save X.tocsr().")
-    data, indices, indptr, shape = parts = [members[part] for part in _csr_parts]
+    data, indices, indptr, shape = parts = [members[part] for part in _CSR_PARTS]
     are_one_kind = all(part.ndim == 1 for part in parts) and all(part.dtype.kind == "i" for part in parts[1:])
     if not are_one_kind or len(shape) != 2 or len(indptr) != shape[0] + 1 or shape[1] < 0:
         raise PegasosError(f"{origin.name}: data, indices, indptr and shape are not those of a CSR matrix.")

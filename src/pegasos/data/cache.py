@@ -27,10 +27,10 @@ from pegasos.errors import PegasosError
 from pegasos.files import atomically
 
 magic = b"\x89PEGASOS"
-_format = 1
+_FORMAT = 1
 _preamble = struct.Struct("<8sIQQI")  # magic, format, begin, size and checksum of the directory
 _checksum = struct.Struct("<I")
-_step = 64
+_STEP = 64
 
 
 class DamagedCacheError(PegasosError):
@@ -136,7 +136,7 @@ def write_cache(path: Path, source: BlockSource, made_from: str) -> None:
     codes: dict[str, int] = {}
     label, entries = "float64", []
     with atomically(path) as file:
-        file.write(bytes(_step))
+        file.write(bytes(_STEP))
         for block in source:
             labels = _encoded(block.y, codes)
             label = labels.dtype.name
@@ -158,7 +158,7 @@ def _write_block(file: IO[bytes], X: Any, labels: npt.NDArray[Any], *, is_sparse
     begin, checksum = file.tell(), 0
     for array in (X.data, X.indices, X.indptr, labels) if is_sparse else (X, labels):
         little = bytes_of(array.astype(array.dtype.newbyteorder("<"), copy=False)).data
-        for piece in (little, bytes(-len(little) % _step)):
+        for piece in (little, bytes(-len(little) % _STEP)):
             file.write(piece)
             checksum = zlib.crc32(piece, checksum)
     if is_sparse:
@@ -169,7 +169,7 @@ def _write_block(file: IO[bytes], X: Any, labels: npt.NDArray[Any], *, is_sparse
 def _write_directory(file: IO[bytes], text: bytes) -> None:
     begin = file.tell()
     file.write(text)
-    preamble = _preamble.pack(magic, _format, begin, len(text), zlib.crc32(text))
+    preamble = _preamble.pack(magic, _FORMAT, begin, len(text), zlib.crc32(text))
     file.seek(0)
     file.write(preamble + _checksum.pack(zlib.crc32(preamble)))
 
@@ -177,15 +177,15 @@ def _write_directory(file: IO[bytes], text: bytes) -> None:
 def _directory(path: Path) -> tuple[dict[str, Any], str]:
     """Parse and verify the directory of a cache step by step; also return its text."""
     with path.open("rb") as file:
-        head = file.read(_step)
+        head = file.read(_STEP)
         if not head.startswith(magic):
             raise PegasosError(f"{path} is not a cache of pegasos: make one with pegasos convert.")
-        if len(head) < _step:
+        if len(head) < _STEP:
             raise _damaged(path, "it is truncated")
         _, number, begin, size, checksum = _preamble.unpack_from(head)
-        if number > _format:
+        if number > _FORMAT:
             raise PegasosError(
-                f"{path} is a cache in format {number}, of a newer version; this one reads format {_format}: "
+                f"{path} is a cache in format {number}, of a newer version; this one reads format {_FORMAT}: "
                 "update pegasos, or make another cache of the data."
             )
         if zlib.crc32(head[: _preamble.size]) != _checksum.unpack_from(head, _preamble.size)[0]:
@@ -247,7 +247,7 @@ def _number_type(name: str, allowed: tuple[str, ...] | None) -> np.dtype[Any]:
 
 def _sizes(arrays: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> list[int]:
     """Bytes of each array in the file, up to the next multiple of 64."""
-    return [-(-dtype.itemsize * math.prod(shape) // _step) * _step for dtype, shape in arrays]
+    return [-(-dtype.itemsize * math.prod(shape) // _STEP) * _STEP for dtype, shape in arrays]
 
 
 def _damaged(path: Path, what: str) -> DamagedCacheError:

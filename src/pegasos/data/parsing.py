@@ -26,7 +26,7 @@ from pegasos.errors import PegasosError
 Text = bytes | mmap.mmap
 ZeroBased = Literal["auto"] | bool
 _T = TypeVar("_T")
-_least_piece = 1 << 20
+_LEAST_PIECE = 1 << 20
 _widest = np.iinfo(np.int64).max
 
 
@@ -154,7 +154,7 @@ def _closed(array: npt.NDArray[Any], begins: npt.NDArray[Any], goals: npt.NDArra
 
 def _pieces(text: Text, n_threads: int) -> list[npt.NDArray[np.uint8]]:
     """Split the text into pieces that end at line ends, several per thread."""
-    size = max(_least_piece, len(text) // (4 * n_threads) + 1)
+    size = max(_LEAST_PIECE, len(text) // (4 * n_threads) + 1)
     cuts = [0]
     while cuts[-1] < len(text):
         newline = text.find(b"\n", cuts[-1] + size)

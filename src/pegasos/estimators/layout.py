@@ -54,8 +54,8 @@ from pegasos.persistence.values import Kind, Shared, anything
 from pegasos.solution import Status, Trace
 from pegasos.tasks import CLASSIFICATIONS, STORED_CLASSIFICATIONS, Classification, ManyLabels, OneVsRest, Terms
 
-_floats = "float32 float64"
-_features = "n_features_in_"
+_FLOATS = "float32 float64"
+_FEATURES = "n_features_in_"
 _loose = Number(is_finite=False, is_number=False)
 _one_each = Array("float64", "n_problems")
 _of_classes = Array("float64", "n_classes")
@@ -234,7 +234,7 @@ _knots = Array("float64", "n_knots")
 _curve = Record(IsotonicCurve, {"scores": _knots, "probabilities": _knots}, own=("n_knots",))
 _isotonic = Record(Isotonic, {"curves": Many(_curve, "n_scores", kind=tuple)})
 _head: dict[str, Spec] = {"classes_": Classes(), "_terms": _terms}
-NAMES: dict[str, Spec] = {_features: Count(1, dimension=_features), "feature_names_in_": Names(_features)}
+NAMES: dict[str, Spec] = {_FEATURES: Count(1, dimension=_FEATURES), "feature_names_in_": Names(_FEATURES)}
 _proof: dict[str, Spec] = {
     "certificate_": certificate,
     "trace_": trace,
@@ -249,7 +249,7 @@ _proof: dict[str, Spec] = {
 }
 # Files of earlier versions have no isotonic probabilities, and name the status only in the words of `status_`.
 _together = ("_terms", *(name for name in _proof if name not in ("_isotonic", "_status")))
-_coef = Array("float64", "n_scores", _features)
+_coef = Array("float64", "n_scores", _FEATURES)
 
 
 def _task_of(record: Any) -> OneVsRest:
@@ -267,23 +267,23 @@ def _alpha(record: Any) -> Spec:
     """The dual point: a vector, or one row per problem or class; for pairs of classes, one vector each."""
     lengths = _lengths(record)
     if lengths["n_scores"] == 1:
-        return Array(_floats, "n_rows")
+        return Array(_FLOATS, "n_rows")
     if _task_of(record).name == "ovo":
-        return Many(Array(_floats, None), "n_problems")
-    return Array(_floats, "n_scores", "n_rows")
+        return Many(Array(_FLOATS, None), "n_problems")
+    return Array(_FLOATS, "n_scores", "n_rows")
 
 
 def _linear(record: Any) -> dict[str, Spec]:
     is_joint = _task_of(record).n_vectors > 1
     width = "class_width" if is_joint else None
-    vectors = ("n_classes", f"{_features}+1") if is_joint else (f"{_features}+1",)
+    vectors = ("n_classes", f"{_FEATURES}+1") if is_joint else (f"{_FEATURES}+1",)
     stream = Record(
         StoredLinearStream,
         {
             "n_rows": Count(),
             "totals": _of_classes,
             "counts": _of_classes,
-            "weights": Many(Array(_floats, *vectors), "n_problems"),
+            "weights": Many(Array(_FLOATS, *vectors), "n_problems"),
             "steps": Many(Count(), "n_problems"),
             "states": Many(Optional(pegasos_state(*([width] if width else []))), "n_problems"),
             "seed": Count(),
@@ -313,7 +313,7 @@ def _linear_lengths(record: Any) -> dict[str, int]:
 _origin = Record(StoredOrigin, {"words": Text(), "multi_class": TaskName()})
 _foreign_head: dict[str, Spec] = {"classes_": Classes(), "_origin": _origin}
 _of_foreign: dict[str, Spec] = {
-    _features: Count(dimension=_features),
+    _FEATURES: Count(dimension=_FEATURES),
     "intercept_": Array("float64", "n_scores"),
     "_free_intercepts": Array("float64", "n_scores"),
     "_calibration": Optional(_calibration),
@@ -354,7 +354,7 @@ def record_of(model: Any) -> dict[str, Any]:
 
 def restore(model: Any, found: Mapping[str, Any]) -> None:
     """Give an estimator what a file holds."""
-    others = {name: value for name, value in found.items() if name in (_features, "feature_names_in_", *SEARCH)}
+    others = {name: value for name, value in found.items() if name in (_FEATURES, "feature_names_in_", *SEARCH)}
     model.__dict__.update(others)
     model._write(_fit_of(found, model))
     model.status_ = found["status_"]  # in the words of the version that wrote the file
@@ -449,7 +449,7 @@ def lean_kernel(has: Mapping[str, Any]) -> dict[str, Any]:
 linear = Fitted(
     _head,
     _linear,
-    ("classes_", _features, "coef_", "intercept_", "_prior", "status_"),
+    ("classes_", _FEATURES, "coef_", "intercept_", "_prior", "status_"),
     _together,
     _linear_lengths,
     record=record_of,
@@ -505,7 +505,7 @@ def _kernel(record: Any) -> dict[str, Spec]:
         },
     )
     mixing = Array("float64", "n_prior_scores", "n_problems")
-    columns = Optional(Array("int64", None, below=_features))
+    columns = Optional(Array("int64", None, below=_FEATURES))
     prior = Record(ScoredPrior, {"source": Source(), "model": Shared(), "mixing": mixing, "columns": columns})
     return {
         **SUPPORT,
@@ -529,7 +529,7 @@ def check_support(model: Any) -> None:
     require(_num_samples(vectors) == len(support), "support_vectors_", "one item for each coefficient")
     if not len(support) or _is_costly(kernel):
         return
-    n_features = getattr(model, _features, None)
+    n_features = getattr(model, _FEATURES, None)
     items = kernel.read(vectors)
     require(len(items) == len(support), "support_vectors_", "one item for each coefficient")
     if kernel.takes_vectors:
@@ -586,7 +586,7 @@ def _online_lengths(model: Any) -> dict[str, int]:
 
 
 def _online(model: Any) -> dict[str, Spec]:
-    of_weights = Array("float64", "n_problems", _features)
+    of_weights = Array("float64", "n_problems", _FEATURES)
     vectors = {"coef_": of_weights, "intercept_": _one_each, "variances_": of_weights}
     return {**NAMES, **_curves, **vectors, "_state": online_state}
 
@@ -595,12 +595,12 @@ def _kernel_online(model: Any) -> dict[str, Spec]:
     return {**SUPPORT, **_curves, "rho_": _one_each, "_state": kernel_online_state}
 
 
-_always = ("classes_", "intercept_", "_state", "_totals", "mistakes_", "n_steps_", "mistake_curve_", "loss_curve_")
-online = Fitted(_online_head, _online, (*_always, _features, "coef_"), lengths=_online_lengths)
+_ALWAYS = ("classes_", "intercept_", "_state", "_totals", "mistakes_", "n_steps_", "mistake_curve_", "loss_curve_")
+online = Fitted(_online_head, _online, (*_ALWAYS, _FEATURES, "coef_"), lengths=_online_lengths)
 kernel_online = Fitted(
     _online_head,
     _kernel_online,
-    (*_always, "kernel_", "support_", "support_vectors_", "dual_coef_", "_n_training"),
+    (*_ALWAYS, "kernel_", "support_", "support_vectors_", "dual_coef_", "_n_training"),
     lengths=_online_lengths,
     check=check_support,
 )
@@ -621,7 +621,7 @@ def check_winner(model: Any, pipeline: Any) -> None:
     steps = [step for _, step in pipeline.steps]
     reads_columns = pipeline.steps[0][0] == "columns"
     for together in ((model, steps[0]), steps[1:]) if reads_columns else ((model, *steps),):
-        require(len({getattr(each, _features, None) for each in together}) == 1, _features, "that of the winner")
+        require(len({getattr(each, _FEATURES, None) for each in together}) == 1, _FEATURES, "that of the winner")
     require(isinstance(model.leaderboard_, list) and isinstance(model.best_params_, dict), "leaderboard_", "a table")
 
 

@@ -22,8 +22,8 @@ from pegasos.export.importing import check_aim, estimator_of
 from pegasos.export.text import Header, ModelText, Path, exactly, in_order, whole_labels, write_bytes
 from pegasos.tasks import OneClass, Regression
 
-_one_vs_rest, _squared, _joint = "L2R_L1LOSS_SVC_DUAL", "L2R_L2LOSS_SVC_DUAL", "MCSVM_CS"
-_classifiers = frozenset(
+_ONE_VS_REST, _SQUARED, _JOINT = "L2R_L1LOSS_SVC_DUAL", "L2R_L2LOSS_SVC_DUAL", "MCSVM_CS"
+_CLASSIFIERS = frozenset(
     [
         "L2R_LR",
         "L2R_L2LOSS_SVC_DUAL",
@@ -40,8 +40,8 @@ _regressors = {
     "L2R_L2LOSS_SVR_DUAL": "squared_epsilon_insensitive",
     "L2R_L1LOSS_SVR_DUAL": "epsilon_insensitive",
 }
-_one_class = "ONECLASS_SVM"
-_keys = frozenset(["solver_type", "nr_class", "label", "nr_feature", "bias", "rho"])
+_ONE_CLASS = "ONECLASS_SVM"
+_KEYS = frozenset(["solver_type", "nr_class", "label", "nr_feature", "bias", "rho"])
 
 
 def to_liblinear(model: Any, path: Path) -> None:
@@ -83,7 +83,7 @@ def to_liblinear(model: Any, path: Path) -> None:
     is_joint = formula.multi_class == "crammer_singer" and formula.n_classes > 2
     bias, weights = _with_bias(coef, formula)
     header = {
-        "solver_type": _joint if is_joint else _squared if formula.aim.loss == "squared_hinge" else _one_vs_rest,
+        "solver_type": _JOINT if is_joint else _SQUARED if formula.aim.loss == "squared_hinge" else _ONE_VS_REST,
         "nr_class": formula.n_classes,
         # Of two classes a score is positive for the first label there, for the second class here.
         "label": " ".join(map(str, labels[::-1] if formula.n_classes == 2 else labels)),
@@ -130,7 +130,7 @@ def _text_of_one_class(model: TrainedOneClass) -> str:
     formula = formula_of_numbers(model)
     coef, (rho,) = _linear_coef(formula), -formula.intercept
     header = {
-        "solver_type": _one_class,
+        "solver_type": _ONE_CLASS,
         "nr_class": 2,  # as LIBLINEAR writes it
         "nr_feature": formula.n_features,
         "bias": -1,
@@ -183,17 +183,17 @@ def from_liblinear(
     """
     check_aim(lam, C)
     text = ModelText.read(path)
-    header, end = text.header("w", _keys)
+    header, end = text.header("w", _KEYS)
     line, (kind,) = text.words(header, "solver_type", 1, end)
-    if kind in _regressors or kind == _one_class:
+    if kind in _regressors or kind == _ONE_CLASS:
         return _read_numbers(text, header, end, kind, Aim(lam, C))
-    if kind not in _classifiers:
-        known = ", ".join(sorted([*_classifiers, *_regressors, _one_class]))
+    if kind not in _CLASSIFIERS:
+        known = ", ".join(sorted([*_CLASSIFIERS, *_regressors, _ONE_CLASS]))
         raise text.fault(line, f"{kind} is not a solver of LIBLINEAR; expected one of {known}")
     n_classes = text.count(header, "nr_class", 2, end)
     labels = text.labels(header, n_classes, end)
     bias = text.number(header, "bias", end)
-    n_vectors = 1 if n_classes == 2 and kind != _joint else n_classes
+    n_vectors = 1 if n_classes == 2 and kind != _JOINT else n_classes
     weights = _weights(text, header, end, n_vectors, has_bias=bias >= 0.0)
     n_features = text.count(header, "nr_feature", 0, end)
     coef, intercept = weights[:, :n_features], weights[:, n_features:].sum(axis=1) * max(bias, 0.0)
@@ -202,9 +202,9 @@ def from_liblinear(
         coef, intercept = _of_the_second(coef, order), _of_the_second(intercept, order)
     else:
         coef, intercept = coef[order], intercept[order]
-    multi_class = "crammer_singer" if kind == _joint else "ovr"
+    multi_class = "crammer_singer" if kind == _JOINT else "ovr"
     intercept_kind = "regularised" if bias > 0.0 else "none"
-    loss = "squared_hinge" if kind in (_squared, "L2R_L2LOSS_SVC") else "hinge"
+    loss = "squared_hinge" if kind in (_SQUARED, "L2R_L2LOSS_SVC") else "hinge"
     aim = Aim(lam, C, intercept_kind, bias if bias > 0.0 else 1.0, loss=loss)
     classes = np.array(labels)[order]
     formula = Formula(classes, multi_class, n_features, intercept, np.ascontiguousarray(coef), aim=aim)
@@ -218,7 +218,7 @@ def _read_numbers(text: ModelText, header: Header, end: int, kind: str, aim: Aim
     weights = _weights(text, header, end, 1, has_bias=bias >= 0.0)
     coef, intercept = weights[:, :n_features], weights[:, n_features:].sum(axis=1) * max(bias, 0.0)
     aim = replace(aim, intercept="regularised" if bias > 0.0 else "none", intercept_scaling=bias if bias > 0.0 else 1.0)
-    if kind == _one_class:
+    if kind == _ONE_CLASS:
         intercept = intercept - text.number(header, "rho", end)
         task, aim = OneClass.name, Aim()
     else:

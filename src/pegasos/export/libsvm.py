@@ -29,7 +29,7 @@ from pegasos.fitting.probability import Calibration
 from pegasos.kernels import RBF, Kernel, Linear, Polynomial, Precomputed
 from pegasos.tasks import OneClass, Regression
 
-_keys = frozenset(
+_KEYS = frozenset(
     [
         "svm_type",
         "kernel_type",
@@ -46,10 +46,10 @@ _keys = frozenset(
         "nr_sv",
     ]
 )
-_classifiers = ("c_svc", "nu_svc")
-_regressors = ("epsilon_svr", "nu_svr")
-_one_class = "one_class"
-_most_bytes = 1 << 30  # of coefficients: a row for each pair of classes, where the file has one for each class
+_CLASSIFIERS = ("c_svc", "nu_svc")
+_REGRESSORS = ("epsilon_svr", "nu_svr")
+_ONE_CLASS = "one_class"
+_MOST_BYTES = 1 << 30  # of coefficients: a row for each pair of classes, where the file has one for each class
 
 
 def to_libsvm(model: Any, path: Path) -> None:
@@ -220,13 +220,13 @@ def from_libsvm(
     """
     check_aim(lam, C)
     text = ModelText.read(path)
-    header, end = text.header("SV", _keys)
+    header, end = text.header("SV", _KEYS)
     line, (kind,) = text.words(header, "svm_type", 1, end)
-    if kind not in (*_classifiers, *_regressors, _one_class):
-        expected = ", ".join([*_classifiers, *_regressors, _one_class])
+    if kind not in (*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS):
+        expected = ", ".join([*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS])
         raise text.fault(line, f"{shown(kind)} is not a type of LIBSVM; expected one of {expected}")
     kernel = _kernel(text, header, end)
-    if kind not in _classifiers:
+    if kind not in _CLASSIFIERS:
         return _read_numbers(text, header, end, kernel, n_features, aim=Aim(lam, C, "free"))
     n_classes = text.count(header, "nr_class", 2, end)
     labels = text.labels(header, n_classes, end)
@@ -237,7 +237,7 @@ def from_libsvm(
     total = text.count(header, "total_sv", 0, end)
     if (n_support < 0).any() or int(n_support.sum()) != total:
         raise text.fault(line, f"the numbers of support vectors of the classes must add up to total_sv, {total}")
-    if 8 * n_pairs * total > _most_bytes:
+    if 8 * n_pairs * total > _MOST_BYTES:
         raise text.fault(line, f"{n_pairs} pairs of classes with {total} support vectors are more than memory is for")
     dual_coef, support = _support(text, end, total, n_classes)
     order = in_order(labels)
@@ -263,7 +263,7 @@ def _read_numbers(
     rho = text.number(header, "rho", end)
     dual_coef, support = _support(text, end, text.count(header, "total_sv", 0, end), 2)
     support, width = _fitting(text, support, kernel, n_features)
-    is_regressor = kind in _regressors
+    is_regressor = kind in _REGRESSORS
     formula = Formula(
         classes=np.empty(0),
         multi_class=Regression.name if is_regressor else OneClass.name,

@@ -21,8 +21,8 @@ from pegasos.export.onnx_pipeline import with_steps
 from pegasos.export.text import Path, write_bytes
 from pegasos.tasks import pairs_of
 
-_largest_file = 2**31 - 1  # bytes of a protocol buffer
-_least_probability = 1e-7  # of a pair
+_LARGEST_FILE = 2**31 - 1  # bytes of a protocol buffer
+_LEAST_PROBABILITY = 1e-7  # of a pair
 
 
 def to_onnx(
@@ -68,7 +68,7 @@ def to_onnx(
     proto = _graph_of(model if pipeline is None else pipeline.steps[-1][1], narrow)
     if pipeline is not None and len(pipeline.steps) > 1:
         proto = with_steps(proto, pipeline, example, narrow, locale)
-    if proto.ByteSize() > _largest_file:
+    if proto.ByteSize() > _LARGEST_FILE:
         raise PegasosError(f"an ONNX file holds 2 GB, and the model has {proto.ByteSize() / 2**30:.1f}; use to_json.")
     if path is not None:
         write_bytes(path, proto.SerializeToString())
@@ -219,7 +219,7 @@ def _coupled(graph: Graph, of_second: str, n_classes: int) -> str:
     With the matrix Q of that sum, Q p is the same for all classes: p is u over its sum, where (Q + 1 1') u = 1. That
     matrix is positive definite, so elimination needs no pivots. It is done in double.
     """
-    low, high = graph.constant(np.array(_least_probability)), graph.constant(np.array(1.0 - _least_probability))
+    low, high = graph.constant(np.array(_LEAST_PROBABILITY)), graph.constant(np.array(1.0 - _LEAST_PROBABILITY))
     second = graph.add("Clip", graph.cast(of_second, np.float64), low, high)
     first = graph.add("Sub", graph.constant(np.array(1.0)), second)
     to_first, to_second = _membership(n_classes)

@@ -14,9 +14,9 @@ from pegasos.export.plain import from_json
 from pegasos.export.svmlight import BEGINNING, from_svmlight
 from pegasos.export.text import Path, shown
 
-_looked_at = 4096  # bytes
-_liblinear = ("solver_type", "nr_class", "label", "nr_feature", "bias")
-_libsvm = ("svm_type", "kernel_type")
+_LOOKED_AT = 4096  # bytes
+_LIBLINEAR = ("solver_type", "nr_class", "label", "nr_feature", "bias")
+_LIBSVM = ("svm_type", "kernel_type")
 
 
 def read_model(path: Path, *, C: float | None = None, lam: float | None = None, n_features: int | None = None) -> Any:
@@ -45,18 +45,18 @@ def read_model(path: Path, *, C: float | None = None, lam: float | None = None, 
     check_aim(lam, C)
     try:
         with open(path, "rb") as file:
-            begin = file.read(_looked_at)
+            begin = file.read(_LOOKED_AT)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise PegasosError(f"{os.fspath(path)} could not be read: {error.strerror or error}.") from error
     words = begin.decode("ascii", "replace").split(maxsplit=1)
     first = words[0] if words else ""
-    if first in _libsvm:
+    if first in _LIBSVM:
         return from_libsvm(path, C=C, lam=lam, n_features=n_features)
     if first == BEGINNING:
         return from_svmlight(path, C=C, lam=lam, n_features=n_features)
-    if first in _liblinear:
+    if first in _LIBLINEAR:
         return from_liblinear(path, C=C, lam=lam)
     if first.startswith("{"):
         model = from_json(path)

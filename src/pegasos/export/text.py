@@ -15,8 +15,8 @@ from pegasos.errors import PegasosError
 from pegasos.files import atomically
 
 _whole = re.compile(r"[+-]?[0-9]{1,18}")
-_longest_shown = 40  # characters of what was found
-_largest_label = 2**31 - 1  # what the readers of these files hold
+_LONGEST_SHOWN = 40  # characters of what was found
+_LARGEST_LABEL = 2**31 - 1  # what the readers of these files hold
 
 Path = str | os.PathLike[str]
 Header = dict[str, tuple[int, list[str]]]
@@ -97,7 +97,7 @@ class ModelText:
     def whole_numbers(self, line: int, words: list[str]) -> list[int]:
         """The words as integers that 32 bits hold."""
         for word in words:
-            if not _whole.fullmatch(word) or abs(int(word)) > _largest_label:
+            if not _whole.fullmatch(word) or abs(int(word)) > _LARGEST_LABEL:
                 raise self.fault(line, f"expected a whole number of 32 bits, got {shown(word)}")
         return [int(word) for word in words]
 
@@ -142,7 +142,7 @@ class ModelText:
 
 def shown(text: str) -> str:
     """What was found, no more than can be read."""
-    return repr(text if len(text) <= _longest_shown else text[:_longest_shown] + "...")
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
 
 
 def _first_bad(words: list[str]) -> str:
@@ -159,7 +159,7 @@ def whole_labels(classes: npt.NDArray[Any], what: str) -> list[int]:
     """The classes as the whole numbers that the format has for labels."""
     values = classes.tolist()
     is_whole = [
-        isinstance(value, int | float) and float(value).is_integer() and abs(value) <= _largest_label
+        isinstance(value, int | float) and float(value).is_integer() and abs(value) <= _LARGEST_LABEL
         for value in values
     ]
     if not all(is_whole):

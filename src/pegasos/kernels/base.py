@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pegasos.kernels.composition import Normalized, Power, Product, Scaled, Sum
 
 
-_largest_count = 2**53
-_roundings = 2.0**13  # of a value, where a kernel does not say how many
+_LARGEST_COUNT = 2**53
+_ROUNDINGS = 2.0**13  # of a value, where a kernel does not say how many
 
 
 class Items(Protocol):
@@ -138,7 +138,7 @@ class Kernel:
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
         """How far k(x, z) of two of the items, computed in this type, may be off, over sqrt(k(x, x) k(z, z))."""
-        return _roundings * unit_of(dtype)
+        return _ROUNDINGS * unit_of(dtype)
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
         """The explicit map of collections that have been read."""
@@ -327,8 +327,8 @@ def check_count(owner: Kernel, least: int = 1, **values: Any) -> None:
             raise PegasosError(
                 f"{name} of {type(owner).__name__} must be a whole number of at least {least}, got {value!r}."
             )
-        if value > _largest_count:
-            raise PegasosError(f"{name} of {type(owner).__name__} must be at most {_largest_count}, got {value!r}.")
+        if value > _LARGEST_COUNT:
+            raise PegasosError(f"{name} of {type(owner).__name__} must be at most {_LARGEST_COUNT}, got {value!r}.")
 
 
 def objects_of(items: Any, what: str) -> list[Any]:

@@ -235,7 +235,7 @@ class RandomWalk(Kernel):
         assert isinstance(a, Objects)
         assert isinstance(b, Objects)
         block = np.empty((len(a), len(b)))
-        at_once = max(1, _work_at_once * len(a) // max(1, sum(map(len, a.values)) * sum(map(len, b.values))))
+        at_once = max(1, _WORK_AT_ONCE * len(a) // max(1, sum(map(len, a.values)) * sum(map(len, b.values))))
         if len(a) <= at_once:
             return self._fill(a, b, block)
         for start in range(0, len(a), at_once):
@@ -261,7 +261,7 @@ class RandomWalk(Kernel):
         return values
 
 
-_work_at_once = 50_000_000  # pairs of nodes in a call of the core: about a second, with few steps and few neighbors
+_WORK_AT_ONCE = 50_000_000  # pairs of nodes in a call of the core: about a second, with few steps and few neighbors
 
 
 def _side_by_side(graphs: list[Graph]) -> _core.Graphs:

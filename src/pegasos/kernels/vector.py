@@ -23,8 +23,8 @@ from pegasos.kernels.base import Items, Kernel, check_count, check_positive, n_t
 from pegasos.problem import Floats, Matrix, Rows, check_structure
 
 _exponent_error = {4: 1e-5, 8: 1e-10}  # in the exponent of a Gaussian, by the bytes of a value: no more than this
-_largest_norm = 1e30  # squares of more are not for single precision
-_rows_at_once = 2048
+_LARGEST_NORM = 1e30  # squares of more are not for single precision
+_ROWS_AT_ONCE = 2048
 _MOST_MONOMIALS = 10_000  # columns of an explicit map
 
 
@@ -179,8 +179,8 @@ def _fill_products(x: Vectors, z: Vectors, out: Floats) -> None:
     if z.is_sparse:
         _fill_sparse_products(x, z.rows.of_type(out.dtype), out)
         return
-    for begin in range(0, len(x), _rows_at_once):
-        end = min(begin + _rows_at_once, len(x))
+    for begin in range(0, len(x), _ROWS_AT_ONCE):
+        end = min(begin + _ROWS_AT_ONCE, len(x))
         np.matmul(x.dense(begin, end, out.dtype), z.values.T, out=out[begin:end])
 
 
@@ -344,7 +344,7 @@ class RBF(ProductKernel):
     def _suits(self, largest: float, dtype: np.dtype[Any]) -> bool:
         """Whether |x|^2 + |z|^2 - 2 <x, z>, of norms up to this sum, loses few enough digits of the distance."""
         loss = self.rate * largest * float(np.finfo(dtype).eps)
-        return loss <= _exponent_error[dtype.itemsize] and largest < _largest_norm
+        return loss <= _exponent_error[dtype.itemsize] and largest < _LARGEST_NORM
 
     def near(self, vectors: Vectors, dtype: npt.DTypeLike) -> Vectors:
         """The rows, or where they are far from 0, for this width, the rows as seen from one of them."""
@@ -362,8 +362,8 @@ class RBF(ProductKernel):
             return
         centre = z.dense(0, 1, np.float64)
         near = _moved(x, 0, len(x), centre)
-        for begin in range(0, len(z), _rows_at_once):
-            end = min(begin + _rows_at_once, len(z))
+        for begin in range(0, len(z), _ROWS_AT_ONCE):
+            end = min(begin + _ROWS_AT_ONCE, len(z))
             double = np.empty((len(x), end - begin))
             super().fill(near, _moved(z, begin, end, centre), double, plus)
             out[:, begin:end] = double
@@ -396,8 +396,8 @@ class TermKernel(VectorKernel, ABC):
         """The sums, then the function, part by part."""
         x, z = _vectors(a), _vectors(b)
         left = x.dense(0, len(x), out.dtype)
-        for begin in range(0, len(z), _rows_at_once):
-            end = min(begin + _rows_at_once, len(z))
+        for begin in range(0, len(z), _ROWS_AT_ONCE):
+            end = min(begin + _ROWS_AT_ONCE, len(z))
             part = out[:, begin:end]
             _core.pair_sums(self.term(), left, z.dense(begin, end, out.dtype), part, n_threads())
             self.of_sums(part)

@@ -28,10 +28,10 @@ from pegasos.tasks.one_vs_one import Pairs, pairs_of
 
 most_rows = 4096  # most rows of one problem
 most_table_rows = 2048  # most rows of all problems together, where the kernel matrix is computed at once
-_aim = 0.9  # fraction of the requested gap that a problem is solved to
-_steps_per_row, _work = 200, 1e9  # limits per problem: steps per row, and slopes updated
+_AIM = 0.9  # fraction of the requested gap that a problem is solved to
+_STEPS_PER_ROW, _WORK = 200, 1e9  # limits per problem: steps per row, and slopes updated
 _THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
-_batch_work = 2e8  # squared rows of problems that are solved in one call
+_BATCH_WORK = 2e8  # squared rows of problems that are solved in one call
 _LEAST_SHARE = 1e-9  # fraction of nu times the largest k(x, x): a smaller lam is none
 _LOOK_SECONDS, _VALUE_SECONDS = 1e-3, 1e-8  # of the driver, for one problem and for one kernel value of it
 _rounding = 1e-12  # fraction of the sum of the costs below which slopes count as 0
@@ -97,7 +97,7 @@ class SmallProblems:
     def batches(self) -> list[tuple[int, int]]:
         """Ranges of problems solved per call, between which budgets and interrupts are checked."""
         work = np.cumsum(self.sizes.astype(np.float64) ** 2)
-        cuts = np.flatnonzero(np.diff(work // _batch_work)) + 1
+        cuts = np.flatnonzero(np.diff(work // _BATCH_WORK)) + 1
         ends = [*cuts.tolist(), len(work)]
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
@@ -125,7 +125,7 @@ class SmallProblems:
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
         b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
-        limits = _aim * tol, _steps_per_row, _work, steps, self._threads(threads)
+        limits = _AIM * tol, _STEPS_PER_ROW, _WORK, steps, self._threads(threads)
         try:
             is_late = _core.small_solve(
                 rows.table, rows.source, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
@@ -157,7 +157,7 @@ class SmallProblems:
         b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(total), np.intp)
         point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
-        limits = _aim * tol, _steps_per_row, _work, steps, self._threads(threads)
+        limits = _AIM * tol, _STEPS_PER_ROW, _WORK, steps, self._threads(threads)
         is_late = _core.small_solve(rows.table, rows.source, *point, units, True, *limits, spent, widths)
         ended = Status.TIME if is_late else None
         if not is_along_lam:

@@ -19,7 +19,7 @@ from pegasos.persistence.specs import Reader, Writer, require
 from pegasos.persistence.values import Kind, anything
 
 # Some kernels take time and memory in proportion to their integer parameters; a larger one indicates an attack.
-_largest_parameter = 10_000
+_LARGEST_PARAMETER = 10_000
 _no_data = (Kernel, kernels.TokenKernel, kernels.FunctionKernel)
 known_kernels: dict[str, type[Kernel]] = {
     name: member
@@ -56,7 +56,7 @@ def _kernel_of(stored: Mapping[str, Any], what: str, source: Reader) -> Kernel:
 
 
 def _check_size(what: str, value: Any) -> None:
-    if isinstance(value, int | np.integer) and value > _largest_parameter:
+    if isinstance(value, int | np.integer) and value > _LARGEST_PARAMETER:
         raise PegasosError(f"{what} is {value}, and a model file holds whole numbers of kernels up to 10000 only.")
 
 

@@ -23,8 +23,8 @@ from pegasos.persistence import preprocessing
 from pegasos.persistence.specs import Reader, Spec, Writer, require
 from pegasos.persistence.values import Kind, Shared, anything
 
-_kind = "model"
-_layout = 1  # version of the archive's layout
+_KIND = "model"
+_LAYOUT = 1  # version of the archive's layout
 
 # The classes that a file may name, and their modules.
 _homes = {
@@ -194,7 +194,7 @@ def save(model: Any, path: str | os.PathLike[str], *, dual: bool = True) -> None
     _check_path(path)
     out = Writer(dual=dual)
     packed = _pack_model(model, type(model).__name__, out)
-    archive.write(path, _kind, {"layout": _layout, "model": packed}, out.arrays)
+    archive.write(path, _KIND, {"layout": _LAYOUT, "model": packed}, out.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -230,11 +230,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     ['yes']
     """
     _check_path(path)
-    stored = archive.read(path, _kind)
+    stored = archive.read(path, _KIND)
     try:
         layout = stored.values.get("layout")
-        if layout != _layout:
-            raise PegasosError(f"its layout is {layout!r}, and this version of pegasos reads {_layout}")
+        if layout != _LAYOUT:
+            raise PegasosError(f"its layout is {layout!r}, and this version of pegasos reads {_LAYOUT}")
         return _model_of(stored.values.get("model"), "the model", Reader(stored.arrays))
     except PegasosError as error:
         raise PegasosError(f"{path} cannot be used: {str(error).rstrip('.')}{_by_whom(stored)}.") from error

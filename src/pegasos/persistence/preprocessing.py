@@ -191,7 +191,7 @@ _types: dict[str, Any] = {
     for name in ("bool", "object", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 }
 _types |= {f"float{bits}": np.dtype(f"float{bits}").type for bits in (16, 32, 64)}
-_scores = ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression")
+_SCORES = ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression")
 
 
 def _type_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
@@ -216,7 +216,7 @@ def _slice_of(stored: Mapping[str, Any], what: str, source: Reader) -> slice:
 
 def _score_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
     name = stored.get("name")
-    require(isinstance(name, str) and name in _scores, what, "a score of features")
+    require(isinstance(name, str) and name in _SCORES, what, "a score of features")
     return getattr(feature_selection, str(name))
 
 
@@ -237,7 +237,7 @@ anything.kinds |= {
         _slice_of,
     ),
     "score": Kind(
-        lambda value: any(value is getattr(feature_selection, name) for name in _scores),
+        lambda value: any(value is getattr(feature_selection, name) for name in _SCORES),
         lambda value, what, out: {"name": value.__name__},
         _score_of,
     ),

@@ -40,9 +40,9 @@ _proof = {
     "squared_norm": _loose,
     "rounding": _loose,
 }
-_added = frozenset({"rounding"})
-one_certificate = Record(Certificate, {**_proof, "parts": Many(Number(), 0, tuple)}, added=_added)
-certificate = Record(Certificate, {**_proof, "parts": Many(one_certificate, "n_problems", tuple)}, added=_added)
+_ADDED = frozenset({"rounding"})
+one_certificate = Record(Certificate, {**_proof, "parts": Many(Number(), 0, tuple)}, added=_ADDED)
+certificate = Record(Certificate, {**_proof, "parts": Many(one_certificate, "n_problems", tuple)}, added=_ADDED)
 
 
 _look = Row((Count(), *(_loose,) * (len(TraceRow._fields) - 1)), lambda parts: TraceRow(*parts))

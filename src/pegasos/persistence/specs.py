@@ -20,7 +20,7 @@ from pegasos.errors import PegasosError
 
 _LARGEST_COUNT = 2**53
 _FREE_BYTES = 1 << 24  # bytes that may be created from arrays repeatedly
-_transposed = ".T"
+_TRANSPOSED = ".T"
 
 Dimension = str | int | None  # a name, a name and "+1", a number; None: any length
 
@@ -52,7 +52,7 @@ class Writer:
             stored = base if base not in self.arrays else f"{base}_{len(self.arrays)}"
             is_transposed = value.flags.f_contiguous and not value.flags.c_contiguous
             self.arrays[stored] = value.T if is_transposed else value
-            self._names[id(value)] = stored + _transposed * is_transposed
+            self._names[id(value)] = stored + _TRANSPOSED * is_transposed
             self._kept.append(value)
         return self._names[id(value)]
 
@@ -68,7 +68,7 @@ class Reader:
 
     def array(self, stored: Any, what: str) -> npt.NDArray[Any]:
         """The array of this name."""
-        name = stored.removesuffix(_transposed) if isinstance(stored, str) else stored
+        name = stored.removesuffix(_TRANSPOSED) if isinstance(stored, str) else stored
         require(isinstance(name, str) and name in self._arrays, what, "an array")
         return self._arrays[name] if name == stored else self._arrays[name].T
 

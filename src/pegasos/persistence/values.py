@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from pegasos.errors import PegasosError
 from pegasos.persistence.specs import Reader, Writer, require
 
-_word = "is"  # the key that names the kind
+_WORD = "is"  # the key that names the kind
 
 
 class Kind(NamedTuple):
@@ -39,7 +39,7 @@ class Anything:
             return value
         for word, kind in self.kinds.items():
             if kind.includes(value):
-                return {_word: word, **kind.pack(value, what, out)}
+                return {_WORD: word, **kind.pack(value, what, out)}
         if type(value) is list:
             return [self.pack(each, f"{what}_{number}", out) for number, each in enumerate(value)]
         raise PegasosError(
@@ -53,7 +53,7 @@ class Anything:
             return stored
         if isinstance(stored, list):
             return [self.unpack(each, f"{what}_{number}", source) for number, each in enumerate(stored)]
-        word = stored.get(_word)
+        word = stored.get(_WORD)
         if not isinstance(word, str) or word not in self.kinds:
             raise PegasosError(f"{what} is of a kind that this version of pegasos does not support, {word!r}")
         return self.kinds[word].unpack(stored, what, source)
@@ -73,7 +73,7 @@ class Shared:
         """The value, or the number of the shared one."""
         number = out.number_of(value)
         if number is not None:
-            return {_word: "same", "number": number}
+            return {_WORD: "same", "number": number}
         packed = anything.pack(value, what, out)
         if not (value is None or isinstance(value, bool | int | float | str)):
             out.remember(value)
@@ -81,7 +81,7 @@ class Shared:
 
     def unpack(self, stored: Any, what: str, source: Reader) -> Any:
         """The value, or an earlier one."""
-        if isinstance(stored, dict) and stored.get(_word) == "same":
+        if isinstance(stored, dict) and stored.get(_WORD) == "same":
             number = stored.get("number")
             require(type(number) is int and 0 <= number < len(source.seen), what, "something that came before")
             return source.seen[int(stored["number"])]

@@ -11,7 +11,7 @@ from pegasos.errors import PegasosError
 from pegasos.plots import _style as style
 from pegasos.plots._models import codes_of, margins_of, opened
 
-_room = 0.1  # of the extent of the rows, to each side
+_ROOM = 0.1  # of the extent of the rows, to each side
 
 
 class BoundaryDisplay:
@@ -215,7 +215,7 @@ def _plane(X: Any) -> npt.NDArray[np.float64]:
 
 def _lattice(rows: npt.NDArray[np.float64], resolution: int) -> tuple[Any, Any]:
     low, high = rows.min(axis=0), rows.max(axis=0)
-    room = np.where(high > low, _room * (high - low), 1.0)
+    room = np.where(high > low, _ROOM * (high - low), 1.0)
     first, second = np.meshgrid(*np.linspace(low - room, high + room, resolution).T)
     return first, second
 

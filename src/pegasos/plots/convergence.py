@@ -13,7 +13,7 @@ from pegasos.plots._models import opened, problem_names, trace_of
 from pegasos.theory import suboptimality_bound
 
 _words = {"step": "steps", "epoch": "epochs (passes over the rows)", "seconds": "seconds"}
-_columns = ("primal", "dual", "gap")
+_COLUMNS = ("primal", "dual", "gap")
 
 
 class ConvergenceDisplay:
@@ -55,7 +55,7 @@ class ConvergenceDisplay:
     def __init__(
         self, traces: list[Any], names: list[str], *, lam: float | None = None, largest_norm: float | None = None
     ):
-        columns = (*_words, *_columns)
+        columns = (*_words, *_COLUMNS)
         if not traces or any(not hasattr(trace, "keys") or not set(columns) <= set(trace.keys()) for trace in traces):
             raise PegasosError("a trace has the columns step, epoch, seconds, primal, dual and gap; got others.")
         for trace in traces:
@@ -124,7 +124,7 @@ class ConvergenceDisplay:
         trace = self.traces[0]
         x = style.above_zero(trace[by])
         lines = []
-        for k, column in enumerate(_columns):
+        for k, column in enumerate(_COLUMNS):
             look = style.curve(k) | {"markevery": style.some_marks(len(x))}
             lines += ax.plot(x, style.above_zero(trace[column]), label=column, **look)
         return lines + self._draw_bound(ax, trace, by)

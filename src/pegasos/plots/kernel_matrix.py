@@ -15,7 +15,7 @@ from pegasos.machines.kernel_choice import WORDS, KernelChoice, kernel_of
 from pegasos.plots import _style as style
 from pegasos.plots._models import opened
 
-_most = 3000  # items: beyond this, a picture shows nothing and takes gigabytes
+_MOST = 3000  # items: beyond this, a picture shows nothing and takes gigabytes
 
 Numbers = npt.NDArray[np.float64]
 
@@ -143,8 +143,8 @@ class KernelMatrixDisplay:
 
 def _check_number(X: Any) -> None:
     n = _num_samples(X)
-    if n > _most:
-        raise PegasosError(f"a kernel matrix of {n} items is too large to draw; pass a sample of at most {_most}.")
+    if n > _MOST:
+        raise PegasosError(f"a kernel matrix of {n} items is too large to draw; pass a sample of at most {_MOST}.")
 
 
 def _by_similarity(square: Numbers) -> npt.NDArray[np.intp]:

@@ -15,7 +15,7 @@ from pegasos.plots import _style as style
 
 Numbers = npt.NDArray[np.float64]
 
-_most_named = 7
+_MOST_NAMED = 7
 
 
 class LamPathDisplay:
@@ -123,8 +123,8 @@ class LamPathDisplay:
             Curves that get a color and a name, at most 7: those that reach furthest from 0. The others are gray.
         title : str, optional
         """
-        if not 0 <= n_named <= _most_named:
-            raise PegasosError(f"n_named must be one of 0..{_most_named}, got {n_named!r}.")
+        if not 0 <= n_named <= _MOST_NAMED:
+            raise PegasosError(f"n_named must be one of 0..{_MOST_NAMED}, got {n_named!r}.")
         ax = style.axes_for(ax, (6.4, 4.0))
         self.lines_ = self._draw(ax, n_named)
         ax.set(xscale="log", xlabel="lam", ylabel=self.ylabel, title=title or "")

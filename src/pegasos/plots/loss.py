@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pegasos.plots import _style as style
 from pegasos.plots._models import checked_margins, margins_of, opened
 
-_depth = 0.3  # of the height of the losses: how far the rows reach below
+_DEPTH = 0.3  # of the height of the losses: how far the rows reach below
 
 
 class LossDisplay:
@@ -84,7 +84,7 @@ class LossDisplay:
         if self.margins is not None:
             _draw_rows(ax, self.margins, (low, high), top)
         ax.set(xlabel="margin y h(x)", ylabel="loss", title=title or "", xlim=(low, high))
-        ax.set_ylim(-(_depth if self.margins is not None else 0.03) * top, top)
+        ax.set_ylim(-(_DEPTH if self.margins is not None else 0.03) * top, top)
         ax.set_yticks([tick for tick in ax.get_yticks() if 0.0 <= tick <= top])
         ax.legend(frameon=False, loc="upper right")
         self.ax_, self.figure_ = ax, ax.figure
@@ -106,6 +106,6 @@ class LossDisplay:
 def _draw_rows(ax: Any, margins: npt.NDArray[np.float64], limits: tuple[float, float], top: float) -> None:
     """How many rows have each margin, hanging below the losses."""
     counts, edges = np.histogram(margins, np.linspace(*limits, 61))
-    depths = -0.9 * _depth * top * counts / max(int(counts.max()), 1)
+    depths = -0.9 * _DEPTH * top * counts / max(int(counts.max()), 1)
     ax.stairs(depths, edges, fill=True, color=style.colours[2], alpha=0.5, label="rows")
     ax.axhline(0.0, color=style.ink(), linewidth=0.8)

@@ -11,7 +11,7 @@ from pegasos.errors import PegasosError
 from pegasos.plots import _style as style
 from pegasos.plots._models import checked_margins, margins_of, opened
 
-_few = 3  # classes whose outlines can lie upon each other
+_FEW = 3  # classes whose outlines can lie upon each other
 
 
 class MarginDisplay:
@@ -118,7 +118,7 @@ def _draw(
     ax: Any, names: list[str], shares: list[npt.NDArray[np.float64]], edges: npt.NDArray[np.float64]
 ) -> list[Any]:
     """One outline a class: a few upon each other, more than that one below the other."""
-    lift = 0.0 if len(names) <= _few else 0.9 * float(np.max(shares))
+    lift = 0.0 if len(names) <= _FEW else 0.9 * float(np.max(shares))
     patches = []
     for k in range(len(names)):
         look = {key: style.curve(k)[key] for key in ("color", "linestyle")}

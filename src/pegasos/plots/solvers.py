@@ -14,8 +14,8 @@ from pegasos.errors import PegasosError
 from pegasos.plots import _style as style
 from pegasos.plots._models import named, opened, trace_of
 
-_least = 1e-7  # of measured distances: below, the optimum itself is not known better
-_few = 4  # names that find a place among the curves
+_LEAST = 1e-7  # of measured distances: below, the optimum itself is not known better
+_FEW = 4  # names that find a place among the curves
 _words = {"seconds": "seconds", "epoch": "epochs (passes over the rows)", "step": "steps"}
 
 
@@ -150,7 +150,7 @@ class SolversDisplay:
         ax.set_title(self.title if title is None else title)
         ax.xaxis.set_minor_formatter("")
         ax.grid(True, alpha=0.25)
-        if legend and len(self.curves) <= _few:
+        if legend and len(self.curves) <= _FEW:
             ax.legend(frameon=False)
         elif legend:
             style.legend_beside(ax)
@@ -172,7 +172,7 @@ def _best(runs: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The fastest run of each setting, in the order of seconds; what is no better than a faster one is left out."""
     fastest = {}
     for setting, seconds, distance in sorted(runs, key=lambda run: -run[1]):
-        fastest[setting] = (seconds, max(distance, _least))
+        fastest[setting] = (seconds, max(distance, _LEAST))
     points = np.array(sorted(fastest.values()))
     kept = points[:, 1] <= np.minimum.accumulate(points[:, 1])
     return points[kept, 0], points[kept, 1]

@@ -12,7 +12,7 @@ from pegasos.errors import PegasosError
 from pegasos.plots import _style as style
 from pegasos.plots._models import opened, problem_names
 
-_across = 5  # panels in a line
+_ACROSS = 5  # panels in a line
 
 
 class WeightsDisplay:
@@ -130,7 +130,7 @@ class WeightsDisplay:
 
     def _panels(self, ax: Any, top: int) -> list[Any]:
         n = len(self.coefs)
-        wide = min(n, _across if self.shape is not None else 2)
+        wide = min(n, _ACROSS if self.shape is not None else 2)
         high = -(-n // wide)
         if ax is None:
             size = (1.28 * wide, 1.5 * high) if self.shape is not None else (3.2 * wide, 0.6 + 0.24 * top)

@@ -28,15 +28,15 @@ from pegasos.report.subject import ClassSubject, Subject
 from pegasos.solution import Trace
 
 parts_shown = 30  # problems with a set of their own
-_digits = 6
-_wide = 30.0  # a range that a logarithmic axis shows better
+_DIGITS = 6
+_WIDE = 30.0  # a range that a logarithmic axis shows better
 
 Chart = dict[str, Any]
 
 
 def as_numbers(values: npt.ArrayLike) -> list[float | None]:
     """Numbers for JSON, which knows neither infinity nor NaN, with as many digits as are read."""
-    return [float(f"{v:.{_digits}g}") if np.isfinite(v) else None for v in np.asarray(values, np.float64).tolist()]
+    return [float(f"{v:.{_DIGITS}g}") if np.isfinite(v) else None for v in np.asarray(values, np.float64).tolist()]
 
 
 def axis(key: str, label: str, *, log: bool = False, can_be_log: bool = False) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def convergence(subject: Subject) -> Chart | None:
         for k, part in enumerate(parts[:parts_shown]):
             sets.append({**_looks(subject.problem_name(k), part), "marks": _goal(subject, proofs[k])})
     epochs = trace["epoch"][trace["epoch"] > 0.0]
-    is_wide = len(epochs) > 1 and bool(epochs[-1] > _wide * epochs[0])
+    is_wide = len(epochs) > 1 and bool(epochs[-1] > _WIDE * epochs[0])
     return {
         "kind": "lines",
         "label": "Primal and dual objective and the gap between them, during the fit",

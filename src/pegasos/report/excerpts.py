@@ -11,8 +11,8 @@ from sklearn.utils import _safe_indexing
 from pegasos.report.subject import Subject, shortened
 
 rows_shown = 10  # in the table of the hardest
-_values_shown = 4
-_longest = 160  # characters
+_VALUES_SHOWN = 4
+_LONGEST = 160  # characters
 
 
 def excerpt(subject: Subject, k: int) -> str:
@@ -22,17 +22,17 @@ def excerpt(subject: Subject, k: int) -> str:
     if hasattr(raw, "columns"):
         values = list(zip(map(str, raw.columns), np.asarray(raw)[0], strict=True))
     elif not sp.issparse(raw) and isinstance(raw[0], str):
-        return shortened(raw[0], _longest)
+        return shortened(raw[0], _LONGEST)
     elif sp.issparse(row):
-        order = np.argsort(-np.abs(row.data), kind="stable")[: _values_shown + 1]
+        order = np.argsort(-np.abs(row.data), kind="stable")[: _VALUES_SHOWN + 1]
         values = [(subject.feature_name(int(row.indices[j])), row.data[j]) for j in order]
     elif hasattr(subject.model, "n_features_in_"):
-        line = np.asarray(row)[0][: _values_shown + 1]
+        line = np.asarray(row)[0][: _VALUES_SHOWN + 1]
         values = [(subject.feature_name(j), value) for j, value in enumerate(line)]
     else:
-        return shortened(repr(raw[0]), _longest)
-    listed = [f"{shortened(name, 40)} = {_value(value)}" for name, value in values[:_values_shown]]
-    return ", ".join([*listed, "…"] if len(values) > _values_shown else listed) or "all 0"
+        return shortened(repr(raw[0]), _LONGEST)
+    listed = [f"{shortened(name, 40)} = {_value(value)}" for name, value in values[:_VALUES_SHOWN]]
+    return ", ".join([*listed, "…"] if len(values) > _VALUES_SHOWN else listed) or "all 0"
 
 
 def _value(value: Any) -> str:

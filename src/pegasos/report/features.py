@@ -12,15 +12,15 @@ from pegasos.report.outcome import Outcome
 from pegasos.report.subject import Subject, shortened
 from pegasos.report.words import rows_of_fit
 
-_of_two = 20  # features shown where there is one weight vector
-_of_each = 10
+_OF_TWO = 20  # features shown where there is one weight vector
+_OF_EACH = 10
 
 
 def strongest(subject: Subject, outcome: Outcome) -> str:
     """The features that move scores most, for each weight vector."""
     coef = np.atleast_2d(np.asarray(subject.model.coef_))
     spreads = outcome.spreads if outcome.spreads is not None else np.ones(coef.shape[1])
-    n_shown = _of_two if len(coef) == 1 else _of_each
+    n_shown = _OF_TWO if len(coef) == 1 else _OF_EACH
     blocks = []
     for k in range(min(len(coef), parts_shown)):
         name = subject.vector_name(k)

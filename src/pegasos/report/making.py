@@ -14,7 +14,7 @@ from pegasos.report.outcome import walk
 from pegasos.report.page import render
 from pegasos.report.subject import subject_of
 
-_notebook_height = 640
+_NOTEBOOK_HEIGHT = 640
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +52,7 @@ class Report:
     def _repr_html_(self) -> str:
         return (
             f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.html)}" width="100%" '
-            f'height="{_notebook_height}"></iframe>'
+            f'height="{_NOTEBOOK_HEIGHT}"></iframe>'
         )
 
 

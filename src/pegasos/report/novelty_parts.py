@@ -15,7 +15,7 @@ from pegasos.report.sections import Parts
 from pegasos.report.subject import NoveltySubject
 from pegasos.report.words import rows_of_fit
 
-_bins = 40
+_BINS = 40
 
 
 def parts_of(subject: NoveltySubject, outcome: NoveltyOutcome, drawn: dict[str, Chart]) -> Parts:
@@ -54,7 +54,7 @@ def _performance(subject: NoveltySubject, outcome: NoveltyOutcome, drawn: dict[s
     offset = float(subject.model.offset_)
     low, high = min(float(low), offset), max(float(high), offset)
     room = 0.02 * (high - low) or 0.5
-    edges = np.linspace(low - room, high + room, _bins + 1)
+    edges = np.linspace(low - room, high + room, _BINS + 1)
     groups = [("rows", "rows", np.ones(subject.n_rows, bool))]
     if subject.is_typical is not None:
         groups = [("typical", "typical (y = 1)", subject.is_typical), ("novel", "novel (y = -1)", ~subject.is_typical)]

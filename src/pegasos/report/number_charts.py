@@ -14,7 +14,7 @@ from pegasos.report.outcome import NumberOutcome, Numbers
 from pegasos.report.subject import NumberSubject
 
 points_shown = 400
-_bins = 40
+_BINS = 40
 
 
 class Sides(NamedTuple):
@@ -78,7 +78,7 @@ def spread(subject: NumberSubject, outcome: NumberOutcome) -> Chart:
         sides = sides_of(subject, rest, k)
         low, high = np.quantile(rest, [0.001, 0.999])
         reach = max(abs(float(low)), abs(float(high)), 1e-12 * float(np.abs(outcome.predicted[:, k]).max()), 1e-300)
-        edges = np.linspace(-reach, reach, _bins + 1)
+        edges = np.linspace(-reach, reach, _BINS + 1)
         columns = {"edges": as_numbers(edges), "rows": counted(rest, edges).tolist()}
         marks = [{"x": edge, "label": number(edge)} for edge in sides.edges]
         sets.append({"name": subject.problem_name(k), "columns": columns, "marks": marks})

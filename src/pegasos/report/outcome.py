@@ -16,8 +16,8 @@ from pegasos.errors import PegasosError
 from pegasos.report.subject import ClassSubject, NumberSubject, Subject
 
 curves_shown = 12  # classes that get curves of their own: the most frequent ones
-_scores_at_once = 4_000_000  # of all problems, in a block
-_same = 1e-6  # of the objective: certificates that differ by less are the same
+_SCORES_AT_ONCE = 4_000_000  # of all problems, in a block
+_SAME = 1e-6  # of the objective: certificates that differ by less are the same
 
 Numbers = npt.NDArray[np.float64]
 
@@ -125,7 +125,7 @@ def _joined(blocks: Any) -> Any:
 
 
 def _blocks(n_rows: int, n_problems: int) -> Iterator[slice]:
-    size = int(np.clip(_scores_at_once // n_problems, 1000, 200_000))
+    size = int(np.clip(_SCORES_AT_ONCE // n_problems, 1000, 200_000))
     return (slice(begin, min(begin + size, n_rows)) for begin in range(0, n_rows, size))
 
 
@@ -147,7 +147,7 @@ def _certified_again(subject: Subject) -> Certificate | None:
     if not (found.is_finite and before.is_finite):
         return None
     apart = max(abs(found.primal - before.primal), abs(found.dual - before.dual))
-    return found if apart <= _same * abs(before.primal) else None
+    return found if apart <= _SAME * abs(before.primal) else None
 
 
 class Spread:

@@ -12,10 +12,10 @@ from pegasos.report.markup import Markup, card, chart, count, grid, number, para
 from pegasos.report.outcome import ClassOutcome, curves_shown
 from pegasos.report.subject import ClassSubject
 
-_matrix_shown = 20  # classes up to which the confusion matrix is shown whole
-_wide_matrix = 6  # classes from which on it needs the width of the page
-_classes_shown = 50
-_confusions_shown = 20
+_MATRIX_SHOWN = 20  # classes up to which the confusion matrix is shown whole
+_WIDE_MATRIX = 6  # classes from which on it needs the width of the page
+_CLASSES_SHOWN = 50
+_CONFUSIONS_SHOWN = 20
 
 
 def performance(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, Chart]) -> str:
@@ -35,7 +35,7 @@ def performance(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, C
 
 
 def _confusion(subject: ClassSubject, outcome: ClassOutcome) -> str:
-    if subject.n_classes > _matrix_shown:
+    if subject.n_classes > _MATRIX_SHOWN:
         return _worst_confusions(subject, outcome)
     matrix = outcome.confusion.toarray()
     sums = np.maximum(matrix.sum(axis=1, keepdims=True), 1)
@@ -53,7 +53,7 @@ def _confusion(subject: ClassSubject, outcome: ClassOutcome) -> str:
         table(
             "Rows of each class (down) by the class predicted (across)", ["true", *names], rows, classes="numbers heat"
         ),
-        wide=subject.n_classes > _wide_matrix,
+        wide=subject.n_classes > _WIDE_MATRIX,
     )
 
 
@@ -61,7 +61,7 @@ def _worst_confusions(subject: ClassSubject, outcome: ClassOutcome) -> str:
     found = outcome.confusion.tocoo()
     wrong = [(n, true, said) for true, said, n in zip(found.row, found.col, found.data, strict=True) if true != said]
     wrong.sort(key=lambda one: -one[0])
-    rows = [(subject.class_name(i), subject.class_name(j), count(n)) for n, i, j in wrong[:_confusions_shown]]
+    rows = [(subject.class_name(i), subject.class_name(j), count(n)) for n, i, j in wrong[:_CONFUSIONS_SHOWN]]
     return card(
         "Most frequent confusions",
         table(f"Of {subject.n_classes} classes", ["true", "predicted", "rows"], rows, classes="numbers"),
@@ -74,8 +74,8 @@ def _by_class(subject: ClassSubject, outcome: ClassOutcome) -> str:
     right = outcome.confusion.diagonal()
     recall, precision = right / np.maximum(rows, 1), right / np.maximum(said, 1)
     order = list(range(subject.n_classes))
-    if subject.n_classes > _classes_shown:
-        order = sorted(order, key=lambda k: float(recall[k]))[:_classes_shown]
+    if subject.n_classes > _CLASSES_SHOWN:
+        order = sorted(order, key=lambda k: float(recall[k]))[:_CLASSES_SHOWN]
     lines = [
         (
             subject.class_name(k),
@@ -85,11 +85,11 @@ def _by_class(subject: ClassSubject, outcome: ClassOutcome) -> str:
         )
         for k in order
     ]
-    which = "Each class" if subject.n_classes <= _classes_shown else f"The {_classes_shown} classes of least recall"
+    which = "Each class" if subject.n_classes <= _CLASSES_SHOWN else f"The {_CLASSES_SHOWN} classes of least recall"
     return card(
         "By class",
         table(which, ["class", "rows", "recall", "precision"], lines, classes="numbers"),
-        wide=_wide_matrix < subject.n_classes <= _matrix_shown,
+        wide=_WIDE_MATRIX < subject.n_classes <= _MATRIX_SHOWN,
     )
 
 

@@ -21,8 +21,8 @@ from pegasos.report.markup import count
 from pegasos.tasks import ManyLabels
 from pegasos.tasks.labels import encode_known
 
-_longest_name = 80  # characters of a feature or a class
-_most_listed = 12  # classes
+_LONGEST_NAME = 80  # characters of a feature or a class
+_MOST_LISTED = 12  # classes
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Subject:
 
     def feature_name(self, column: int) -> str:
         """A feature as it is written."""
-        return f"feature {column}" if self.names is None else shortened(str(self.names[column]), _longest_name)
+        return f"feature {column}" if self.names is None else shortened(str(self.names[column]), _LONGEST_NAME)
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ class ClassSubject(Subject):
     @property
     def listed(self) -> str:
         """The first classes."""
-        names = ", ".join(self.class_name(k) for k in range(min(self.n_classes, _most_listed)))
-        return names + (f", … ({self.n_classes} in all)" if self.n_classes > _most_listed else "")
+        names = ", ".join(self.class_name(k) for k in range(min(self.n_classes, _MOST_LISTED)))
+        return names + (f", … ({self.n_classes} in all)" if self.n_classes > _MOST_LISTED else "")
 
     @property
     def favoured(self) -> str:
@@ -139,7 +139,7 @@ class ClassSubject(Subject):
 
     def class_name(self, code: int) -> str:
         """A class as it is written."""
-        return shortened(str(self.model.classes_[code]), _longest_name)
+        return shortened(str(self.model.classes_[code]), _LONGEST_NAME)
 
     def problem_name(self, k: int) -> str:
         """What the k-th binary problem tells apart."""

@@ -22,7 +22,7 @@ from pegasos.report.outcome import Outcome
 from pegasos.report.subject import Subject, shortened
 from pegasos.solution import Status
 
-_longest_value = 200  # characters of a parameter
+_LONGEST_VALUE = 200  # characters of a parameter
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def parameters(estimator: Any) -> list[tuple[str, str]]:
 
 def as_code(value: Any) -> str:
     """A value as Python writes it, on one line."""
-    return shortened(repr(value), _longest_value)
+    return shortened(repr(value), _LONGEST_VALUE)
 
 
 def code(subject: Subject) -> str:

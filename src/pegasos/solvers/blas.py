@@ -12,7 +12,7 @@ import scipy.linalg  # noqa: F401 (its BLAS is loaded before the libraries are l
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_limits: list[Any] = []  # one limit per running fit; the first one is in force
+_LIMITS: list[Any] = []  # one limit per running fit; the first one is in force
 
 
 @cache
@@ -25,11 +25,11 @@ def _libraries() -> ThreadpoolController:
 def one_thread_of_blas() -> Iterator[None]:
     """The first fit sets the limit and the last one lifts it; in any other order the limit might never be lifted."""
     with _lock:
-        _limits.append(_libraries().limit(limits=1, user_api="blas") if not _limits else _limits[0])
+        _LIMITS.append(_libraries().limit(limits=1, user_api="blas") if not _LIMITS else _LIMITS[0])
     try:
         yield
     finally:
         with _lock:
-            limit = _limits.pop()
-            if not _limits:
+            limit = _LIMITS.pop()
+            if not _LIMITS:
                 limit.restore_original_limits()

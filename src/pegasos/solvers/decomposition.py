@@ -37,25 +37,25 @@ _WHOLE_ROWS, _WHOLE_ITEMS = 2048, 256  # up to this many vectors, or other items
 _NEW_ROWS = 512  # most rows whose columns a round loads
 _BLOCK_VALUES = 1 << 25  # most kernel values loaded per round
 _COLUMN_WORK, _SLOW_VALUES = 1e9, 1 << 15  # work per piece: operations on vectors, and values of other kernels
-_CLIMB_WORK, _steps_per_row = 5e7, 4  # most slopes updated per piece, and most steps per row
+_CLIMB_WORK, _STEPS_PER_ROW = 5e7, 4  # most slopes updated per piece, and most steps per row
 # below this number of steps, twice as many per row are allowed: they take less time than the overhead
 _FEW_STEPS = 1 << 12
 # fraction of the requested gap at which an ascent ends, for columns in double and in single precision
 _AIM, _AIM_SINGLE = 0.9, 0.5
 _LEAST_EFFORT = 1e-9
 _STEPS_PER_SQUARE = 1.0  # steps that take as long as an interior point, per squared number of its rows
-_evidence = 8  # steps per row before their rate is trusted
+_EVIDENCE = 8  # steps per row before their rate is trusted
 _MOST_INTERIORS = 6
 _FAR = 1e-3  # relative error above which a low-rank factor says too little about the kernel
 # fraction of the requested gap that an interior point aims at, which makes rows at bounds easier to recognize
 _INTERIOR_AIM = 0.01
 # most rows of an interior point on the whole matrix; above, most rows times squared rank
-_dense_rows, _rank_work = 3000, 1e10
+_DENSE_ROWS, _RANK_WORK = 3000, 1e10
 _HALVINGS = 60  # bisection steps for the best intercept
 _ROUNDING = 1e-15  # fraction of the objective: no step lowers a gap below this
 _MOSTLY = 0.5  # fraction of a gap due to rounding above which further steps do not help
 _SETTLEMENTS = 32  # rows tried when making two sums of doubles equal
-_patience = 0.05  # least seconds per call: how often the driver checks the clock
+_PATIENCE = 0.05  # least seconds per call: how often the driver checks the clock
 _SUM_SECONDS = 1e-9  # most seconds per kernel value in memory that a review sums
 
 Column = npt.NDArray[np.float64]
@@ -150,7 +150,7 @@ class Decomposition:
 
     def advance_to(self, problem: Problem, state: DecompositionState, visits: int) -> None:
         """Do whole pieces of work for about as long as the driver waits; the last one may take longer."""
-        until = perf_counter() + _patience
+        until = perf_counter() + _PATIENCE
         while self.visits(state) < visits:
             self._work(problem, state)
             if perf_counter() >= until:
@@ -324,31 +324,31 @@ class Decomposition:
         n, (older, newer) = problem.rows.n_rows, state.marks
         state.least_gap = min(state.least_gap, state.gap)
         taken = state.steps - older[0]
-        if state.steps - newer[0] >= max(_evidence * n, newer[0] - older[0]):
+        if state.steps - newer[0] >= max(_EVIDENCE * n, newer[0] - older[0]):
             state.marks = newer, (state.steps, state.least_gap)
         aim = 0.5 * min(self.tol or 0.0, state.target) * state.primal
-        if not 0.0 < aim < state.gap or taken < _evidence * n or state.n_interiors >= _MOST_INTERIORS:
+        if not 0.0 < aim < state.gap or taken < _EVIDENCE * n or state.n_interiors >= _MOST_INTERIORS:
             return False
         rate = math.log(older[1] / state.least_gap) / taken if 0.0 < state.least_gap < older[1] < np.inf else 0.0
-        return math.log(state.gap / aim) > rate * _STEPS_PER_SQUARE * min(n, _dense_rows) ** 2
+        return math.log(state.gap / aim) > rate * _STEPS_PER_SQUARE * min(n, _DENSE_ROWS) ** 2
 
     def _choose_inside(self, problem: Problem, state: DecompositionState) -> None:
         """Choose the rows of an interior point: all rows, or those that can move where there are many."""
         rows, room = _rows(problem), _room(problem, state.alpha)
         inside = np.flatnonzero(problem.cost > 0.0)
-        if len(inside) > _dense_rows:
+        if len(inside) > _DENSE_ROWS:
             inside = inside[self._can_move(state.slope[inside], Room(room.down[inside], room.up[inside]))]
         state.inside, state.n_interiors = inside, state.n_interiors + 1
         state.is_chosen = True
-        if len(inside) <= _dense_rows and rows.holds_all:
+        if len(inside) <= _DENSE_ROWS and rows.holds_all:
             state.waiting = inside
 
     def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
         """Use the whole kernel matrix for a small problem, a low-rank factor for a large one."""
         rows, inside = _rows(problem), state.inside
         state.waiting, state.is_chosen = inside[:0], False
-        if len(inside) > _dense_rows:
-            most = int(math.sqrt(_rank_work / len(inside)))
+        if len(inside) > _DENSE_ROWS:
+            most = int(math.sqrt(_RANK_WORK / len(inside)))
             state.factor = PivotedFactor(_Block(rows, inside), rows.squared_norms[inside], most)
             return
         unit = 1.0 / (problem.lam * problem.total)
@@ -454,7 +454,7 @@ class Decomposition:
     def _steps_left(self, problem: Problem, state: DecompositionState) -> int:
         """Number of steps that a climb may take."""
         n = problem.rows.n_rows
-        most = max(_steps_per_row * n, min(2 * _steps_per_row * n, _FEW_STEPS))
+        most = max(_STEPS_PER_ROW * n, min(2 * _STEPS_PER_ROW * n, _FEW_STEPS))
         return most if self.max_steps is None else max(0, min(most, self.max_steps - state.steps))
 
     def _climb(self, problem: Problem, state: DecompositionState) -> int:

@@ -22,7 +22,7 @@ from pegasos.errors import PegasosError
 from pegasos.problem import Floats, Objective
 from pegasos.solution import Solution, Status, Trace, TraceRow
 
-_chunk_seconds = 0.05
+_CHUNK_SECONDS = 0.05
 _LEAST_SECONDS = 0.01  # seconds that a run has for its first chunk, whatever its budget
 _REVIEW_RESERVE = 1.2  # factor on the expected seconds of a proof that a time budget reserves for it
 _LONGEST_SILENCE = 0.5  # seconds after which watchers are told about a run even if no epoch has ended
@@ -239,7 +239,7 @@ class _Run:
             self.solver.advance_to(self.problem, self.state, goal)
             now = perf_counter()
             done = self.solver.visits(self.state) - done
-            self.chunk = max(1, int(done * _chunk_seconds / max(now - before, 1e-6)))
+            self.chunk = max(1, int(done * _CHUNK_SECONDS / max(now - before, 1e-6)))
             if self.is_over(_REVIEW_RESERVE * self.needed_for_review()):
                 return Status.TIME
             if self.watcher.interrupted():

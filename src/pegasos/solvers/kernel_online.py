@@ -25,7 +25,7 @@ from pegasos.kernels.base import Items, Kernel
 from pegasos.problem import Floats
 from pegasos.solvers.online import Curve, Labels, NativeRule, Order, StepRule, no_limit
 
-_block_rows = 256
+_BLOCK_ROWS = 256
 
 Numbers = npt.NDArray[np.intp]
 Removal = Literal["oldest", "random"]
@@ -130,8 +130,8 @@ class KernelOnlineLearner:
 
     def advance(self, state: KernelOnlineState, kernel: Kernel, items: Items, labels: Labels, order: Order) -> None:
         """Visit the items of the order that have a positive cost, block by block."""
-        for begin in range(0, len(order), _block_rows):
-            members = order[begin : begin + _block_rows].astype(np.intp)
+        for begin in range(0, len(order), _BLOCK_ROWS):
+            members = order[begin : begin + _BLOCK_ROWS].astype(np.intp)
             block = _Block.of(kernel, items, members, state, self.bias)
             self._visit(state, block, Labels(labels.codes[members], labels.cost[members]))
 

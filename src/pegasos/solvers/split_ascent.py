@@ -26,8 +26,8 @@ from pegasos.certificate import dual_point
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.dual_ascent import DualAscent, DualState, first_gap
 
-_largest_first_gap = 0.06  # largest |x|^2 / (lam total), times K - 1, at which the threads do not disturb each other
-_fewest_values = 2_000_000  # stored values below which a round is too short for threads
+_LARGEST_FIRST_GAP = 0.06  # largest |x|^2 / (lam total), times K - 1, at which the threads do not disturb each other
+_FEWEST_VALUES = 2_000_000  # stored values below which a round is too short for threads
 _ROUNDS = 4  # least number of rounds per epoch
 _LONGEST_ROUND = 1 << 16  # most visits of a thread per round, where there are more rows than weights
 
@@ -147,10 +147,10 @@ class SplitAscent(DualAscent):
 def _threads(problem: Problem) -> int:
     """Number of worthwhile threads, each with at least one row; kernel rows are not split."""
     rows = problem.rows
-    if not isinstance(rows, Rows) or rows.threads == 1 or rows.n_stored < _fewest_values:
+    if not isinstance(rows, Rows) or rows.threads == 1 or rows.n_stored < _FEWEST_VALUES:
         return 1
     n = min(rows.threads, rows.n_rows)
-    return n if first_gap(problem) * (n - 1) <= _largest_first_gap else 1
+    return n if first_gap(problem) * (n - 1) <= _LARGEST_FIRST_GAP else 1
 
 
 def _parts(problem: Problem, n: int) -> list[Problem]:

@@ -16,7 +16,7 @@ from pegasos.estimators.items import check_target
 from pegasos.tasks.labels import encode, find_classes
 from pegasos.tuning.automatic import Aim, Automatic
 
-_uneven = 1.5  # classes are: the largest has more than this many times the rows of the smallest
+_UNEVEN = 1.5  # classes are: the largest has more than this many times the rows of the smallest
 _RARE = 4.0  # the rarest class is: accuracy would hardly notice it
 
 
@@ -168,7 +168,7 @@ class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
             share = counts.min() / counts.sum()
             metric, why = "balanced_accuracy", f"class {rarest!r} has {share:.1%} of the rows"
         is_asked_for = self.scoring != "accuracy" and not (self.scoring is None and metric == "accuracy")
-        is_uneven = counts.max() > _uneven * counts.min()
+        is_uneven = counts.max() > _UNEVEN * counts.min()
         balances: tuple[str | None, ...] = (None, "balanced") if is_asked_for and is_uneven else (None,)
         guess = DummyClassifier(strategy="most_frequent")
         return Aim(codes, len(classes), metric, why, balances, None, guess)

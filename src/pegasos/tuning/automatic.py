@@ -35,9 +35,9 @@ from pegasos.tuning.space import Space
 from pegasos.tuning.trials import Examiner, Fold, Trial
 from pegasos.tuning.watching import Onlooker
 
-_few_rows, _most_folds = 400, 25  # fewer rows than this are dealt into folds more than once, into so many in all
+_FEW_ROWS, _MOST_FOLDS = 400, 25  # fewer rows than this are dealt into folds more than once, into so many in all
 # Beginnings of the names of scores that are never above 1.
-_at_most_1 = (
+_AT_MOST_1 = (
     "accuracy",
     "average_precision",
     "balanced_accuracy",
@@ -273,7 +273,7 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
                     "out, or find more of its kind."
                 )
             n_splits = min(int(self.cv), int(counts[rarest]))
-            n_repeats = min(-(-_few_rows // len(y)), max(1, _most_folds // n_splits))
+            n_repeats = min(-(-_FEW_ROWS // len(y)), max(1, _MOST_FOLDS // n_splits))
             deal = n_splits if n_repeats > 1 else 0
             splitter: Any = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=seed)
             parts = splitter.split(np.zeros(len(y)), strata)
@@ -372,4 +372,4 @@ def _perfect(metric: str, scoring: Any) -> float:
         return math.inf
     if metric.startswith("neg_"):
         return 0.0
-    return 1.0 if metric.startswith(_at_most_1) else math.inf
+    return 1.0 if metric.startswith(_AT_MOST_1) else math.inf

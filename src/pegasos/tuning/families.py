@@ -34,10 +34,10 @@ from pegasos.kernels.graph_reading import read_graphs
 from pegasos.kernels.series import series_of
 from pegasos.kernels.strings import strings_of
 
-_costs = (0.03, 1e3)  # of C: with a larger one a fit takes long and seldom gains anything
-_stride = 3.0  # between a number and the next ones to try
-_most_measured = 500  # items whose distances are looked at
-_most_work = 2e10  # of a kernel that costs the square of an item's size: all pairs of items together
+_COSTS = (0.03, 1e3)  # of C: with a larger one a fit takes long and seldom gains anything
+_STRIDE = 3.0  # between a number and the next ones to try
+_MOST_MEASURED = 500  # items whose distances are looked at
+_MOST_WORK = 2e10  # of a kernel that costs the square of an item's size: all pairs of items together
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Choice:
 
     def near(self, value: float) -> list[float]:
         """The next numbers on both sides, within the range."""
-        steps = (value - 1, value + 1) if self.is_whole else (value / _stride, value * _stride)
+        steps = (value - 1, value + 1) if self.is_whole else (value / _STRIDE, value * _STRIDE)
         return [step for step in steps if self.low <= step <= self.high]
 
 
@@ -91,7 +91,7 @@ class Family:
     @property
     def numbers(self) -> dict[str, Choice]:
         """All that is searched for: C and the parameters."""
-        return {"C": Choice(*_costs), **self.choices}
+        return {"C": Choice(*_COSTS), **self.choices}
 
 
 Families = dict[str, Family]
@@ -104,7 +104,7 @@ def _whole(low: int, high: int) -> Choice:
 
 def measure(X: Any, rng: np.random.Generator) -> Units:
     """The units of rows of numbers, by a sample of them; ones where all rows are equal."""
-    chosen = rng.permutation(X.shape[0])[:_most_measured]
+    chosen = rng.permutation(X.shape[0])[:_MOST_MEASURED]
     rows = X[np.sort(chosen)]
     squares = rows.multiply(rows) if sp.issparse(rows) else np.square(rows, dtype=np.float64)
     upper = np.triu_indices(rows.shape[0], 1)
@@ -183,7 +183,7 @@ def families_of_strings(X: Any) -> Families:
             lambda units, chosen: WeightedDegree(chosen["degree"]).normalized(),
             tuple({"C": 10.0, "degree": min(degree, highest)} for degree in (10, 4)),
         )
-    if longest >= 2 and float(lengths.sum()) ** 2 < _most_work:
+    if longest >= 2 and float(lengths.sum()) ** 2 < _MOST_WORK:
         families["subsequence"] = Family(
             "subsequence kernel",
             {"k": _whole(2, min(5, longest)), "decay": Choice(0.2, 0.9)},
@@ -211,7 +211,7 @@ def families_of_graphs(X: Any) -> Families:
             ({"C": 10.0},),
         ),
     }
-    if float(n_nodes) ** 2 < _most_work / 1e3:
+    if float(n_nodes) ** 2 < _MOST_WORK / 1e3:
         # Walks of bounded length: the sum over all of them could be infinite for a graph that is still to come.
         most = 1.0 / max(1, *(graph.degree for graph in graphs)) ** 2
         families["walks"] = Family(
@@ -237,7 +237,7 @@ def families_of_series(X: Any, rng: np.random.Generator) -> Families:
             ({"C": 10.0, "n_frequencies": 32, "gamma": 5.0},),
         )
     }
-    if float(series.lengths.sum()) ** 2 < _most_work:
+    if float(series.lengths.sum()) ** 2 < _MOST_WORK:
         families["alignment"] = Family(
             "global alignment kernel",
             {"sigma": Choice(0.05, 10.0)},

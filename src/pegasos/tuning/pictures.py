@@ -7,8 +7,8 @@ from typing import Any
 
 from pegasos.plots._style import colours, faint, marks, matplotlib_module
 
-_widths = ("width", "gamma", "sigma", "k", "h", "degree", "decay")
-_logarithmic = {"lam", "width", "gamma", "sigma", "decay"}
+_WIDTHS = ("width", "gamma", "sigma", "k", "h", "degree", "decay")
+_LOGARITHMIC = {"lam", "width", "gamma", "sigma", "decay"}
 _words = {"ended_at": "seconds", "width": "width: gamma in units of the median distance"}
 
 
@@ -30,7 +30,7 @@ def draw_search(auto: Any) -> Any:
     """
     Figure = matplotlib_module("figure").Figure
     rows = auto.leaderboard_
-    width = next((name for name in _widths if any(row.get(name) is not None for row in rows)), None)
+    width = next((name for name in _WIDTHS if any(row.get(name) is not None for row in rows)), None)
     panels = ["ended_at", "lam", *([width] if width else [])]
     figure = Figure(figsize=(4.2 * len(panels), 3.8), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -73,7 +73,7 @@ def _label(axes: Any, panels: list[str], rows: list[dict[str, Any]], auto: Any) 
     for place, column in zip(axes, panels, strict=True):
         place.set_xlabel(_words.get(column, column))
         shown = [row[column] for row in rows if row[column] is not None and row["score"] >= floor]
-        if column in _logarithmic and shown:
+        if column in _LOGARITHMIC and shown:
             place.set_xscale("log")
             place.set_xlim(min(shown) / 2.0, max(shown) * 2.0)
         if column != "ended_at" and rows[0][column] is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from pegasos.errors import PegasosError
 from pegasos.kernels import Kernel
 
-_most_items = 16
+_MOST_ITEMS = 16
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Probe:
     @classmethod
     def of(cls, X: Sequence[Any]) -> Probe:
         """Items from all parts of a collection."""
-        return cls(X[:: -(-len(X) // _most_items)])
+        return cls(X[:: -(-len(X) // _MOST_ITEMS)])
 
     def look(self, kernel: Kernel) -> Look:
         """Once a kernel."""

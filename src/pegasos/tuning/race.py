@@ -19,8 +19,8 @@ import numpy as np
 
 from pegasos.tuning.trials import Trial
 
-_kept = 3  # one of so many goes on to more rows
-_doubt = 1.5  # standard errors: the best has been lucky on some folds, or it would not be the best
+_KEPT = 3  # one of so many goes on to more rows
+_DOUBT = 1.5  # standard errors: the best has been lucky on some folds, or it would not be the best
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Race:
             for other_rows, other_score in other.climbed
             if other_rows == n_rows
         ]
-        return sum(other > score for other in rivals) < math.ceil((len(rivals) + 1) / _kept)
+        return sum(other > score for other in rivals) < math.ceil((len(rivals) + 1) / _KEPT)
 
     def lost(self, trial: Trial) -> str | None:
         """Why a setting is given up after the folds so far; None: it goes on."""
@@ -95,7 +95,7 @@ class Race:
         if most <= best.mean:
             return f"given up {after}: even perfect scores in the others would not win"
         behind = float(np.mean(best.scores[:done])) - trial.mean
-        if behind > _doubt * self.noise / math.sqrt(done):
+        if behind > _DOUBT * self.noise / math.sqrt(done):
             return f"given up {after}: {behind:.4f} behind the best"
         return None
 

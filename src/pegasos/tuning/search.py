@@ -27,10 +27,10 @@ from pegasos.tuning.space import Setting
 from pegasos.tuning.trials import Examiner, Mark, Trial
 
 _first_sample = {True: 20_000, False: 2_000}  # rows, of linear machines and of others
-_growth = 4
-_share_of_fit = 0.1  # of the budget: a fit that takes longer is cut
-_share_of_trial = 0.25  # of the time left: a trial that would take longer stays on a sample
-_few_rows = 4_000  # threads of BLAS would wait for each other longer than they work
+_GROWTH = 4
+_SHARE_OF_FIT = 0.1  # of the budget: a fit that takes longer is cut
+_SHARE_OF_TRIAL = 0.25  # of the time left: a trial that would take longer stays on a sample
+_FEW_ROWS = 4_000  # threads of BLAS would wait for each other longer than they work
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Clock:
     @property
     def fit_limit(self) -> float | None:
         """The most that one fit may take now."""
-        return None if self.budget is None else max(0.0, min(self.left, _share_of_fit * self.budget))
+        return None if self.budget is None else max(0.0, min(self.left, _SHARE_OF_FIT * self.budget))
 
 
 def sampled_order(codes: npt.NDArray[np.intp], rng: np.random.Generator) -> npt.NDArray[np.intp]:
@@ -126,7 +126,7 @@ class Search:
         """Whether the kernel matrix of a setting is at hand soon; without a clock all are."""
         space, budget = self.examiner.space, self.clock.budget
         setting = space.suggest(load_optuna().trial.FixedTrial(start))
-        return budget is None or space.seconds(setting) <= _share_of_fit * budget
+        return budget is None or space.seconds(setting) <= _SHARE_OF_FIT * budget
 
     def _enqueue(self, study: Any, starts: Sequence[dict[str, Any]]) -> None:
         """Settings to be asked for next, each once: Optuna's own check for that writes to the user's log."""
@@ -218,7 +218,7 @@ class Search:
     def _mark(self, trial: Trial, fold: int) -> Mark:
         limit = self.clock.fit_limit
         rival = self.race.rival(fold)
-        with self.threads.limit(limits=1, user_api="blas") if trial.n_rows <= _few_rows else nullcontext():
+        with self.threads.limit(limits=1, user_api="blas") if trial.n_rows <= _FEW_ROWS else nullcontext():
             mark = self.examiner.examine(trial.setting, fold, trial.n_rows, limit=limit, rival=rival)
         trial.seconds += mark.seconds
         trial.fit_seconds = mark.seconds
@@ -233,13 +233,13 @@ class Search:
         size, sizes = _first_sample[self.examiner.space.is_linear(setting)], []
         while size <= n_rows // 2:
             sizes.append(size)
-            size *= _growth
+            size *= _GROWTH
         return [*sizes, n_rows]
 
     def _can_afford(self, trial: Trial, n_rows: int) -> bool:
         """Whether all folds with so many rows fit into a share of the time left."""
         foreseen = trial.fit_seconds * self.growth_of_time(trial, n_rows) * self.race.n_folds
-        return not trial.is_cut and foreseen <= _share_of_trial * self.clock.left
+        return not trial.is_cut and foreseen <= _SHARE_OF_TRIAL * self.clock.left
 
     def growth_of_time(self, trial: Trial, n_rows: int) -> float:
         """How many times longer a fit takes with so many rows: kernels take the square."""

@@ -31,17 +31,17 @@ from pegasos.tuning.families import (
 from pegasos.tuning.kinds import are_like_series
 from pegasos.tuning.probe import Probe
 
-_most_paired = 30  # classes
+_MOST_PAIRED = 30  # classes
 _EPSILON = Choice(1e-3, 1.0)  # in units of the spread of the targets
 _FIRST_EPSILON = 0.1
-_most_scaled = 5000  # rows that the units are measured on
+_MOST_SCALED = 5000  # rows that the units are measured on
 _scalers: dict[str, Any] = {
     "standard": StandardScaler(),
     "min-max": MinMaxScaler(),
     "max-abs": MaxAbsScaler(),
     "unit rows": Normalizer(),
 }
-_dense, _sparse = ("standard", "none", "min-max", "unit rows"), ("none", "unit rows", "max-abs")
+_DENSE, _SPARSE = ("standard", "none", "min-max", "unit rows"), ("none", "unit rows", "max-abs")
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class Space:
     ) -> Space:
         """The settings that suit a collection of this kind; ``n_classes`` is 0 for a regression."""
         # Pairs of classes are small problems, quick and easy to fit well; but their number grows as a square.
-        multi_class = "ovo" if 2 < n_classes <= _most_paired else "ovr"
+        multi_class = "ovo" if 2 < n_classes <= _MOST_PAIRED else "ovr"
         if kind == "rows":
             _check_variety(X)
-            scalings = _sparse if sp.issparse(X) else _dense
-            sample = X[np.sort(rng.permutation(X.shape[0])[:_most_scaled])]
+            scalings = _SPARSE if sp.issparse(X) else _DENSE
+            sample = X[np.sort(rng.permutation(X.shape[0])[:_MOST_SCALED])]
             units = {scaling: measure(_scaled(sample, scaling), rng) for scaling in scalings}
             families, probe = families_of_rows(sp.issparse(X)), None
             if are_like_series(X):

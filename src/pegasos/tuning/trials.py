@@ -25,10 +25,10 @@ from pegasos.solution import Status
 from pegasos.tuning.space import Setting, Space
 
 loose, tight = 5e-2, 1e-3  # relative gaps
-_fewest_asked = 1000  # rows that a sample's score is taken on
-_most_items = 3000  # whose kernel matrix is kept
-_kept_bytes = 1 << 29  # of matrices
-_share_of_fits = 3.0  # how many times the limit of a fit a matrix may take: all its folds and lam share it
+_FEWEST_ASKED = 1000  # rows that a sample's score is taken on
+_MOST_ITEMS = 3000  # whose kernel matrix is kept
+_KEPT_BYTES = 1 << 29  # of matrices
+_SHARE_OF_FITS = 3.0  # how many times the limit of a fit a matrix may take: all its folds and lam share it
 
 Indices = npt.NDArray[np.intp]
 Fold = tuple[Indices, Indices]  # to train on, to be asked about
@@ -110,7 +110,7 @@ class Examiner:
         """The score of a setting on a fold; where it may exceed the rival's, of a tight fit."""
         begun = perf_counter()
         train, test = self.folds[fold]
-        train, test = train[:n_rows], test[: max(_fewest_asked, n_rows)]
+        train, test = train[:n_rows], test[: max(_FEWEST_ASKED, n_rows)]
         y = self.y[train]
         weighted = {} if self.weights is None else {"sample_weight": self.weights[train]}
         model, rows, asked = self._prepare(setting, train, test, limit)
@@ -132,7 +132,7 @@ class Examiner:
         """The machine, the scaled rows to train on and those to be asked about."""
         n_rows = len(train) if self.weights is None else float(self.weights[train].sum())
         model = self.space.machine(setting, n_rows, random_state=self.seed, n_jobs=self.n_jobs)
-        if self.space.families[setting.family].is_of_items and len(self.y) <= _most_items:
+        if self.space.families[setting.family].is_of_items and len(self.y) <= _MOST_ITEMS:
             return model.set_params(kernel=Tabled(self._matrix(setting, limit))), train, test
         rows, asked = (_safe_indexing(self.X, each) for each in (train, test))
         scaler = self.space.scaler(setting)
@@ -144,9 +144,9 @@ class Examiner:
         key = repr(kernel)
         if key not in self.matrices:
             if limit is not None and self.matrices:
-                self._check_time(setting, _share_of_fits * limit)
+                self._check_time(setting, _SHARE_OF_FITS * limit)
             self.matrices[key] = kernel.block(self.X, self.X)
-            while len(self.matrices) > 1 and len(self.matrices) * self.matrices[key].nbytes > _kept_bytes:
+            while len(self.matrices) > 1 and len(self.matrices) * self.matrices[key].nbytes > _KEPT_BYTES:
                 self.matrices.popitem(last=False)
         self.matrices.move_to_end(key)
         return self.matrices[key]

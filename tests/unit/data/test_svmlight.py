@@ -252,7 +252,7 @@ def test_a_damaged_file_is_read_as_slowly_or_refused_in_the_same_line(place, byt
 def test_pieces_of_the_text_in_threads_give_the_whole(tmp_path, monkeypatch):
     path = random_file(tmp_path / "data.svm")
     X, y = read_svmlight(path, n_jobs=1)
-    monkeypatch.setattr(parsing, "_least_piece", 50)
+    monkeypatch.setattr(parsing, "_LEAST_PIECE", 50)
     text = TEXT * 20 + path.read_bytes()  # with comments, which leave gaps between the pieces
     many, labels = read_svmlight(written(tmp_path, text, "more.svm"), n_jobs=3)
     np.testing.assert_array_equal(many.toarray()[80:], X.toarray())
@@ -262,7 +262,7 @@ def test_pieces_of_the_text_in_threads_give_the_whole(tmp_path, monkeypatch):
 
 
 def test_the_first_of_several_faults_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(parsing, "_least_piece", 50)
+    monkeypatch.setattr(parsing, "_LEAST_PIECE", 50)
     path = written(tmp_path, b"1 1:1\n" * 100 + b"1 x\n" + b"1 1:1\n" * 100 + b"2 y\n")
     with pytest.raises(PegasosError, match="line 101, column 3: 'x'"):
         read_svmlight(path, n_jobs=3)

@@ -66,7 +66,7 @@ def test_problems_together_are_the_problems_one_by_one(monkeypatch, case):
 
 def test_a_batch_at_a_time_is_the_same(monkeypatch):
     whole = fitted(regularize_intercept=False)
-    monkeypatch.setattr(module, "_batch_work", 1.0)
+    monkeypatch.setattr(module, "_BATCH_WORK", 1.0)
     parts = fitted(regularize_intercept=False)
     np.testing.assert_array_equal(whole.dual_coef_, parts.dual_coef_)
     assert whole.certificate_ == parts.certificate_
@@ -102,7 +102,7 @@ def test_no_bit_depends_on_the_number_of_threads(case):
 
 def test_pairs_that_are_not_certified_together_are_left_to_the_driver(monkeypatch):
     expected = fitted(regularize_intercept=False)
-    monkeypatch.setattr(module, "_steps_per_row", 1)
+    monkeypatch.setattr(module, "_STEPS_PER_ROW", 1)
     model = fitted(regularize_intercept=False)
     assert model.certificate_.relative_gap <= 1e-7
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-3)

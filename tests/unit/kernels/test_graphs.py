@@ -113,7 +113,7 @@ def test_random_walk_does_not_depend_on_the_threads_nor_on_which_pairs_are_asked
     monkeypatch.setattr(kernels, "n_threads", lambda: 3)
     np.testing.assert_array_equal(kernel.block(graphs, graphs), expected)
     with monkeypatch.context() as patch:
-        patch.setattr(kernels, "_work_at_once", 10_000)  # some seven rows
+        patch.setattr(kernels, "_WORK_AT_ONCE", 10_000)  # some seven rows
         np.testing.assert_array_equal(kernel.block(graphs, graphs), expected)
         np.testing.assert_allclose(kernel.block(graphs[:20], graphs), expected[:20], rtol=1e-13)
     np.testing.assert_allclose(kernel.block(list(graphs), graphs), expected, rtol=1e-13)

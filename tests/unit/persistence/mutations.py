@@ -80,9 +80,9 @@ def packed_models():
     return found
 
 
-_odd = [None, True, False, 0, 1, -1, 2, 3, 7, 624, 10**4, 2**31, 2**53, 2**63, 2**64, 10**40, 0.0, -0.5, 1e308, 1e-320]
-_odd += [float("nan"), float("inf"), "", "a", "pegasos", "ovo", "voted", "shuffle", "same", [], {}, [[]], [0], ["a"]]
-_odd += [{"is": "same", "number": 0}, {"is": "tuple", "items": [1, 2]}, {"is": "dict", "pairs": [[1, 2]]}]
+_ODD = [None, True, False, 0, 1, -1, 2, 3, 7, 624, 10**4, 2**31, 2**53, 2**63, 2**64, 10**40, 0.0, -0.5, 1e308, 1e-320]
+_ODD += [float("nan"), float("inf"), "", "a", "pegasos", "ovo", "voted", "shuffle", "same", [], {}, [[]], [0], ["a"]]
+_ODD += [{"is": "same", "number": 0}, {"is": "tuple", "items": [1, 2]}, {"is": "dict", "pairs": [[1, 2]]}]
 
 
 def _places(node):
@@ -113,7 +113,7 @@ def tampered(packed, arrays, choose):
         elif what == 2 and arrays:
             node[key] = list(arrays)[choose(len(arrays))]
         else:
-            node[key] = copy.deepcopy(_odd[choose(len(_odd))])
+            node[key] = copy.deepcopy(_ODD[choose(len(_ODD))])
     return root[0], arrays
 
 

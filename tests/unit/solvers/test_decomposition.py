@@ -271,7 +271,7 @@ def test_a_free_intercept_gives_the_machine_of_libsvm(C):
 
 
 def test_an_interior_point_of_low_rank_serves_more_rows_than_a_dense_one(monkeypatch):
-    monkeypatch.setattr(decomposition, "_dense_rows", 100)
+    monkeypatch.setattr(decomposition, "_DENSE_ROWS", 100)
     problem = overlapping(300, C=1e4, width=0.02)
     solution = run(problem, Decomposition(1e-4, is_free=True), Stop(1e-4))
     assert solution.state.n_interiors > 0
@@ -279,9 +279,9 @@ def test_an_interior_point_of_low_rank_serves_more_rows_than_a_dense_one(monkeyp
 
 
 def test_a_factor_that_tells_too_little_changes_nothing(monkeypatch):
-    monkeypatch.setattr(decomposition, "_dense_rows", 100)
-    monkeypatch.setattr(decomposition, "_rank_work", 1e5)
-    monkeypatch.setattr(decomposition, "_evidence", 0)
+    monkeypatch.setattr(decomposition, "_DENSE_ROWS", 100)
+    monkeypatch.setattr(decomposition, "_RANK_WORK", 1e5)
+    monkeypatch.setattr(decomposition, "_EVIDENCE", 0)
     problem = overlapping(300, C=10.0, width=5.0)
     solution = run(problem, Decomposition(1e-4, is_free=True), Stop(1e-4))
     assert solution.status is Status.CERTIFIED
@@ -291,7 +291,7 @@ def test_a_factor_that_tells_too_little_changes_nothing(monkeypatch):
 def test_no_result_depends_on_the_pieces_of_the_work(monkeypatch, is_free):
     problem = overlapping(2500, C=1.0, width=0.3, bias=0.0 if is_free else 1.0)
     whole = run(problem, Decomposition(1e-3, is_free), Stop(1e-3))
-    monkeypatch.setattr(decomposition, "_patience", 1e-9)
+    monkeypatch.setattr(decomposition, "_PATIENCE", 1e-9)
     pieces = run(overlapping(2500, C=1.0, width=0.3, bias=problem.rows.bias), Decomposition(1e-3, is_free), Stop(1e-3))
     np.testing.assert_array_equal(whole.alpha, pieces.alpha)
     assert whole.certificate == pieces.certificate
@@ -329,7 +329,7 @@ def test_columns_that_are_evicted_change_nothing():
 @pytest.mark.parametrize("kernel", [RBF(0.3), Laplacian(0.3)])
 @pytest.mark.parametrize("half", [8, 30])
 def test_a_table_smaller_than_the_support_is_enough(monkeypatch, half, kernel):
-    monkeypatch.setattr(gram, "_columns_at_once", half)
+    monkeypatch.setattr(gram, "_COLUMNS_AT_ONCE", half)
     problem = awkward_kernel_problem(kernel, n_rows=150, lam=1e-2, cache_bytes=1.0)
     assert len(problem.rows.table) == 2 * half
     solution = solved(problem, 1e-5, max_iter=10_000)

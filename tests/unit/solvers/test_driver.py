@@ -195,7 +195,7 @@ def test_the_trace_tells_every_certificate(solver):
 @for_every_solver
 def test_the_speed_of_the_machine_changes_nothing(solver, monkeypatch):
     swift = run(hard_problem(), solver, NEVER, seed=3)
-    monkeypatch.setattr(driver, "_chunk_seconds", 0.0)  # chunks of one row
+    monkeypatch.setattr(driver, "_CHUNK_SECONDS", 0.0)  # chunks of one row
     slow = run(hard_problem(), solver, NEVER, seed=3)
     np.testing.assert_array_equal(slow.weights, swift.weights)
     np.testing.assert_array_equal(slow.alpha, swift.alpha)

@@ -42,7 +42,7 @@ def learnt(learner, kernel, items, labelled, n_problems=1):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", CASES)
 def test_blocks_equal_the_dual_form_item_by_item(name, n_classes, layout, monkeypatch):
-    monkeypatch.setattr(kernel_online, "_block_rows", 32)
+    monkeypatch.setattr(kernel_online, "_BLOCK_ROWS", 32)
     rule, budget, settings = CASES[name]
     X, labels, order = sample(n_classes)
     n_problems = 1 if n_classes == 2 else n_classes
@@ -64,7 +64,7 @@ def test_the_size_of_a_block_does_not_matter(size, name):
     learner = KernelOnlineLearner(rule, budget)
     whole = learnt(learner, kernel, kernel.read(X), (labels, order[:200]), 3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_online, "_block_rows", size)
+        patch.setattr(kernel_online, "_BLOCK_ROWS", size)
         pieces = learnt(learner, kernel, kernel.read(X), (labels, order[:200]), 3)
     assert pieces.vectors == pytest.approx(whole.vectors, rel=1e-8, abs=1e-12)
     assert np.array(pieces.curve.points) == pytest.approx(np.array(whole.curve.points), rel=1e-9)

@@ -22,8 +22,8 @@ SEED = 5
 
 @pytest.fixture(autouse=True)
 def _few_rows_are_enough(monkeypatch):
-    monkeypatch.setattr(split_ascent, "_fewest_values", 0)
-    monkeypatch.setattr(split_ascent, "_largest_first_gap", 2.0)
+    monkeypatch.setattr(split_ascent, "_FEWEST_VALUES", 0)
+    monkeypatch.setattr(split_ascent, "_LARGEST_FIRST_GAP", 2.0)
 
 
 def in_threads(problem, threads):

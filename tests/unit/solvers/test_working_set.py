@@ -20,7 +20,7 @@ from tests.problems import kernel_problem_of
 @pytest.fixture(autouse=True)
 def little_room(monkeypatch):
     """A table of few columns, and sets of few rows."""
-    monkeypatch.setattr(gram, "_least_bytes", 1 << 17)
+    monkeypatch.setattr(gram, "_LEAST_BYTES", 1 << 17)
     monkeypatch.setattr(working_set, "_ROWS", (300, 300))
 
 

@@ -125,7 +125,7 @@ def test_what_is_trained_on_is_the_beginning_of_the_fold(monkeypatch):
 def test_a_setting_that_is_trained_on_a_sample_is_asked_about_as_many_rows_and_at_least_1000(monkeypatch):
     asked = []
     examiner = examiner_of(metric="custom", scorer=lambda model, rows, truth: asked.append(len(truth)) or 0.5)
-    monkeypatch.setattr("pegasos.tuning.trials._fewest_asked", 60)
+    monkeypatch.setattr("pegasos.tuning.trials._FEWEST_ASKED", 60)
     for n_rows in (50, 80, 200):
         examiner.examine(LINEAR, 0, n_rows, limit=None, rival=1.0)
     assert asked == [60, 80, 100]

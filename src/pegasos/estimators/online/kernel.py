@@ -25,7 +25,7 @@ from pegasos.solvers.kernel_online import KernelOnlineLearner, KernelOnlineState
 from pegasos.solvers.online import Labels, Order
 from pegasos.tasks import Weights
 
-_block_values = 1 << 21  # kernel values at once, at predict
+_BLOCK_VALUES = 1 << 21  # kernel values at once, at predict
 
 
 def _can_stream(model: Any) -> bool:
@@ -142,7 +142,7 @@ class KernelOnlineClassifier(OnlineClassifier):
         scores = np.tile(np.asarray(self.intercept_, np.float64), (len(items), 1))
         if len(self.support_):
             support = self.kernel_.read(self.support_vectors_)
-            n_at_once = max(1, _block_values // len(support))
+            n_at_once = max(1, _BLOCK_VALUES // len(support))
             for begin in range(0, len(items), n_at_once):
                 part = items.take(np.arange(begin, min(begin + n_at_once, len(items))))
                 scores[begin : begin + len(part)] += self.kernel_.evaluate(part, support) @ self.dual_coef_.T
