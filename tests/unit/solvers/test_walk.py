@@ -269,6 +269,5 @@ def test_what_newtons_method_left_is_not_lost():
 
 
 def test_newton_over_blocks_ends_when_its_time_is_over():
-    with of_blocks() as problem:
-        with within(0.0), pytest.raises(TimeIsUp):  # in its first pass, and in every other one
-            BlockNewton(problem, 1e-9)
+    with of_blocks() as problem, within(0.0), pytest.raises(TimeIsUp):  # in its first pass, and in every other one
+        BlockNewton(problem, 1e-9)
