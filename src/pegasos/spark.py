@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pegasos.distributed import Asked, Plan, Reading, Whole, answer, code, measure, merge, merge_all, summarise
+from pegasos.distributed import Asked, Plan, Reading, Whole, answer, code, measure, merge, merge_all, summarize
 from pegasos.distributed import read as read_partition
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import linear, regression
@@ -123,7 +123,7 @@ class _PegasosEstimator(Estimator, _Columns):
         reading = Reading(settings.bias, task.name == "regression", bool(settings.probability))
         blobs = self._read(dataset, reading).persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            whole = Whole.of(_map(blobs, summarise))
+            whole = Whole.of(_map(blobs, summarize))
             each = partial(_map, blobs)
             plans = plans_of_partitions(task, settings, whole, each, classes=None, names=names)
             engine = _OnExecutors(blobs, plans, len(whole.parts))

@@ -49,7 +49,7 @@ def prose(path):
     if path.suffix == ".md":
         text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
         return re.sub(r"`[^`\n]*`|\]\([^)]*\)", "", text)
-    words = r"\b(learnt|summarise|_?maximise_over|normalised_by_logarithms)\b|regularised"
+    words = r"\b(learnt|summarize|_?maximise_over|normalised_by_logarithms)\b|regularised"
     return re.sub(rf"\w*_\w*|\.\w+|{words}", "", text)
 
 

@@ -11,7 +11,7 @@ import dask
 from pegasos.dask._collections import blocks_of, matching_blocks
 from pegasos.dask._rounds import OnWorkers
 from pegasos.dask._workers import PREFIX, Workers, patiently
-from pegasos.distributed import Reading, Whole, code, measure, read, summarise
+from pegasos.distributed import Reading, Whole, code, measure, read, summarize
 from pegasos.fitting.cluster import Elsewhere, plans_of_partitions
 from pegasos.machines.settings import Settings
 
@@ -30,7 +30,7 @@ def read_partitions(workers: Workers, columns: tuple[Any, Any, Any], reading: Re
     numbered = enumerate(zip(of_X, *columns_of(X, y, sample_weight, len(of_X)), strict=True))
     blocks = workers.compute([_named(read, number)(number, *parts, reading) for number, parts in numbered])
     places = range(len(blocks))
-    found = patiently(workers, blocks, lambda: workers.fetch(workers.map(summarise, places, blocks)))
+    found = patiently(workers, blocks, lambda: workers.fetch(workers.map(summarize, places, blocks)))
     return [blocks[k] for k in places if found[k].n_rows > 0], Whole.of(found)
 
 

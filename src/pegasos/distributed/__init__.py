@@ -16,8 +16,8 @@ from pegasos.distributed.partitions import (
     predicted,
     read,
     squares,
-    summarise,
-    summarise_folds,
+    summarize,
+    summarize_folds,
 )
 from pegasos.distributed.rounds import Engine, PartitionsElsewhere, Passes
 from pegasos.distributed.summary import Whole
@@ -42,6 +42,6 @@ __all__ = [
     "predicted",
     "read",
     "squares",
-    "summarise",
-    "summarise_folds",
+    "summarize",
+    "summarize_folds",
 ]

@@ -159,7 +159,7 @@ def read(number: int, X: Any, y: Any, sample_weight: Any, reading: Reading) -> P
         raise PegasosError(f"In partition {number}: {error}") from error
 
 
-def summarise(block: Partition) -> Summary:
+def summarize(block: Partition) -> Summary:
     """Count and measure a partition."""
     weights = np.ones(len(block.targets)) if block.weights is None else block.weights
     squares = block.rows.squared_norms
@@ -186,9 +186,9 @@ def summarise(block: Partition) -> Summary:
     )
 
 
-def summarise_folds(block: Partition, n_folds: int) -> list[Summary]:
+def summarize_folds(block: Partition, n_folds: int) -> list[Summary]:
     """Count and measure a partition without each of its folds."""
-    return [summarise(block.without(fold, n_folds)) for fold in range(n_folds)]
+    return [summarize(block.without(fold, n_folds)) for fold in range(n_folds)]
 
 
 def code(block: Partition, plans: Sequence[Plan]) -> Coded:

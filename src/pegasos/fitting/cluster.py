@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasos.distributed import Asked, Engine, HeldOut, PartitionsElsewhere, Passes, Plan, Whole, summarise_folds
+from pegasos.distributed import Asked, Engine, HeldOut, PartitionsElsewhere, Passes, Plan, Whole, summarize_folds
 from pegasos.distributed.partitions import Size
 from pegasos.errors import PegasosError
 from pegasos.fitting.fit import Audience, Listeners
@@ -59,7 +59,7 @@ def plans_of_partitions(
     n_folds = int(min(FOLDS, counts.min()))
     if n_folds < 2:
         raise _too_few(plan.task.classes, counts, int(counts.argmin()))
-    found = each(partial(summarise_folds, n_folds=n_folds))
+    found = each(partial(summarize_folds, n_folds=n_folds))
     parts = [[of_partition[fold] for of_partition in found] for fold in range(n_folds)]
     plans = [_plan(task, settings, Whole.of(each), plan.task.classes, names) for each in parts]
     for of_fold in plans:

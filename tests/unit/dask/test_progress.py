@@ -75,7 +75,7 @@ def test_the_dashboard_has_a_name_for_each_phase_and_counts_its_tasks(cluster):
         for name, prefix in cluster.scheduler.task_prefixes.items()
     }
     ours = {name: n for name, n in done.items() if name.startswith("pegasos-")}
-    for name in ("read", "summarise", "summarise-folds", "code", "measure"):
+    for name in ("read", "summarize", "summarize-folds", "code", "measure"):
         assert ours.pop(f"pegasos-{name}") == 2  # one for each partition
     assert ours.pop("pegasos-answer") == 2 * model.n_passes_  # that of the held-out scores is one of them
     assert not any(ours.values())
