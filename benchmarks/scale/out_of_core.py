@@ -23,7 +23,7 @@ import numpy as np
 
 title = "Out of core: a file larger than the memory"
 _N_FEATURES, _BLOCK_ROWS = 100, 40_000
-_LIMIT_BESIDE = 1 << 30  # the interpreter and its libraries; what is computed in passing, some 20 bytes a row
+_LIMIT_BESIDE = 1 << 30  # bytes for the interpreter, its libraries, and temporary arrays of about 20 bytes per row
 
 _PROGRAM = """
 import json, resource, sys, time
