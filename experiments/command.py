@@ -20,7 +20,7 @@ def run(experiment: ModuleType, arguments: list[str] | None = None) -> dict[str,
     parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=experiment.__doc__)
     parser.add_argument("--quick", action="store_true", help="little data; nothing is written")
     parser.add_argument("--twin", action="store_true", help="quick, on small data that scikit-learn has")
-    parser.add_argument("--draw", action="store_true", help="verdicts, page and pictures anew, from results on file")
+    parser.add_argument("--draw", action="store_true", help="redo verdicts, page and pictures from stored results")
     options = parser.parse_args(arguments)
     if options.twin:
         data.use_twins()

@@ -153,7 +153,8 @@ def page(results: dict[str, Any]) -> str:
     copies = ", ".join(f"{name} {one['copies']:,}" for name, one in results["problems"].items())
     header = ["data", "Brier, ours", "Brier, theirs", "difference", "log loss", "contradictions", "seconds"]
     return (
-        "# Probabilities\n\nFor anyone who uses `predict_proba`: calibration compared with scikit-learn's.\n\n"
+        "# Probabilities\n\nFor anyone who uses `predict_proba`. After this page you know how its calibration "
+        "compares with scikit-learn's.\n\n"
         f"`PegasosClassifier(C={results['cost']:g}, probability=True)` against scikit-learn's\n"
         f'`CalibratedClassifierCV(LinearSVC(C={results["cost"]:g}, loss="hinge"), ensemble=False)`, both by Platt\'s '
         f"method on five folds;\n{results['n_splits']} random splits, mean of the test parts. The Brier score is half "
@@ -164,8 +165,8 @@ def page(results: dict[str, Any]) -> str:
         f"Our probabilities are {verdict}.\n\n"
         "Some rows occur more than once. In pegasos, all copies of a row share a fold; in scikit-learn they are "
         "spread over several, so "
-        "that a model\nhas seen some of the rows it scores. Random splits of the data do the same, which helps it in "
-        f"this table. Copies:\n{copies}.\n\n"
+        "that a model\nhas seen some of the rows it scores. The random splits of this table also put copies of "
+        f"training rows into the test part,\nwhich favors such a model. Copies: {copies}.\n\n"
         "`make experiments-probabilities` makes this page; the numbers are in\n"
         "[probabilities.json](probabilities.json).\n"
     )
