@@ -298,7 +298,7 @@ wheel: build/.wheel
 
 # Wheels for every Linux with glibc 2.17 or later, of both architectures, by zig's compiler: one for Python 3.11, and one with
 # the stable ABI for 3.12 and later, as far as these versions are installed. The wheel for x86-64 is tried in an environment
-# without a compiler; that for aarch64 under qemu.
+# without a compiler; those for aarch64 under qemu.
 # `true` at the end: make throws away the output of a command whose status is 127, which is how pyenv says that a version is not active.
 WHEEL_PYTHONS ?= $(or $(shell for python in python3.11 python3.12; do $$python -c "" 2>/dev/null && echo $$python; done; true),$(PYTHON))
 wheels: sdist
@@ -314,8 +314,8 @@ wheels: sdist
 		$(CLEAN) python -W error packaging/readme_example.py && \
 		$(CLEAN) python -m pytest -q -m "not slow" $(WHEEL_TESTS) || exit 1; \
 	done
-	for wheel in dist/*-abi3-*aarch64.whl; do \
-		[ ! -e "$$wheel" ] || packaging/aarch64.sh $$wheel build/builder/bin/python packaging/readme_example.py || exit 1; \
+	for wheel in dist/*aarch64.whl; do \
+		packaging/aarch64.sh $$wheel build/builder/bin/python packaging/readme_example.py || exit 1; \
 	done
 
 # The oldest versions that the project file allows, and the newest that there are, betas too.

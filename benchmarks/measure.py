@@ -97,7 +97,7 @@ class Trial:
         self._runs[setting].append(Run(seconds, (value - self._lowest) / self._lowest))
 
     def _timed(self, setting: float) -> tuple[float, np.ndarray, float]:
-        """Seconds and solution; that a loose setting has not converged is no news here."""
+        """Seconds and solution; warnings that a loose setting has not converged are ignored."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start = time.perf_counter()

@@ -96,7 +96,7 @@ def _best_of(runs: Runs, repeat: int) -> dict[str, float]:
     """Rows a second of the best round."""
     best = dict.fromkeys(runs, np.inf)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a few passes have not converged is no news
+        warnings.simplefilter("ignore")  # a few passes do not converge, as expected
         for _ in range(repeat):
             for name, (_, run) in runs.items():
                 start = time.process_time()

@@ -1,6 +1,6 @@
 """The promise: how many fits end with their proof.
 
-    python -m benchmarks.promise [--quick] [--seconds 10] [--patience 1] [--alone] [--again] [names ...]
+    python -m benchmarks.promise [--quick] [--fits] [--seconds 10] [--patience 1] [--alone] [--again] [names ...]
 
 Every binary problem of `benchmarks.collection`, over lam, tol, float32 and float64, and two units, each fit with
 `time_budget=10`. On a shared machine, `--patience 4` gives four times as long, of which ten seconds of processor time
@@ -10,9 +10,10 @@ nothing to learn). Beside it: LinearSVC (hinge) with the same lam and tol, its o
 objective measured against the best lower bound that our fits proved. The other ways to train (several classes, a free
 intercept, a prior, weights, a path, cross-validation, a source, dask) have their rows at the default tol.
 
-The whole takes hours, most of them LinearSVC's; `--alone` leaves it out. The rows of every data set are kept in
-build/promise, so that a run that was interrupted goes on where it ended, and parts can be run side by side;
-results/promise_full.json, or promise_coarse.json with `--quick`, is written from all of them.
+The whole takes hours, most of them LinearSVC's; `--alone` leaves it out, `--fits` leaves out the other ways too. The
+rows of every data set are kept in build/promise, so that a run that was interrupted goes on where it ended, and parts
+can be run side by side; results/promise_full.json, or promise_coarse.json with `--quick`, is written from all of them;
+with `--fits` too, promise_full_fits.json or promise_coarse_fits.json.
 """
 
 import argparse
@@ -56,17 +57,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=_SECONDS, help="time_budget of every fit")
     parser.add_argument("--patience", type=float, default=1.0, help="seconds on the clock per second that counts")
     parser.add_argument("--alone", action="store_true", help="without LinearSVC")
+    parser.add_argument("--fits", action="store_true", help="default fits only, without LinearSVC")
     parser.add_argument("--again", action="store_true", help="repeat data sets that were measured before")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    grid = "coarse" if arguments.quick else "full"
+    grid = ("coarse" if arguments.quick else "full") + ("_fits" if arguments.fits else "")
     kept = _KEPT / f"{grid}-{arguments.seconds:g}s"
     kept.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or collection.names():
         file = kept / f"{name}.json"
         if arguments.again or not file.exists():
             limit = _Limit(arguments.seconds, arguments.patience)
-            rows = _measured(name, limit, quick=arguments.quick, alone=arguments.alone)
+            rows = _measured(name, limit, arguments)
             file.write_text(json.dumps(list(rows)))
         _report(name, json.loads(file.read_text()))
         results = [row for file in sorted(kept.glob("*.json")) for row in json.loads(file.read_text())]
@@ -89,10 +91,11 @@ class _Limit(NamedTuple):
         return self.seconds * self.patience
 
 
-def _measured(name: str, limit: _Limit, *, quick: bool, alone: bool) -> Iterator[dict]:
+def _measured(name: str, limit: _Limit, arguments: argparse.Namespace) -> Iterator[dict]:
     for problem in collection.load(name):
-        yield from _fits(problem, limit, quick=quick, alone=alone)
-        yield from _others(problem, limit)
+        yield from _fits(problem, limit, quick=arguments.quick, alone=arguments.alone or arguments.fits)
+        if not arguments.fits:
+            yield from _others(problem, limit)
 
 
 def _fits(problem: Binary, limit: _Limit, *, quick: bool, alone: bool) -> Iterator[dict]:

@@ -130,7 +130,7 @@ def machine() -> dict[str, object]:
 
 
 def _processor() -> str:
-    """The name Linux gives it; elsewhere what Python knows."""
+    """The name Linux gives it; elsewhere the one Python reports."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

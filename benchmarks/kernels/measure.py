@@ -128,7 +128,7 @@ class Trial:
         return float(np.mean(predicted == self._problem.y_test))
 
     def _certified_gap(self, setting: float) -> float | None:
-        """What pegasos proves of itself, computed anew; the rivals prove nothing."""
+        """What pegasos proves of itself, recomputed; the rivals prove nothing."""
         model = self._models[setting]
         return model.certify(self._rows, self._problem.y).relative_gap if hasattr(model, "certify") else None
 
@@ -138,7 +138,7 @@ class Trial:
 
 
 def fit(solver: Solver, X: Any, y: np.ndarray, *settings: float) -> tuple[float, Any]:
-    """Seconds and model of C, gamma and a tolerance; that a loose one has not converged is no news here."""
+    """Seconds and model of C, gamma and a tolerance; warnings that a loose one has not converged are ignored."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.perf_counter()
