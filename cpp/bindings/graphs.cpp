@@ -89,7 +89,7 @@ void bind_graphs(nb::module_& m) {
           nb::arg("labels"), nb::arg("nodes"), nb::arg("links"), nb::arg("neighbours"),
           "Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1].");
   m.def("walks", walk, nb::arg("a"), nb::arg("b"), nb::arg("decay"), nb::arg("n_steps"), nb::arg("out"),
-        nb::arg("n_threads"), "Writes the random-walk kernel of each pair; n_steps of 0 is no limit.");
+        nb::arg("n_threads"), "Writes the random-walk kernel of each pair; n_steps of 0 means no limit.");
 }
 
 }  // namespace pegasos

@@ -20,14 +20,6 @@ static Chosen chosen_of(const OwnedProblem& owned, const ChosenArray& rows) {
   return {rows.data(), n};
 }
 
-static Parallel threads_of(const Rows& rows, Watch& watch) {
-  return {std::max(Index(1), rows.threads),
-          [](Index n, Index parts, const Parallel::Task& task) {
-            in_parts(n, parts, [&](Index part, Index begin, Index end) { task.call(task.about, part, begin, end); });
-          },
-          watch.stop()};
-}
-
 static void outer(const OwnedProblem& owned, ChosenArray rows, Matrix out) {
   const Chosen chosen = chosen_of(owned, rows);
   require_side(out, chosen.n);

@@ -265,9 +265,9 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
 
 static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
                         GivenIndices starts, GivenWeights target, GivenWeights lower, GivenWeights upper, WeightArray b,
-                        WeightArray scores, GivenWeights units, bool keeps_sum, double share, Index steps_per_row,
-                        double work, IndexArray steps, Index n_threads, std::optional<GivenWeights> spent,
-                        std::optional<WeightArray> widths) {
+                        WeightArray scores, GivenWeights units, bool keeps_sum, double share, double fine,
+                        Index steps_per_row, double work, IndexArray steps, Index n_threads,
+                        std::optional<GivenWeights> spent, std::optional<WeightArray> widths) {
   KernelColumns larger{};
   larger.table = larger.larger = block_of(table);
   if (source) {
@@ -311,6 +311,7 @@ static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWe
                                units.data()[k],
                                keeps_sum,
                                {0.0, share, steps_per_row * length, work, watch.stop()},
+                               fine,
                                is_spent ? spent->data()[k] : 0.0,
                                is_spent ? widths->data() + k : nullptr};
     steps.data()[k] = loops().small_solve(larger, problem, room.get() + each * std::size_t(worker));
@@ -369,8 +370,8 @@ void bind_kernels(nb::module_& m) {
   m.def(
       "small_solve", small_solve, nb::arg("table"), nb::arg("source").none(), nb::arg("diagonal"), nb::arg("members"),
       nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"), nb::arg("b"), nb::arg("scores"),
-      nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("steps_per_row"), nb::arg("work"),
-      nb::arg("steps"), nb::arg("n_threads"), nb::arg("spent").none() = nb::none(),
+      nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("fine"), nb::arg("steps_per_row"),
+      nb::arg("work"), nb::arg("steps"), nb::arg("n_threads"), nb::arg("spent").none() = nb::none(),
       nb::arg("widths").none() = nb::none(),
       "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Where the "
       "sum of each sign is given by `spent`, also writes the width that makes it the solution. Returns whether the "

@@ -7,6 +7,7 @@
 
 #include "bindings.h"
 #include "threads.h"
+#include "watch.h"
 
 namespace pegasos {
 
@@ -144,7 +145,49 @@ static void bent_factor(const OwnedProblem& owned, AnyFloatArray residual, doubl
   loops().factor(out.data(), side, room.data(), Parallel{1, {}});
 }
 
+static void finite_newton_advance(const OwnedProblem& owned, FiniteCounters& counters, Vector weights, Vector sum,
+                                  Vector scores, Vector other, Index n_steps, double target) {
+  const Rows& rows = owned.problem.rows;
+  if (!(owned.problem.ridge > 0.0)) throw std::invalid_argument("the loss must have a ridge.");
+  for (const Vector* one : {&weights, &sum}) require_length(*one, rows.n_features + 1);
+  for (const Vector* one : {&scores, &other}) require_length(*one, n_distinct(rows));
+  const FiniteState state{weights.data(), sum.data(), scores.data(), other.data(), &counters};
+  Watch watch;
+  const Parallel parallel = threads_of(rows, watch);
+  {
+    nb::gil_scoped_release release;
+    loops().finite_newton_advance(owned.problem, state, parallel, n_steps, target);
+  }
+  watch.raise();
+}
+
+static void alpha_of_scores(const OwnedProblem& owned, Vector scores, Vector alpha) {
+  const Index n = n_distinct(owned.problem.rows);
+  require_length(scores, n);
+  require_length(alpha, owned.problem.rows.n_rows);
+  nb::gil_scoped_release release;
+  in_parts(n, parts_of(n, owned.problem.rows.threads), [&](Index, Index begin, Index end) {
+    loops().alpha_of_scores(owned.problem, scores.data(), alpha.data(), begin, end);
+  });
+}
+
 void bind_newton(nb::module_& m) {
+  nb::class_<FiniteCounters>(m, "FiniteCounters")
+      .def(nb::init<>())
+      .def_rw("steps", &FiniteCounters::steps)
+      .def_rw("visits", &FiniteCounters::visits)
+      .def_rw("stride", &FiniteCounters::stride)
+      .def_rw("primal", &FiniteCounters::primal)
+      .def_rw("gap", &FiniteCounters::gap)
+      .def_rw("stalled", &FiniteCounters::stalled)
+      .def("__getstate__",
+           [](const FiniteCounters& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
+      .def("__setstate__", restore<FiniteCounters>);
+  m.def("finite_newton_advance", finite_newton_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"),
+        nb::arg("sum"), nb::arg("scores"), nb::arg("other"), nb::arg("n_steps"), nb::arg("target"),
+        "Takes steps until the relative gap is at most target, or n_steps are done.");
+  m.def("alpha_of_scores", alpha_of_scores, nb::arg("problem"), nb::arg("scores"), nb::arg("alpha"),
+        "Writes alpha_i = cost_i phi'(r_i), from the scores of the distinct rows.");
   m.def("residuals", residuals, nb::arg("problem"), nb::arg("weights"), nb::arg("out"),
         "Writes r_i = 1 - sign_i (<w, x_i> + offset_i).");
   m.def("slope", slope, nb::arg("problem"), nb::arg("residual"), nb::arg("other"), nb::arg("t"), nb::arg("softness"),

@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "bindings.h"
+#include "pegasos/parallel.h"
 #include "pegasos/stop.h"
+#include "threads.h"
 
 namespace pegasos {
 
@@ -72,5 +74,14 @@ class Watch {
   bool is_late_ = false;
   std::optional<nb::python_error> raised_;
 };
+
+// The threads of some rows for a loop that shares its passes among them, and ends where the watch says so.
+inline Parallel threads_of(const Rows& rows, Watch& watch) {
+  return {std::max(Index(1), rows.threads),
+          [](Index n, Index parts, const Parallel::Task& task) {
+            in_parts(n, parts, [&](Index part, Index begin, Index end) { task.call(task.about, part, begin, end); });
+          },
+          watch.stop()};
+}
 
 }  // namespace pegasos

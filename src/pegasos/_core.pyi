@@ -359,6 +359,59 @@ def factor(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), or
 def solve(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], vector: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Solves in place, with the factor."""
 
+class FiniteCounters:
+    def __init__(self) -> None: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @steps.setter
+    def steps(self, arg: int, /) -> None: ...
+
+    @property
+    def visits(self) -> int: ...
+
+    @visits.setter
+    def visits(self, arg: int, /) -> None: ...
+
+    @property
+    def stride(self) -> int: ...
+
+    @stride.setter
+    def stride(self, arg: int, /) -> None: ...
+
+    @property
+    def primal(self) -> float: ...
+
+    @primal.setter
+    def primal(self, arg: float, /) -> None: ...
+
+    @property
+    def gap(self) -> float: ...
+
+    @gap.setter
+    def gap(self, arg: float, /) -> None: ...
+
+    @property
+    def stalled(self) -> bool: ...
+
+    @stalled.setter
+    def stalled(self, arg: bool, /) -> None: ...
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
+
+def finite_newton_advance(problem: Problem, counters: FiniteCounters, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], sum: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], other: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], n_steps: int, target: float) -> None:
+    """
+    Takes steps until the relative gap is at most target, or n_steps are done.
+    """
+
+def alpha_of_scores(problem: Problem, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Writes alpha_i = cost_i phi'(r_i), from the scores of the distinct rows.
+    """
+
 def residuals(problem: Problem, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Writes r_i = 1 - sign_i (<w, x_i> + offset_i)."""
 
@@ -445,7 +498,9 @@ class Graphs:
         """
 
 def walks(a: Graphs, b: Graphs, decay: float, n_steps: int, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
-    """Writes the random-walk kernel of each pair; n_steps of 0 is no limit."""
+    """
+    Writes the random-walk kernel of each pair; n_steps of 0 means no limit.
+    """
 
 def apply_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: float, values: Annotated[NDArray, dict(shape=(None, None), device='cpu')], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> None:
     """
@@ -490,7 +545,7 @@ def best_intercepts(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), 
     Writes the lowest and the highest intercept with the least loss, of each problem.
     """
 
-def small_solve(table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, diagonal: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], units: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], keeps_sum: bool, share: float, steps_per_row: int, work: float, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int, spent: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, widths: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> bool:
+def small_solve(table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, diagonal: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], units: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], keeps_sum: bool, share: float, fine: float, steps_per_row: int, work: float, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int, spent: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, widths: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> bool:
     """
     Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Where the sum of each sign is given by `spent`, also writes the width that makes it the solution. Returns whether the deadline of the thread cut it short.
     """

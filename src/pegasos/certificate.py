@@ -239,13 +239,15 @@ def _for_any_intercept(problem: Problem, own: DualSums, even: npt.NDArray[np.flo
     """Sums of a dual point that is balanced up to rounding, as a bound for every intercept that may be optimal.
 
     An intercept b adds -b sum_i alpha_i sign_i to the linear term. One that is optimal lies at a break of the loss, so
-    |b| is at most 1 + |offset_i| + |w*| |x_i| for some row; of a loss without breaks as well, since beyond all of these
-    the rows of one sign have a slope of 0.
+    |b| is at most 1 + |offset_i| + |w*| |x_i| for some row with a positive cost; of a loss without breaks as well,
+    since beyond all of these the rows of one sign have a slope of 0.
     """
     spent = float(np.sum(even))
     if spent == 0.0:
         return own
-    farthest = 1.0 + problem.largest_offset + 1.5 * problem.radius * problem.rows.longest
+    lengths = problem.rows.lengths[problem.cost > 0.0]
+    longest = float(lengths.max(initial=0.0)) * (1.0 + 4.0 * unit)
+    farthest = 1.0 + problem.largest_offset + 1.5 * problem.radius * longest
     room = 64.0 * unit * spent * farthest
     if is_negligible(room, own.gain):
         return own._replace(slack=own.slack + room)

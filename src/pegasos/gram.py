@@ -45,7 +45,7 @@ _FEW_BYTES = 1 << 24  # bytes of a table that numpy can reuse from the last one
 _DENSE_FROM = 0.02  # fraction of nonzero entries of a sparse matrix above which a dense product is faster
 _DENSE_BYTES = 1 << 28
 _LARGEST_SINGLE = 1e30
-_worth_digits = 1e-6  # fraction of the objective: if rounding may be more, sums are repeated with more digits
+_WORTH_DIGITS = 1e-6  # fraction of the objective: if rounding may be more, sums are repeated with more digits
 _QUICK_VALUES = 1 << 22  # kernel values that are summed in extended precision wherever rounding is counted at all
 _QUICK_FEATURES = 200
 _COMPUTED_FEATURES = 64
@@ -235,7 +235,7 @@ class KernelRows:
     ) -> DualSums:
         """The same with |w|^2 summed in extended precision."""
         mu, reach = problem.lam * problem.total, self.reach(weights)
-        long = float(np.sum(weights * self._long_scores(weights)) - np.longdouble(self.square(weights)))
+        long = float(np.sum(weights * self.long_scores(weights)) - np.longdouble(self.square(weights)))
         room = of_gain + 0.5 * mu * (max(0.0, long) + self._long_error(weights) * reach * reach)
         return DualSums(weights, value - room, last_roundings(value, mu, reach), 4.0 * unit * reach)
 
@@ -262,7 +262,7 @@ class KernelRows:
 
     def _long_losses(self, problem: Problem, weights: npt.NDArray[np.float64], found: Losses) -> Losses:
         """Losses with room for rounding, from scores in extended precision."""
-        scores, reach, mu = self._long_scores(weights), self.reach(weights), problem.lam * problem.total
+        scores, reach, mu = self.long_scores(weights), self.reach(weights), problem.lam * problem.total
         error = self._long_error(weights) * reach
         margins = problem.sign * (scores + problem.offset)
         # A score of 0 leaves an offset unchanged.
@@ -275,13 +275,13 @@ class KernelRows:
         counted = max(0.0, total - found.total) + 0.5 * mu * (max(0.0, square) + error * reach)
         return found._replace(rounding=counted, slack=last_roundings(total, mu, reach))
 
-    def _long_scores(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.longdouble]:
+    def long_scores(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.longdouble]:
         """Scores of all rows in extended precision. The last ones are remembered."""
         last = self.last_long  # read once, because another thread may replace it
         if last is None or not np.array_equal(last[0], weights):
             once = self._without_repeats(weights)
             if once is not None:
-                return once.rows._long_scores(once.coefficients)[once.numbers]
+                return once.rows.long_scores(once.coefficients)[once.numbers]
             high, low = np.zeros(self.n_rows), np.zeros(self.n_rows)
 
             def add(table: Floats, slots: Numbers, factors: npt.NDArray[np.float64]) -> None:
@@ -296,7 +296,7 @@ class KernelRows:
         """Fraction of the objective that rounding may be before sums are repeated in extended precision."""
         if self.value_error > 0.0:
             return np.inf  # single-precision values are off by more than sums
-        return negligible if self.n_rows * np.count_nonzero(weights) <= _QUICK_VALUES else _worth_digits
+        return negligible if self.n_rows * np.count_nonzero(weights) <= _QUICK_VALUES else _WORTH_DIGITS
 
     def _long_error(self, weights: npt.NDArray[np.float64]) -> float:
         """`score_error` for sums in extended precision."""

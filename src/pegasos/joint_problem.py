@@ -124,6 +124,12 @@ class JointProblem:
         kept[over] *= (self.cost[over] / spent[over])[:, None]
         return kept
 
+    def coefficients(self, alpha: Floats) -> npt.NDArray[np.float64]:
+        """What W(alpha) has of each row, for a dual point within its bounds; of shape (n_classes, n_rows)."""
+        shares = -alpha.astype(np.float64)
+        shares[np.arange(len(shares)), self.codes] -= shares.sum(axis=1)
+        return np.ascontiguousarray(shares.T) / (self.lam * self.total)
+
     def dual_sums(self, alpha: Floats) -> DualSums:
         """W(alpha), alpha within its bounds, and sum_{i, r} alpha_ir (1 + offset_ir - offset_iy) with its room."""
         laid_out = np.empty(self.laid_out_shape)

@@ -20,7 +20,7 @@ class Status(Enum):
     CERTIFIED = "The duality gap reached tol: the result is proved."
     COMPLETED = "All max_iter epochs were run, as asked by tol=None."
     COUNTED = "All max_steps steps were taken, as asked by tol=None."
-    PASSED = "One pass was made over the block; the certificate speaks of this block alone."
+    PASSED = "One pass was made over the block; the certificate covers this block alone."
     REDUCED = (
         "Support vectors beyond max_support were dropped, and the certificate says what that left: raise max_support "
         "for a smaller gap."

@@ -22,11 +22,11 @@ from pegasos.errors import PegasosError
 from pegasos.estimators.assembly import data_of, plan_of
 from pegasos.estimators.kernel import KernelPegasosClassifier
 from pegasos.estimators.linear import PegasosClassifier
-from pegasos.estimators.online.kernel_perceptron import KernelPerceptron
-from pegasos.estimators.online.norma import Norma
 from pegasos.fitting import GivenWeights
 from pegasos.fitting.fit import terms_of
 from pegasos.machines.base import known_of
+from pegasos.online.kernel_perceptron import KernelPerceptron
+from pegasos.online.norma import Norma
 from pegasos.problem import Problem, Rows, constant
 from pegasos.solvers.pegasos import Pegasos
 

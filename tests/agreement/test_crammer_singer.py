@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import LinearSVC
 
-from pegasos import PegasosClassifier
+from pegasos import KernelPegasosClassifier, PegasosClassifier
 from pegasos.solution import Status
+from pegasos.solvers.auto import all_rows
 from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
@@ -171,5 +172,24 @@ def test_far_more_features_than_rows_need_no_matrix_of_all_weights():
     problem = joint_problem_of(random.normal(size=(12, 5000)), np.arange(12) % 3, lam=1e-6)
     auto = JointAuto(JointPegasos(), JointAscent())
     state = auto.start(problem, 0)
-    auto._enter_from_far(problem, state, *auto.point(problem, state))
+    auto._enter_interior(problem, state, all_rows(problem), *auto.point(problem, state))
     assert state.interior.weights.shape == (3, 13)  # in a basis of the rows
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+@pytest.mark.parametrize("lam", [0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize("gamma", [0.05, 1.0])
+def test_a_kernel_machine_reaches_the_optimum_of_features_with_the_same_inner_products(gamma, lam, bias):
+    rng = np.random.default_rng(3)
+    X, y, cost = rng.normal(size=(24, 3)), rng.integers(0, 3, 24), rng.uniform(0.0, 2.0, 24)
+    gram = np.exp(-gamma * np.square(X[:, None] - X[None]).sum(axis=2))
+    values, vectors = np.linalg.eigh(gram)
+    features = vectors * np.sqrt(np.maximum(values, 0.0))
+    problem = joint_problem_of(features, y, lam=lam, bias=bias, cost=cost, total=float(cost.sum()))
+    best = optimum_of(problem)[1]
+    model = KernelPegasosClassifier(
+        gamma=gamma, lam=lam, multi_class="crammer_singer", tol=1e-7, max_iter=100_000, fit_intercept=bias > 0.0
+    ).fit(X, y, sample_weight=cost)
+    assert model.certificate_.relative_gap <= 1e-7
+    assert model.certificate_.dual <= best * (1.0 + 1e-9)
+    assert best <= model.certificate_.primal * (1.0 + 1e-7)

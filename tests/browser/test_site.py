@@ -70,10 +70,35 @@ def test_pages_are_readable(site, browser, width, scheme):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", ["regression", "multi-label", "n_jobs", "convergence warning", "SVC"])
-def test_the_search_finds_words_that_people_use(site, browser, word):
+@pytest.mark.parametrize(
+    ("words", "page_of"),
+    [
+        ("regression", "regression"),
+        ("multi-label", "multilabel"),
+        ("n_jobs", "threads"),
+        ("convergence warning", "faq"),
+        ("SVC", "migration"),
+        ("imbalanced", "imbalance"),
+        ("quantile", "regression"),
+        ("outlier detection", "novelty"),
+        ("partial_fit", "online"),
+    ],
+)
+def test_the_search_finds_the_page_that_people_look_for(site, browser, words, page_of):
     page = browser.new_page()
-    page.goto((site / "search.html").as_uri() + f"?q={word.replace(' ', '+')}")
-    page.wait_for_selector("ul.search li", timeout=20_000)
-    assert page.locator("ul.search li").count() > 0
+    page.goto((site / "search.html").as_uri() + f"?q={words.replace(' ', '+')}")
+    page.wait_for_function("document.querySelector('.search-summary')?.innerText.includes('finished')", timeout=20_000)
+    addresses = [link.get_attribute("href") for link in page.query_selector_all("ul.search li > a")]
+    pages = list(dict.fromkeys(address.partition("#")[0].partition("?")[0] for address in addresses))
+    assert f"{page_of}.html" in pages[:4]
+    page.close()
+
+
+@pytest.mark.slow
+def test_headings_in_the_browser_leave_no_level_out(site, browser):
+    page = browser.new_page()
+    for name in PAGES:
+        page.goto((site / f"{name}.html").as_uri())
+        levels = page.evaluate("[...document.querySelectorAll('article :is(h1,h2,h3,h4)')].map(h => +h.tagName[1])")
+        assert all(below <= above + 1 for above, below in zip([0, *levels], levels, strict=False)), name
     page.close()

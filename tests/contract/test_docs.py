@@ -107,3 +107,9 @@ def test_every_line_of_a_table_has_as_many_cells_as_its_header(page):
     for rows in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         cells = [len(re.split(r"(?<!\\)\|", row.strip())) for row in rows.splitlines()]
         assert set(cells) == {cells[0]}, rows
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lists_begin_with_hyphens_so_that_a_broken_emphasis_is_found(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)
+    assert not re.search(r"^\s*\* ", text, re.MULTILINE)

@@ -1,5 +1,6 @@
 """The mechanical part of the house style: habits that a regular expression can find do not come back."""
 
+import json
 import re
 from pathlib import Path
 
@@ -76,19 +77,29 @@ def test_the_habits_are_recognized(tmp_path, text, is_found):
     assert any(re.search(habit, prose(tmp_path / "page.md")) for habit in HABITS) == is_found
 
 
+def beginning(page):
+    """The paragraph below the title, of a page or of a notebook."""
+    text = page.read_text(encoding="utf8")
+    if page.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"]) + "\n"
+    return re.match(r"# .*\n\n((?:.+\n)+)", text)[1]
+
+
 @pytest.mark.parametrize(
     "page",
     [
         page
-        for folder in ("", "algorithms", "theory", "experiments")
-        for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+        for page in sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")])
+        if page != ROOT / "docs" / "index.md"
+        and "modules" not in page.parts
+        and "{include}" not in page.read_text(encoding="utf8")
     ],
-    ids=lambda page: page.stem,
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_a_page_begins_with_who_it_is_for(page):
-    text = page.read_text(encoding="utf8")
-    if "{include}" not in text and page.name != "index.md":
-        assert re.match(r"# .*\n\nFor ", text)
+def test_a_page_begins_with_who_it_is_for_and_what_it_is_good_for(page):
+    text = " ".join(beginning(page).split())
+    assert text.startswith("For ")
+    assert re.search(r"\byou (can|find|have seen|know|will)\b", text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -76,7 +76,8 @@ def face_move(Z, r, mu, alpha, *, cost, n_products):
         x, left = x + length * along, left - length * (Z @ image) / mu
         gained += 0.5 * length * size
         following = left @ (scale * left)
-        if 0.5 * length * size < 1e-3 * gained or following <= 0.0:
+        gain, inside = 0.5 * length * size, ((alpha + x >= 0.0) & (alpha + x <= cost)).all()
+        if gain < 1e-12 * gained or (gain < 1e-3 * gained and not inside) or following <= 0.0:
             break
         along, size = scale * left + following / size * along, following
     for halvings in range(12):

@@ -61,11 +61,12 @@ def test_the_times_in_the_readme_are_those_of_the_results():
 
 
 def test_the_share_of_certified_fits_in_the_readme_is_that_of_the_results():
-    found = json.loads((page.RESULTS / "promise_coarse.json").read_text())
-    (ours, n), (theirs, _) = found["shares"]["fit"], found["shares"]["LinearSVC"]
-    text = " ".join((page.RESULTS.parents[1] / "README.md").read_text(encoding="utf8").split())
-    assert f"Of {n} fits on {found['problems']} data sets, {ours} ended" in text
-    assert f"at their defaults, reached {theirs} of them" in text
+    text, fits, beside = readme(), results("promise_coarse_fits"), results("promise_coarse")
+    ours, n = fits["shares"]["fit"]
+    assert f"Of {n} fits on {fits['problems']} data sets, {ours} ended" in text
+    theirs, n = beside["shares"]["LinearSVC"]
+    assert f"On {beside['problems']} of the data sets, `LinearSVC" in text
+    assert f"at their defaults, reached {theirs} of {n}." in text
     finer = json.loads((page.RESULTS / "promise_full.json").read_text())
     kept, n = finer["shares"]["fit"]
     assert f"of its {n} fits on {finer['problems']} data sets" in text

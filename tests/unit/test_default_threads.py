@@ -4,7 +4,7 @@ import joblib
 import numpy as np
 import pytest
 
-from pegasos import PegasosClassifier
+from pegasos import KernelPegasosClassifier, PegasosClassifier
 from pegasos.machines import solving
 from pegasos.problem import Problem, Rows
 
@@ -48,3 +48,16 @@ def test_the_number_of_threads_changes_no_bit():
     one, many = (PegasosClassifier(lam=1e-2, n_jobs=n, random_state=0).fit(X, y) for n in (1, None))
     assert np.array_equal(one.coef_, many.coef_)
     assert np.array_equal(one.alpha_, many.alpha_)
+
+
+def test_the_number_of_threads_changes_no_bit_of_pairs_with_a_kernel():
+    X = RNG.normal(size=(1500, 8))
+    y = np.argmax(X[:, :5] + 0.5 * RNG.normal(size=(1500, 5)), axis=1)
+    assert solving.threads_of_several(None) == 8
+    models = [
+        KernelPegasosClassifier(multi_class="ovo", regularize_intercept=False, n_jobs=n, C=1.0).fit(X, y)
+        for n in (1, None)
+    ]
+    one, many = models
+    assert np.array_equal(one.decision_function(X), many.decision_function(X))
+    assert one.certificate_ == many.certificate_

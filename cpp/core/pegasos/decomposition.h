@@ -97,6 +97,7 @@ struct SmallProblem {
   double unit;
   bool keeps_sum;
   Goal goal;
+  double fine = 0.0;  // a smaller share of the objective to go on to, if that takes few more steps
   double spent = 0.0;  // where there is a width: what sum_j |b_j| of each sign is
   double* width = nullptr;  // writes what the targets must move by toward 0 for b to be the solution without `spent`
 };

@@ -131,11 +131,11 @@ struct ActiveSet {
   // Adds these rows, with their state at this point.
   void fill(const DualPoint& point, const Vector<Index>& chosen) {
     n = Index(chosen.size());
-    rows = chosen;
-    n_first = n;
-    if (point.sign != nullptr) {
-      const auto is_first = [&](Index row) { return point.sign[row] > 0; };
-      n_first = Index(std::stable_partition(rows.begin(), rows.end(), is_first) - rows.begin());
+    rows.clear();
+    for (int g = 0; g < point.n_groups(); ++g) {
+      for (const Index row : chosen)
+        if (point.group_of(row) == g) rows.push_back(row);
+      if (g == 0) n_first = Index(rows.size());
     }
     for (auto* each : {&slope, &down, &up, &curvature, &step, &moved}) each->resize(std::size_t(n));
     damping.resize(point.damping == nullptr ? 0 : std::size_t(n));
@@ -729,6 +729,7 @@ inline Index climb_to_width(KernelColumns& columns, DualPoint& point, const Smal
 
 template <class T>
 Index solve_small(const KernelColumns& larger, const SmallProblem& problem, double* room) {
+  constexpr Index few_steps_per_row = 2;
   const Index n = problem.n, d = larger.is_computed ? larger.rows.n_columns : 0;
   double *slope = room, *down = room + n, *up = room + 2 * n, *curvature = room + 3 * n, *left = room + 4 * n;
   T *right = reinterpret_cast<T*>(room + 5 * n), *x = reinterpret_cast<T*>(room + 6 * n), *z = x + n * d;
@@ -773,7 +774,14 @@ Index solve_small(const KernelColumns& larger, const SmallProblem& problem, doub
     spend<T>(own, point, problem.spent);
     n_steps = climb_to_width(own, point, problem, has_both);
   } else {
-    n_steps = climb(own, point, problem.goal).n_steps;
+    const Ascent ascent = climb(own, point, problem.goal);
+    n_steps = ascent.n_steps;
+    if (problem.fine > 0.0 && ascent.gap <= problem.goal.share * point.dual) {
+      Goal further = problem.goal;
+      further.share = problem.fine;
+      further.n_steps = few_steps_per_row * n;
+      n_steps += climb(own, point, further).n_steps;
+    }
   }
   // Computed from the nearer bound, because the distance to the farther one has lost its last digits.
   for (Index k = 0; k < n; ++k) problem.b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];

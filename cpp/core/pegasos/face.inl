@@ -14,7 +14,8 @@ template <class R>
 struct Face {
   using Doubles = Vector<double>;
 
-  static constexpr double little = 1e-3;  // fraction of the whole gain: a product that adds less is the last
+  static constexpr double little = 1e-3;  // fraction of the whole gain: a product that adds less may be the last
+  static constexpr double least = 1e-12;  // the same, where the point found lies within its bounds
   static constexpr int most_halvings = 12;
 
   const Problem& problem;
@@ -74,11 +75,21 @@ struct Face {
       }
       gained += gain;
       const double next = inner(left, eased);
-      if (gain < little * gained || !(next > 0.0)) break;
+      if (!(next > 0.0) || gain < least * gained || (gain < little * gained && !is_within_bounds(x))) break;
       for (std::size_t k = 0; k < n; ++k) along[k] = eased[k] + next / size * along[k];
       size = next;
     }
     return products;
+  }
+
+  // Whether all of x can be added to alpha.
+  bool is_within_bounds(const Doubles& x) const {
+    for (std::size_t k = 0; k < n; ++k) {
+      const Index i = z.chosen.rows[k];
+      const double moved = alpha[i] + x[k];
+      if (moved < 0.0 || moved > upper_bound(problem, i)) return false;
+    }
+    return true;
   }
 
   FaceMove project(const Doubles& r, const Doubles& x, FaceMove move) {

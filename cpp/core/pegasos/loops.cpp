@@ -6,6 +6,7 @@
 #include "decomposition.inl"
 #include "dual_ascent.inl"
 #include "face.inl"
+#include "finite_newton.inl"
 #include "interior_point.inl"
 #include "kernel_blocks.inl"
 #include "linear_pegasos.inl"
@@ -45,6 +46,8 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   bend,
                   gram_room,
                   curvature,
+                  finite_newton_advance,
+                  alpha_of_scores,
                   gram_step,
                   weighted_gram,
                   weighted_sum,

@@ -6,6 +6,7 @@
 #include "decomposition.h"
 #include "dual_ascent.h"
 #include "face.h"
+#include "finite_newton.h"
 #include "interior_point.h"
 #include "kernel_blocks.h"
 #include "linear_pegasos.h"
@@ -48,6 +49,8 @@ struct Loops {
   Index (*gram_room)(Index side);
   void (*curvature)(const Problem&, const Buffer& residual, double softness, Index every, double* matrix, double* room,
                     Index begin, Index end);
+  void (*finite_newton_advance)(const Problem&, const FiniteState&, const Parallel&, Index n_steps, double target);
+  void (*alpha_of_scores)(const Problem&, const double* scores, double* alpha, Index begin, Index end);
   Index gram_step;
   void (*weighted_gram)(const Rows&, const double* scale, double* matrix, double* room, Index from, Index to);
   void (*weighted_sum)(const Rows&, const double* coefficients, double* out);

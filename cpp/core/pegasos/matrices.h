@@ -9,11 +9,14 @@
 
 namespace pegasos::PEGASOS_ISA {
 
+// Rows of a tile of sums: as many as the registers hold. The sums do not depend on it.
+inline constexpr Index tile_rows = simd::vector_bytes == 64 ? 8 : 6;
+
 // matrix (lower triangle, `side` on a side) += packed' packed, in tiles of tall x wide.
 template <class T>
 struct GramTile {
   static constexpr int lanes = simd::vector_bytes / int(sizeof(T));
-  static constexpr Index tall = 6;
+  static constexpr Index tall = tile_rows;
   static constexpr Index wide = 2 * lanes;
   using V = simd::Vector<T, lanes>;
 
@@ -46,11 +49,13 @@ struct GramTile {
   static Index width(Index side) { return (side + tall + wide - 1) / wide * wide + wide; }
 };
 
+inline constexpr Index gram_block = 48;  // rows that are packed together
+
 // Adds scale x x' to a matrix: a short row entry by entry, others in blocks that are packed first, in the precision T.
 template <class R, class T>
 struct GramSum {
   using Tile = GramTile<T>;
-  static constexpr Index block = 48;
+  static constexpr Index block = gram_block;
   const R& rows;
   double* matrix;
   T* room;  // gram_room entries
@@ -97,7 +102,7 @@ struct GramSum {
 // How many doubles a GramSum needs, whatever its precision.
 inline Index gram_room(Index side) {
   const Index narrow = GramTile<float>::width(side), wide = GramTile<double>::width(side);
-  return 48 * (narrow > wide ? narrow : wide);
+  return gram_block * (narrow > wide ? narrow : wide);
 }
 
 // Cholesky by blocks of columns (Golub, Van Loan: Matrix Computations, section 4.2.6). A pivot that is lost to rounding
@@ -106,7 +111,7 @@ inline Index gram_room(Index side) {
 struct Cholesky {
   static constexpr Index block = 48;
   static constexpr int lanes = simd::vector_bytes / 8;
-  static constexpr Index tall = 6;
+  static constexpr Index tall = tile_rows;
   static constexpr Index wide = 2 * lanes;
   static constexpr double lost = 4e-16;  // fraction of its diagonal entry: a smaller pivot is rounding
   static constexpr double huge = 1e64;

@@ -422,18 +422,41 @@ inline void bend(const Problem& problem, const Buffer& residual, double softness
   });
 }
 
-// matrix (lower triangle) += the second derivatives, estimated from every `every`-th curved row; `room` has
-// gram_room entries.
+// What one of `every` curved rows adds to the trace of the second derivatives, times `every`.
+template <class R, class W>
+double trace_of_sample(const R& rows, Curvatures<W>& curvatures, Index every, Index begin, Index end) {
+  double total = 0.0;
+  Index count = 0, seen = 0;
+  each_block(begin, end, [&](Index i, Index n) {
+    const double* found = curvatures(i, n);
+    for (Index k = 0; k < n; ++k)
+      if (found[k] > 0.0 && count++ % every == 0) total += found[k] * rows.squared_norm(i + k), ++seen;
+  });
+  return seen > 0 ? total / double(seen) * double(every) : 0.0;
+}
+
+// matrix (lower triangle) += the second derivatives, estimated from about one of `every` curved rows; `room` has
+// gram_room entries. The chance of a row is proportional to its part of the trace, and rows that have more than the
+// others together in a turn are always taken: a feature that few rows have would otherwise be missing.
 inline void curvature(const Problem& problem, const Buffer& residual, double softness, Index every, double* matrix,
                       double* room, Index begin, Index end) {
   visit(problem.rows, residual.scalar, [&]<class R, class W>(const R& rows, W) {
     GramSum<R, typename R::Value> gram{rows, matrix, reinterpret_cast<typename R::Value*>(room)};
     Curvatures<W> curvatures(problem, residual, softness);
-    Index count = 0;
+    const double turn = every > 1 ? trace_of_sample(rows, curvatures, every, begin, end) : 0.0;
+    double credit = 0.5 * turn;
     each_block(begin, end, [&](Index i, Index n) {
       const double* found = curvatures(i, n);
-      for (Index k = 0; k < n; ++k)
-        if (found[k] > 0.0 && count++ % every == 0) gram.add(i + k, found[k] * double(every));
+      for (Index k = 0; k < n; ++k) {
+        if (!(found[k] > 0.0)) continue;
+        const double own = every > 1 ? found[k] * rows.squared_norm(i + k) : 0.0;
+        if (!(own < turn)) {
+          gram.add(i + k, found[k]);
+        } else if ((credit += own) >= turn) {
+          credit -= turn;
+          gram.add(i + k, found[k] / own * turn);
+        }
+      }
     });
     gram.flush();
   });

@@ -1,8 +1,8 @@
 """The command line: ``pegasos COMMAND``, also as ``python -m pegasos``.
 
 A command is a module of this package with `add_arguments(parser)` and `run(arguments)`, named in `_commands`; it is
-imported when it is asked for. `run` returns an exit code, or None for 0; what cannot be done is raised, and becomes a
-sentence and the exit code 2.
+imported when it is asked for. `run` returns an exit code, or None for 0; an exception becomes an error
+message and the exit code 2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pegasos import __version__
 
 _commands = {
     "train": "train on a data file and write a model with its certificate",
-    "predict": "predict the class of each row of a file",
+    "predict": "predict the class or number of each row of a file",
     "certify": "measure how close a model is to the optimum, including models trained elsewhere",
     "report": "write an HTML page about a model and a data file",
     "tune": "choose scaling, kernel, width and lam within a time budget",

@@ -64,7 +64,10 @@ def check_levels(path: str, frame: Any, columns: ColumnTransformer, *, unknown: 
             )
             if unknown == "error":
                 raise PegasosError(f"{found}; --unknown ignore predicts such rows by their other columns.")
-            print(f"{found}; they count as no value that it knows. --unknown error refuses them.", file=sys.stderr)
+            print(
+                f"{found}; they match none of the values seen in training. --unknown error refuses them.",
+                file=sys.stderr,
+            )
 
 
 def _parts(columns: ColumnTransformer) -> Iterator[tuple[Any, list[str]]]:

@@ -48,8 +48,8 @@ def add_parameter_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task",
         choices=TASKS,
-        help="what the labels are: classes, numbers, or nothing that is read; default: regression if --loss is one of "
-        "its losses, else classification",
+        help="predict classes, predict numbers, or find outliers without labels; default: regression if --loss is one "
+        "of its losses, else classification",
     )
     known: set[str] = set()
     for title, kinds in _groups().items():

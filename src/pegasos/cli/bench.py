@@ -117,7 +117,7 @@ class _Judge:
 
     def _timed(self, rival: Rival, prepared: Any, setting: float) -> RaceResult:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a loose setting has not converged is no news
+            warnings.simplefilter("ignore")  # a loose setting does not converge, as expected
             begun = perf_counter()
             try:
                 result = rival.fit(prepared, self.lam, setting)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help=kinds)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print one JSON object, and nothing else, on stdout")
-    add_linear_options(parser, "the problem, and how exactly to know its optimum", (*_OF_PROBLEM, *_OF_SEARCH))
+    add_linear_options(parser, "the training problem, and how accurately to solve it", (*_OF_PROBLEM, *_OF_SEARCH))
     add_format_options(parser)
 
 

@@ -86,7 +86,7 @@ def _check_kind(picture: Path) -> None:
     """Whether such a picture can be drawn is known before the search."""
     from pegasos.plots._style import pyplot
 
-    pyplot()  # a sentence, where there is no matplotlib
+    pyplot()  # raises an error if matplotlib is missing
     from matplotlib.backend_bases import FigureCanvasBase
 
     kinds = FigureCanvasBase.get_supported_filetypes()

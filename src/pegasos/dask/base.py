@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import dask
@@ -19,6 +20,7 @@ from pegasos.dask._workers import patiently, workers_of
 from pegasos.distributed import predicted
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators.assembly import plan_of, with_fit
+from pegasos.estimators.parameters import DEFAULT_LAM
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers
 from pegasos.fitting.cluster import Elsewhere, refuse_elsewhere
@@ -26,18 +28,29 @@ from pegasos.fitting.cluster import Elsewhere, refuse_elsewhere
 _NAMED = ("n_features_in_", "feature_names_in_")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnCollections(BaseEstimator):
     """An estimator whose rows are in partitions; a local one has its parameters and becomes its model."""
 
+    lam: float = field(default=DEFAULT_LAM, kw_only=False)
+    C: float | None = None
+    fit_intercept: bool = True
+    regularize_intercept: bool = True
+    intercept_scaling: float = 1.0
+    prior: Any = None
+    start: Any = None
+    tol: float | None = 1e-3
+    max_iter: int = 1000
+    time_budget: float | None = None
+    timeout: float | None = None
+    random_state: Any = None
+    verbose: int = 0
+    client: Any = None
+
     _local_type: ClassVar[Any]
-    _shared: ClassVar[tuple[str, ...]]  # parameters of the local estimator
+    _own: ClassVar[frozenset[str]] = frozenset({"start", "timeout", "client"})  # parameters of no local estimator
     _written: ClassVar[tuple[str, ...]]  # attributes that are those of the local model
     _about: ClassVar[str]  # attribute that shows that a model is fitted
-
-    client: Any
-    timeout: float | None
-    start: Any
-    verbose: int
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train until the gap is proved, or a budget ends.
@@ -112,7 +125,8 @@ class OnCollections(BaseEstimator):
 
     def _local(self) -> Any:
         """The model that the fit will fill in."""
-        return self._local_type(solver="auto", **{name: getattr(self, name) for name in self._shared})
+        parameters = self.get_params(deep=False)
+        return self._local_type(solver="auto", **{name: parameters[name] for name in parameters.keys() - self._own})
 
     def _made_ready(self, local: Any, X: Any, y: Any, sample_weight: Any) -> Elsewhere:
         """The partitions on the workers, coded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from pegasos.dask.base import OnCollections
 from pegasos.distributed import hits
 from pegasos.errors import PegasosError
 from pegasos.estimators import linear
-from pegasos.estimators.parameters import DEFAULT_LAM
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -23,6 +23,7 @@ def _has_probabilities(model: Any) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PegasosClassifier(ClassifierMixin, OnCollections):
     """`pegasos.PegasosClassifier` on dask collections: the same problem, the same certificate.
 
@@ -117,25 +118,15 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
     True
     """
 
+    loss: str = "hinge"
+    smoothing: float = 0.5
+    multi_class: str = "ovr"
+    class_weight: Any = None
+    classes: Any = None
+    probability: bool | str = False
+
     _local_type = linear.PegasosClassifier
-    _shared = (
-        "lam",
-        "C",
-        "loss",
-        "smoothing",
-        "multi_class",
-        "fit_intercept",
-        "regularize_intercept",
-        "intercept_scaling",
-        "prior",
-        "class_weight",
-        "probability",
-        "tol",
-        "max_iter",
-        "time_budget",
-        "random_state",
-        "verbose",
-    )
+    _own = OnCollections._own | {"classes"}
     _written = (
         "coef_",
         "intercept_",
@@ -149,51 +140,6 @@ class PegasosClassifier(ClassifierMixin, OnCollections):
         "fitted_",
     )
     _about = "classes_"
-
-    def __init__(
-        self,
-        lam: float = DEFAULT_LAM,
-        *,
-        C: float | None = None,
-        loss: str = "hinge",
-        smoothing: float = 0.5,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        regularize_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        prior: Any = None,
-        class_weight: Any = None,
-        classes: Any = None,
-        probability: bool | str = False,
-        start: Any = None,
-        tol: float | None = 1e-3,
-        max_iter: int = 1000,
-        time_budget: float | None = None,
-        timeout: float | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        client: Any = None,
-    ):
-        self.lam = lam
-        self.C = C
-        self.loss = loss
-        self.smoothing = smoothing
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.regularize_intercept = regularize_intercept
-        self.intercept_scaling = intercept_scaling
-        self.prior = prior
-        self.class_weight = class_weight
-        self.classes = classes
-        self.probability = probability
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.timeout = timeout
-        self.random_state = random_state
-        self.verbose = verbose
-        self.client = client
 
     def predict(self, X: Any) -> Any:
         """The class of each row: of a dask collection a dask array, by blocks and lazily; of local rows an array."""

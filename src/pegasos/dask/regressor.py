@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from pegasos.dask.classifier import PegasosClassifier
 from pegasos.distributed import squares
 from pegasos.errors import PegasosError
 from pegasos.estimators import regression
-from pegasos.estimators.parameters import DEFAULT_LAM, documented_by
+from pegasos.estimators.parameters import documented_by
 
 
 @documented_by(PegasosClassifier)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PegasosRegressor(RegressorMixin, OnCollections):
     """`pegasos.PegasosRegressor` on dask collections: the same problem, the same certificate.
 
@@ -65,67 +67,14 @@ class PegasosRegressor(RegressorMixin, OnCollections):
     True
     """
 
+    loss: str = "epsilon_insensitive"
+    epsilon: float = 0.1
+    quantile: float = 0.5
+    delta: float = 1.35
+
     _local_type = regression.PegasosRegressor
-    _shared = (
-        "lam",
-        "C",
-        "loss",
-        "epsilon",
-        "quantile",
-        "delta",
-        "fit_intercept",
-        "regularize_intercept",
-        "intercept_scaling",
-        "prior",
-        "tol",
-        "max_iter",
-        "time_budget",
-        "random_state",
-        "verbose",
-    )
     _written = ("coef_", "intercept_", "certificate_", "status_", "trace_", "n_iter_", "n_steps_", "fitted_")
     _about = "coef_"
-
-    def __init__(
-        self,
-        lam: float = DEFAULT_LAM,
-        *,
-        C: float | None = None,
-        loss: str = "epsilon_insensitive",
-        epsilon: float = 0.1,
-        quantile: float = 0.5,
-        delta: float = 1.35,
-        fit_intercept: bool = True,
-        regularize_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        prior: Any = None,
-        start: Any = None,
-        tol: float | None = 1e-3,
-        max_iter: int = 1000,
-        time_budget: float | None = None,
-        timeout: float | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        client: Any = None,
-    ):
-        self.lam = lam
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.delta = delta
-        self.fit_intercept = fit_intercept
-        self.regularize_intercept = regularize_intercept
-        self.intercept_scaling = intercept_scaling
-        self.prior = prior
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.timeout = timeout
-        self.random_state = random_state
-        self.verbose = verbose
-        self.client = client
 
     def predict(self, X: Any) -> Any:
         """The prediction for each row; for a dask collection, a lazy dask array computed by blocks."""

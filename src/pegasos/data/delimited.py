@@ -69,7 +69,9 @@ class CsvSource(TableSource):
         fields, size = self._first_line(origin)
         has_header = header if header != "auto" else isinstance(label, str) or not any(map(_is_number, fields))
         if match is not None and not has_header:
-            raise PegasosError(f"{origin.name} has no line of names, and the model knows its columns by name: add one.")
+            raise PegasosError(
+                f"{origin.name} has no line of names, and the model identifies its columns by name: add one."
+            )
         self._names = fields if has_header else [str(j) for j in range(len(fields))]
         begin = size if has_header else 0
         self._sample = self._first_words(begin) if texts else {}

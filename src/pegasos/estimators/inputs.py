@@ -19,6 +19,7 @@ from pegasos.machines.inputs import check_weights, how_to_read
 from pegasos.problem import Matrix, Rows, check_structure
 
 __all__ = [
+    "are_plain_numbers",
     "check_room_for_weights",
     "check_weights",
     "how_to_read",
@@ -86,6 +87,12 @@ def is_plain(X: Any) -> bool:
 def is_plain_target(y: Any, n_rows: int) -> bool:
     """Whether y has an integer for each of so many rows."""
     return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub" and len(y) == n_rows
+
+
+def are_plain_numbers(y: Any, n_rows: int) -> bool:
+    """Whether y has a finite number in double for each of so many rows."""
+    is_column = type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64 and len(y) == n_rows
+    return is_column and n_rows > 0 and _has_finite_sum(y)
 
 
 def note_features(estimator: Any, X: Any) -> None:

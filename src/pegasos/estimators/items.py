@@ -11,7 +11,14 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import _num_samples, validate_data
 
 from pegasos.errors import PegasosError
-from pegasos.estimators.inputs import how_to_read, is_plain, is_plain_target, is_ready, note_features
+from pegasos.estimators.inputs import (
+    are_plain_numbers,
+    how_to_read,
+    is_plain,
+    is_plain_target,
+    is_ready,
+    note_features,
+)
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.machines.kernel_choice import is_matrix
 from pegasos.problem import check_structure
@@ -82,6 +89,8 @@ def check_numbers(X: Any, y: Any) -> npt.NDArray[np.float64]:
     """The targets of a regression as numbers, one row or one entry for each item."""
     if y is None:
         raise PegasosError("y is missing: a regressor requires y to be passed, but the target y is None.")
+    if are_plain_numbers(y, _num_samples(X)):
+        return np.asarray(y)
     try:
         given = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
         if given.dtype.kind == "c":

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators import layout
 from pegasos.estimators._training import TrainedClassifier
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import ClassificationParameters, documented_by
 from pegasos.estimators.reading import ReadsItems
+from pegasos.layouts import classes as layout
 from pegasos.machines.approximated import Approximated
+from pegasos.machines.joint_kernel import JointKernel
 from pegasos.machines.kernel import Kernel
 
 
@@ -47,10 +48,12 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
         decomposition, or a linear solver on explicit features if the kernel has them.
     batch_size, sampling, projection, average, fit_intercept, regularize_intercept, intercept_scaling, class_weight
         As in `PegasosClassifier`.
-    multi_class : {"auto", "ovr", "ovo"}, default="ovr"
+    multi_class : {"auto", "ovr", "ovo", "crammer_singer"}, default="ovr"
         More than two classes: one problem per class, against the rest, which share the kernel matrix; or one per
         pair of classes, on the samples of those two, each with its own kernel matrix. ``lam`` has the same meaning as
-        for two classes alone, ``C`` the same as in LIBSVM. Streams and ``max_support`` need "ovr". "auto" is "ovr".
+        for two classes alone, ``C`` the same as in LIBSVM. "crammer_singer": one joint problem, as in
+        `PegasosClassifier`, on a factor of the kernel matrix, which may take as much memory as the matrix itself; it
+        needs ``solver="auto"``. ``max_support`` needs "ovr", streams "ovr" or "ovo". "auto" is "ovr".
     prior : fitted classifier, (coef, intercept) or None, default=None
         A model learned from other data: any fitted model with ``decision_function`` and ``classes_``. Its scores are
         added to the learned ones, ``score(x) = prior(x) + <v, phi(x)> + b``, and only v is regularized,
@@ -143,18 +146,28 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
 
     def _check_parameters(self) -> None:
         self._check_classification(("auto", "pegasos", "decomposition", "smo"))
-        if self.multi_class == "crammer_singer":
-            raise PegasosError(
-                "multi_class='crammer_singer' is for linear machines (PegasosClassifier); with a kernel use 'ovr' or "
-                "'ovo'."
-            )
         self._check_kernel()
         self._check_approximation()
+        self._check_joint()
         if self.max_support is not None and self.multi_class == "ovo":
             raise PegasosError(
                 f"max_support={self.max_support!r} is not supported with multi_class='ovo', whose pairs share "
                 "their support vectors; use multi_class='ovr'."
             )
+
+    def _check_joint(self) -> None:
+        """What the problem of all classes at once does not support with a kernel."""
+        if self.multi_class != "crammer_singer":
+            return
+        if self.solver != "auto":
+            raise PegasosError(
+                f"multi_class='crammer_singer' with a kernel is solved by solver='auto'; got solver={self.solver!r}."
+            )
+        for name in ("approximation", "max_support"):
+            if getattr(self, name) is not None:
+                raise PegasosError(
+                    f"{name}={getattr(self, name)!r} is not supported with multi_class='crammer_singer'; use 'ovr'."
+                )
 
     def _check_approximation(self) -> None:
         if self.approximation is None:
@@ -171,6 +184,8 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
             raise PegasosError("approximation does not support a precomputed kernel matrix.")
 
     def _machine(self) -> Kernel:
+        if self.multi_class == "crammer_singer":
+            return JointKernel(self._choice, float(self.cache_size))
         if self.approximation is None:
             return super()._machine()
         return Approximated(self._choice, float(self.cache_size), approximation=self.approximation)
@@ -178,6 +193,8 @@ class KernelPegasosClassifier(ReadsItems, TrainedClassifier, ClassificationParam
     def _why_not_a_stream(self) -> str | None:
         if self.approximation is not None:
             return "partial_fit does not support approximation, whose features are those of one fit."
+        if self.multi_class == "crammer_singer":
+            return "partial_fit of a kernel machine does not support multi_class='crammer_singer'; use 'ovr' or 'ovo'."
         if self.multi_class == "ovo" and self.average is not None:
             return (
                 f"partial_fit of a kernel machine with multi_class='ovo' does not support average={self.average!r}, "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pegasos.estimators import layout
 from pegasos.estimators._training import TrainedClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM, ClassificationParameters
 from pegasos.estimators.reading import ReadsRows
 from pegasos.estimators.sources import TrainsOnSources
+from pegasos.layouts import classes as layout
 
 
 @dataclass(eq=False, repr=False)
@@ -45,9 +45,9 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
     batch_size : int or "all", default=1
         Rows per Pegasos step; "all" is the deterministic sub-gradient method.
     sampling : {"shuffle", "uniform", "balanced", "sequential"}, default="shuffle"
-        The order of Pegasos: shuffled epochs, uniformly at random as in the paper, or alternating between the two sides
-        of each problem, however rare one of them is. The objective is the same: a sample that is drawn more often
-        counts less. "sequential" visits the samples in the given order, epoch after epoch.
+        The order of Pegasos: shuffled epochs, uniformly at random as in the paper, alternating between the two sides
+        of each problem, or the given order, epoch after epoch. Balanced sampling does not change the objective: a
+        sample that is drawn more often counts less.
     projection : bool, default=False
         Project the Pegasos iterates onto a ball that contains the optimum.
     average : {None, "uniform", "tail"}, default=None
@@ -104,9 +104,9 @@ class PegasosClassifier(ReadsRows, TrainsOnSources, TrainedClassifier, Classific
         chosen method does not benefit, the fit starts from zero. ``solver="pegasos"`` continues from the weights and
         the step count.
     n_jobs : int, optional
-        Threads: for the problems of several classes, whose result does not depend on it, or for passes over the rows
-        of a single problem, whose sums are rounded differently for another number. By default several problems share
-        all processors, except in a worker of joblib, and a single one has one thread.
+        Number of threads. Several classes are several problems, which run in parallel with the same result for any
+        number; a single problem splits its passes over the rows, and rounds its sums differently for another number.
+        By default several problems share all processors, except in a joblib worker, and a single one has one thread.
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited.
     verbose : int, default=0

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pegasos import checks as check
-from pegasos.estimators import _checks, layout
+from pegasos.estimators import _checks
 from pegasos.estimators.certified import CertifiedClassifier
 from pegasos.estimators.choosing import ChoiceParameters, ChoosesLam
 from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM
+from pegasos.layouts import classes as layout
 
 
 @dataclass(eq=False, repr=False)

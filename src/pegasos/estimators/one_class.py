@@ -13,13 +13,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from pegasos import checks as check
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
-from pegasos.estimators import _checks, layout_of_numbers
+from pegasos.estimators import _checks
 from pegasos.estimators.certified import CertifiedModel
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.parameters import DEFAULT_LAM
 from pegasos.estimators.reading import ReadsItems, ReadsRows
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import WarmStart, fit
+from pegasos.layouts import numbers as layout
 from pegasos.machines.settings import Settings
 from pegasos.machines.solving import threads_of
 from pegasos.tasks import OneClass
@@ -39,7 +40,7 @@ class OneClassParameters:
     random_state: Any = None
     verbose: int = 0
 
-    _is_free = False  # there is no intercept but the offset
+    _is_free = False  # the offset is the only intercept
     prior = None
 
     def _task(self, name: str | None = None) -> OneClass:
@@ -202,7 +203,7 @@ class PegasosOneClass(ReadsRows, TrainedOneClass, OneClassParameters):
     array([-1,  1])
     """
 
-    _saved = layout_of_numbers.linear
+    _saved = layout.linear
 
     def _check_parameters(self) -> None:
         self._check_one_class(("auto", "dual"))
@@ -247,7 +248,7 @@ class KernelPegasosOneClass(ReadsItems, TrainedOneClass, OneClassParameters):
     array([ 1, -1])
     """
 
-    _saved = layout_of_numbers.kernel
+    _saved = layout.kernel
     nu: float = field(default=0.5, kw_only=True)
 
     def _check_parameters(self) -> None:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples, validate_data
 from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators.inputs import (
+    are_plain_numbers,
     check_weights,
     how_to_read,
     is_plain,
@@ -48,7 +49,7 @@ def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool
     begun = perf_counter()
     if of_target.pop("is_absent", False):
         X, y = validate_data(estimator, X, reset=reset, **how_to_read(X)), None
-    elif reset and not of_target and is_plain(X) and is_plain_target(y, len(X)):
+    elif reset and is_plain(X) and (are_plain_numbers if of_target else is_plain_target)(y, len(X)):
         note_features(estimator, X)  # where there is nothing to convert, the checks would take longer than a small fit
     else:
         X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X), **of_target)

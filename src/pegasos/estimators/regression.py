@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators import layout_of_numbers
 from pegasos.estimators._training import TrainedModel, can_stream
 from pegasos.estimators.certified import CertifiedModel
 from pegasos.estimators.inputs import keeps_on_failure
@@ -23,6 +22,7 @@ from pegasos.estimators.linear import PegasosClassifier
 from pegasos.estimators.parameters import DEFAULT_LAM, SolverParameters, documented_by
 from pegasos.estimators.reading import ReadsItems, ReadsRows
 from pegasos.estimators.sources import TrainsOnSources
+from pegasos.layouts import numbers as layout
 from pegasos.losses import REGRESSION_LOSSES, loss_of
 from pegasos.machines.settings import Settings
 from pegasos.machines.solving import threads_of
@@ -192,7 +192,7 @@ class PegasosRegressor(ReadsRows, TrainsOnSources, TrainedRegressor, RegressionP
     0.41
     """
 
-    _saved = layout_of_numbers.linear
+    _saved = layout.linear
     lam: float = field(default=DEFAULT_LAM, kw_only=False)
 
     def _check_parameters(self) -> None:
@@ -247,7 +247,7 @@ class KernelPegasosRegressor(ReadsItems, TrainedRegressor, RegressionParameters)
     True
     """
 
-    _saved = layout_of_numbers.kernel
+    _saved = layout.kernel
 
     def _check_parameters(self) -> None:
         self._check_regression(("auto", "pegasos", "decomposition", "smo"))

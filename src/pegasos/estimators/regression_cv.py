@@ -12,12 +12,12 @@ from scipy.stats import rankdata
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators import layout_of_numbers
 from pegasos.estimators.choosing import ChoiceParameters, ChoosesLam
 from pegasos.estimators.linear_cv import PegasosClassifierCV
 from pegasos.estimators.parameters import DEFAULT_LAM, documented_by
 from pegasos.estimators.regression import CertifiedRegressor, PegasosRegressor
 from pegasos.fitting.folds import LamSearch
+from pegasos.layouts import numbers as layout
 from pegasos.machines import Data
 
 _LARGEST_EPSILON = 0.5  # of the mean distance of y from its median
@@ -95,7 +95,7 @@ class PegasosRegressorCV(ChoosesLam, CertifiedRegressor, ChoiceParameters):
     True
     """
 
-    _saved = layout_of_numbers.linear_cv
+    _saved = layout.linear_cv
     _is_classifier = False
     epsilons: Any = field(default=4, kw_only=True)
     loss: str = field(default="epsilon_insensitive", kw_only=True)

@@ -28,7 +28,7 @@ class TrainsOnSources:
         ----------
         source : path, or source of blocks
             A file that `pegasos.data.open_source` opens, or what it returns. Sample weights are not part of a source.
-            Where it names its columns, the model knows them by name.
+            Where it names its columns, the model identifies them by name.
         memory : int or str, default="2G"
             Bytes for blocks, dual variables and weights, as a number or with a unit, "500M". The interpreter and its
             libraries take 0.3 to 0.4 GB besides.

@@ -25,11 +25,11 @@ from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
 from pegasos.estimators.certified import CertifiedClassifier
 from pegasos.estimators.one_class import TrainedOneClass
-from pegasos.estimators.online.base import OnlineClassifier
 from pegasos.estimators.regression import CertifiedRegressor
 from pegasos.fitting.probability import Calibration, Isotonic
 from pegasos.kernels import Kernel, Linear, Precomputed
 from pegasos.machines.prior import LinearFormula, ScoredPrior
+from pegasos.online.base import OnlineClassifier
 
 Numbers = npt.NDArray[np.float64]
 

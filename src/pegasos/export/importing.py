@@ -64,7 +64,7 @@ def _kind_of(formula: Formula) -> tuple[Any, Any, dict[str, Any], Any]:
 
 
 def _parameters(formula: Formula) -> dict[str, Any]:
-    """Those of the problem. A lam that nobody knows is None: a fit or a certificate asks for it."""
+    """Those of the problem. An unknown lam is None: a fit or a certificate asks for it."""
     aim: Aim = formula.aim
     return _common_parameters(aim) | {
         "multi_class": formula.multi_class,

@@ -66,6 +66,6 @@ def read_model(path: Path, *, C: float | None = None, lam: float | None = None, 
     if begin.startswith(b"PK"):
         raise PegasosError(f"{os.fspath(path)} is an archive: models of pegasos are read by pegasos.load.")
     raise PegasosError(
-        f"{os.fspath(path)} is no model file of LIBLINEAR, LIBSVM or SVM-Light and no JSON: it begins with "
+        f"{os.fspath(path)} is neither a model file of LIBLINEAR, LIBSVM or SVM-Light nor JSON: it begins with "
         f"{shown(first)}."
     )

@@ -23,7 +23,7 @@ Header = dict[str, tuple[int, list[str]]]
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file; what keeps it from being read is a sentence, but FileNotFoundError stays itself."""
+    """Read the file; failures other than FileNotFoundError raise an error that names the file."""
     try:
         with open(path, "rb") as file:
             return file.read()

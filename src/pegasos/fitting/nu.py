@@ -21,6 +21,7 @@ import numpy as np
 from pegasos.errors import NuWarning, PegasosError, warn_caller
 from pegasos.machines.base import Plan
 from pegasos.machines.settings import Settings
+from pegasos.machines.small_problems import largest_share
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
 from pegasos.solvers.driver import Stop
@@ -266,9 +267,9 @@ def _between(at: Callable[[float], Problem], under: Solved, over: Solved, aim: A
 
 
 def _largest_share(problem: Problem, *, is_free: bool) -> float:
-    """The largest share a dual point can spend: all costs, and with a free intercept equally on both signs."""
+    """The largest share of total that a dual point can spend."""
     of_sign = [float(np.sum(problem.cost[problem.sign == sign])) for sign in (1, -1)]
-    return (2.0 * min(of_sign) if is_free else sum(of_sign)) / problem.total
+    return float(largest_share(of_sign, is_free=is_free)) / problem.total
 
 
 def met(solution: Solution, tol: float | None) -> Solution:

@@ -23,6 +23,7 @@ from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, Watcher
+from pegasos.solvers.finite_newton import FiniteNewton
 from pegasos.solvers.free_intercept import FreeIntercept
 from pegasos.solvers.path import NearbyAscent, follow, largest_lam
 from pegasos.solvers.units import from_units, in_units
@@ -90,6 +91,8 @@ class LabelledRows:
         own = Linear().solver_for(self.rows, n_rows, self.settings, self.task, self._terms)
         if isinstance(own, FreeIntercept):
             return own
+        if isinstance(own, FiniteNewton):  # every lam starts from the dual point of the last one
+            own = own.auto
         assert isinstance(own, Auto)
         return replace(own, ascent=NearbyAscent(**vars(own.ascent)))
 

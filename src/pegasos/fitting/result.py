@@ -226,10 +226,10 @@ def _support(solutions: Sequence[Solution], members: list[Members], *, is_shared
     """Rows with alpha above 0 in any problem."""
     if is_shared:  # avoids sorting row numbers: there may be many, and little memory
         return np.flatnonzero(np.logical_or.reduce([_any_vector(solution.alpha > 0.0) for solution in solutions]))
-    alphas = [solution.alpha for solution in solutions]
-    rows = np.concatenate([numbers(mine, len(alpha)) for mine, alpha in zip(members, alphas, strict=True)])
-    is_support = np.zeros(1 + int(rows.max(initial=-1)), bool)
-    is_support[rows[_any_vector(np.concatenate(alphas) > 0.0)]] = True
+    each = [(numbers(mine, len(one.alpha)), one.alpha) for mine, one in zip(members, solutions, strict=True)]
+    is_support = np.zeros(1 + max(int(rows.max(initial=-1)) for rows, _ in each), bool)
+    for rows, alpha in each:
+        is_support[rows[_any_vector(alpha > 0.0)]] = True
     return np.flatnonzero(is_support)
 
 

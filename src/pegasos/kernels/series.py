@@ -297,8 +297,8 @@ class DynamicTimeWarping(Kernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         warnings.warn(
-            "DynamicTimeWarping is not a positive semi-definite kernel, so nothing proves the answer of a machine that "
-            "uses it; use GlobalAlignment, or see with check_mercer whether your series are harmless.",
+            "DynamicTimeWarping is not a positive semi-definite kernel, so the certificate of a model with it proves "
+            "nothing; use GlobalAlignment, or test your series with check_mercer.",
             IndefiniteKernelWarning,
             stacklevel=3,
         )

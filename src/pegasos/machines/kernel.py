@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +52,6 @@ _VAST = 1.0  # squared rows per byte of cache_size above which working sets are 
 _WEAK = 100.0  # largest coefficient for which single precision is accurate enough
 
 
-@runtime_checkable
-class HasRows(Protocol):
-    """A machine that depends on the items: it is created together with its rows."""
-
-    def with_rows(self, items: Items, data: Data, settings: Settings, task: Task) -> tuple[Any, Any]:
-        """Return the machine of these items, and the rows of its problems."""
-
-
 @dataclass(frozen=True)
 class Kernel:
     """Items given by their kernel. Columns of the kernel matrix are kept while there is room."""
@@ -81,17 +73,19 @@ class Kernel:
                 if warning is not None:
                     warn_caller(warning, IndefiniteKernelWarning)
                 machine = replace(self, kernel=kernel, doubt=warning)
-                if isinstance(machine, HasRows):
-                    return machine.with_rows(items, data, settings, task)
-                through_map = settings.solver == "auto" and self.max_support is None and len(items) >= _MAPPED_FROM
-                if through_map and kernel.has_features:
-                    machine = Mapped(**vars(machine))
-                return machine, machine._training_rows(items, data, settings, task)
+                return machine.with_rows(items, data, settings, task)
         except TimeIsUp as error:
             raise PegasosError(
                 f"time_budget={settings.time_budget} ended while the kernel was reading the items, before any step; "
                 "give more time, fewer items, or a kernel that reads them faster."
             ) from error
+
+    def with_rows(self, items: Items, data: Data, settings: Settings, task: Task) -> tuple[Any, Any]:
+        """The machine of these items, and the rows of its problems."""
+        assert self.kernel is not None
+        through_map = settings.solver == "auto" and self.max_support is None and len(items) >= _MAPPED_FROM
+        machine = Mapped(**vars(self)) if through_map and self.kernel.has_features else self
+        return machine, machine._training_rows(items, data, settings, task)
 
     def _training_rows(self, items: Items, data: Data, settings: Settings, task: Task) -> Any:
         """Use single precision where many rows have small coefficients and the gap is not tiny.

@@ -164,7 +164,10 @@ class KernelModel:
         if self.prior is not None:
             return np.full(len(certificate.parts), np.nan)
         carried = 0.0 if bias == 0.0 else np.ravel(self.intercept) / bias
-        squares = np.array([part.squared_norm for part in certificate.parts]) - np.square(carried)
+        carried = np.square(carried)
+        if len(certificate.parts) < len(self.intercept):  # one problem with a vector for each class
+            carried = np.sum(carried)
+        squares = np.array([part.squared_norm for part in certificate.parts]) - carried
         with np.errstate(invalid="ignore"):
             return np.asarray(np.sqrt(squares))
 

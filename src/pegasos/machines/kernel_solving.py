@@ -29,7 +29,7 @@ from pegasos.machines.small_problems import (
     solve_together,
     spend_together,
 )
-from pegasos.machines.solving import solve_all
+from pegasos.machines.solving import solve_all, threads_of_several
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
 from pegasos.solvers.decomposition import Decomposition, takes_sets
@@ -39,16 +39,14 @@ from pegasos.tasks.one_vs_one import Pairs
 
 _ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved sequentially, because starting threads would take longer
 _FIRST_PART = 0.5  # part of a time budget for solving problems together, the kernel matrix included
+_ALONE = 512  # most vectors of a single problem that is solved without the driver
 _LEAST_EPOCHS = 100  # least number of epochs that pairs solved together must be allowed
 
 
 def solve_kernel(
     problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan, cache_bytes: float
 ) -> list[Solution]:
-    """Solve small problems together and certify pairs that way; the driver certifies and solves the others.
-
-    A problem of all rows is certified by the sums of `certify`, bit for bit.
-    """
+    """Solve small problems together and certify pairs, or one problem, that way; the driver solves the others."""
 
     def complete(problem: Problem, solution: Solution) -> Solution:
         solution = with_reach(problem, solution, plan.terms)
@@ -65,7 +63,10 @@ def solve_kernel(
         return solve_all(problems, solvers, stop, n_jobs=jobs, states=states, watchers=plan.watchers, **run)
     begun = perf_counter()
     small = SmallProblems.of(problems, plan.terms.is_free)
-    found, ended = _solved_together(small, stop, plan, certifies=isinstance(problems, Pairs))
+    certifies = isinstance(problems, Pairs) or len(problems) == 1
+    found, ended = _solved_together(small, stop, plan, cache_bytes, certifies=certifies)
+    if ended is None and len(found) == 1 and isinstance(found[0], Solution) and found[0].certificate.rounding > 0.0:
+        found = [_reached(found[0])]  # the driver counts less rounding, in extended precision
     solutions = []
     for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
         if isinstance(solution, Solution):
@@ -113,14 +114,22 @@ def spend_kernel(
     has_sums = small.is_free or not (small.sign < 0.0).any()
     if not has_sums or (is_along_lam and small.offset.any()):
         return unknown
-    tol, threads = stop.tol or 0.0, plan.settings.threads
+    tol, threads = stop.tol or 0.0, _threads_for(small, plan, cache_bytes)
     certifies = isinstance(problems, Pairs) or not small.is_free
     how: dict[str, Any] = {"is_along_lam": is_along_lam, "certifies": certifies}
     return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how), goes_on=False)[0]
 
 
+def _threads_for(small: SmallProblems, plan: Plan, cache_bytes: float) -> int:
+    """Threads that have enough to do, and room for their tables."""
+    if small.most_threads == 1:
+        return 1
+    room = int(cache_bytes // (8.0 * small.sizes.max() ** 2))
+    return max(1, min(small.most_threads, threads_of_several(plan.settings.n_jobs), room))
+
+
 def _solved_together(
-    small: SmallProblems, stop: Stop, plan: Plan, *, certifies: bool
+    small: SmallProblems, stop: Stop, plan: Plan, cache_bytes: float, *, certifies: bool
 ) -> tuple[list[Any], Status | None]:
     """The solutions certified at once, and what ended it; else the point reached, or None if there was no time.
 
@@ -128,9 +137,10 @@ def _solved_together(
     the solutions, if they are certified at once at all.
     """
     begun, budget = perf_counter(), stop.time_budget
-    tol, threads = stop.tol or 0.0, plan.settings.threads
+    tol, threads = stop.tol or 0.0, _threads_for(small, plan, cache_bytes)
+    fine = plan.settings.fine
     found, ended = _in_batches(
-        small, stop, lambda part: solve_together(part, tol, threads, certifies=certifies), goes_on=certifies
+        small, stop, lambda part: solve_together(part, tol, fine, threads, certifies=certifies), goes_on=certifies
     )
     left = np.inf if budget is None else budget - (perf_counter() - begun)
     is_last = ended is Status.INTERRUPTED or (ended is Status.TIME and small.driver_seconds > left)
@@ -180,16 +190,16 @@ def _are_small(
 ) -> bool:
     """Whether these are small problems in double, to be solved to a gap, unobserved and from a fresh start.
 
-    One problem of vectors is left to the driver, unless ``takes_one``: its climb keeps the columns that the certificate
-    needs.
+    One problem of many vectors is left to the driver, unless ``takes_one``: its climb keeps the columns that the
+    certificate needs.
     """
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
-    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and not takes_one:
+    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and rows.n_rows > _ALONE and not takes_one:
         return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.source is not None:
-        is_small = largest <= most_rows and plan.settings.threads * largest**2 * 8.0 <= cache_bytes
+        is_small = largest <= most_rows and largest**2 * 8.0 <= cache_bytes
     else:
         is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # quick enough to load all columns
         few = largest <= (2 * most_rows if isinstance(problems, Pairs) or takes_one else most_table_rows)
@@ -234,7 +244,7 @@ def _jobs_of_pairs(pairs: Pairs, settings: Settings) -> int:
     largest = max(len(mine) for mine in pairs.members)
     if rows.holds_all and largest < _ROWS_PER_THREAD:
         return 1
-    return max(1, min(settings.threads, int(rows.cache_bytes // (largest**2 * rows.dtype.itemsize))))
+    return max(1, min(threads_of_several(settings.n_jobs), int(rows.cache_bytes // (largest**2 * rows.dtype.itemsize))))
 
 
 def _complete_pair(problem: Problem, solution: Solution, plan: Plan, cache_bytes: float) -> Solution:

@@ -25,6 +25,7 @@ from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
 from pegasos.solvers.cutting_plane import CuttingPlane
 from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Solver, Stop
+from pegasos.solvers.finite_newton import FiniteNewton
 from pegasos.solvers.free_intercept import FreeIntercept, natural_bias
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 from pegasos.solvers.split_ascent import SplitAscent
@@ -151,6 +152,8 @@ class Linear:
         else:
             pegasos = _pegasos_for(settings.pegasos(n, dtype, task.noun), is_joint=is_joint)
             solver = (JointAuto if is_joint else Auto)(pegasos, ascent, settings.tol, ends_at_once=not settings.is_free)
+            if np.isinf(terms.cap) and settings.tol is not None and not settings.is_free:
+                solver = FiniteNewton(solver, settings.tol)
         return FreeIntercept(solver, settings.tol) if settings.is_free else solver
 
     def states(
@@ -173,7 +176,7 @@ class Linear:
                 point = stream.states[k], stream.weights[k]
                 states[k] = solver.resume(problems[k], *point, step=stream.steps[k], seed=seed)
             elif fits:
-                enter = solver.enter_from_afar if isinstance(solver, Auto) else solver.enter
+                enter = getattr(solver, "enter_from_afar", solver.enter)
                 states[k] = enter(problems[k], alphas[k], seed)
         return states
 

@@ -52,6 +52,8 @@ class Settings:
     max_steps: int | None = None  # limit for Pegasos and for decomposition, which may end within an epoch
     # fraction of the rows that the dual point should spend, which then determines lam or epsilon
     nu: float | None = None
+    # relative gap below tol that small kernel problems go on to if that takes few more steps; 0 for none
+    fine: float = 0.0
 
     @property
     def threads(self) -> int:

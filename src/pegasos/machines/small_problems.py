@@ -34,10 +34,15 @@ _THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread 
 _BATCH_WORK = 2e8  # squared rows of problems that are solved in one call
 _LEAST_SHARE = 1e-9  # fraction of nu times the largest k(x, x): a smaller lam is none
 _LOOK_SECONDS, _VALUE_SECONDS = 1e-3, 1e-8  # of the driver, for one problem and for one kernel value of it
-_rounding = 1e-12  # fraction of the sum of the costs below which slopes count as 0
+_ROUNDING = 1e-12  # fraction of the sum of the costs below which slopes count as 0
 
 Column = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
+
+
+def largest_share(of_sign: Sequence[Any], *, is_free: bool) -> Any:
+    """The most that a dual point can spend: all costs of both signs; with a free intercept, equally much of each."""
+    return 2.0 * np.minimum(*of_sign) if is_free else np.add(*of_sign)
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,8 @@ class SmallProblems:
     @property
     def batches(self) -> list[tuple[int, int]]:
         """Ranges of problems solved per call, between which budgets and interrupts are checked."""
+        if self.n_values <= _BATCH_WORK:
+            return [(0, len(self.sizes))]
         work = np.cumsum(self.sizes.astype(np.float64) ** 2)
         cuts = np.flatnonzero(np.diff(work // _BATCH_WORK)) + 1
         ends = [*cuts.tolist(), len(work)]
@@ -104,7 +111,17 @@ class SmallProblems:
     @property
     def driver_seconds(self) -> float:
         """What the driver takes at least for a look at every problem: a table of each, and its certificate."""
-        return float(np.sum(_LOOK_SECONDS + _VALUE_SECONDS * self.sizes.astype(np.float64) ** 2))
+        return _LOOK_SECONDS * len(self.sizes) + _VALUE_SECONDS * self.n_values
+
+    @cached_property
+    def n_values(self) -> float:
+        """Number of kernel values of all problems."""
+        return float(np.sum(np.square(self.sizes, dtype=np.float64)))
+
+    @property
+    def most_threads(self) -> int:
+        """Number of threads that have enough to do."""
+        return 1 + int(self.n_values / _THREAD_WORK)
 
     @cached_property
     def starts(self) -> Numbers:
@@ -119,13 +136,13 @@ class SmallProblems:
         """Repeat a value per problem for each of its entries."""
         return np.repeat(values, self.sizes)
 
-    def solve(self, tol: float, threads: int) -> tuple[Column, Column, Numbers, Status | None]:
+    def solve(self, tol: float, fine: float, threads: int) -> tuple[Column, Column, Numbers, Status | None]:
         """The dual point of every problem, the scores of its rows, its steps, and what ended the call early."""
         n, rows = len(self.members), self.rows
         lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
         b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
-        limits = _AIM * tol, _STEPS_PER_ROW, _WORK, steps, self._threads(threads)
+        limits = _AIM * tol, fine, _STEPS_PER_ROW, _WORK, steps, threads
         try:
             is_late = _core.small_solve(
                 rows.table, rows.source, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
@@ -135,9 +152,6 @@ class SmallProblems:
                 raise
             return np.abs(b), scores, steps, Status.INTERRUPTED
         return np.abs(b), scores, steps, Status.TIME if is_late else None
-
-    def _threads(self, most: int) -> int:
-        return min(most, 1 + int(np.sum(np.square(self.sizes, dtype=np.float64)) / _THREAD_WORK))
 
     def spend(
         self, nu: float, tol: float, threads: int, *, is_along_lam: bool
@@ -157,7 +171,7 @@ class SmallProblems:
         b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(total), np.intp)
         point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
-        limits = _AIM * tol, _STEPS_PER_ROW, _WORK, steps, self._threads(threads)
+        limits = _AIM * tol, 0.0, _STEPS_PER_ROW, _WORK, steps, threads
         is_late = _core.small_solve(rows.table, rows.source, *point, units, True, *limits, spent, widths)
         ended = Status.TIME if is_late else None
         if not is_along_lam:
@@ -169,14 +183,13 @@ class SmallProblems:
     def largest_shares(self) -> Column:
         """The largest share of total that a dual point can spend, for each problem."""
         of_sign = [self.sums(np.where(self.sign == sign, self.cost, 0.0)) for sign in (1.0, -1.0)]
-        most = 2.0 * np.minimum(*of_sign) if self.is_free else np.add(*of_sign)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(most / self.total)
+            return np.asarray(largest_share(of_sign, is_free=self.is_free) / self.total)
 
     def best_intercepts(self, scores: Column) -> tuple[Column, Column]:
         """Like `certificate.best_intercepts`, for each problem."""
         lowest, highest = np.empty(len(self.sizes)), np.empty(len(self.sizes))
-        rounding = _rounding * self.sums(self.cost)
+        rounding = _ROUNDING * self.sums(self.cost)
         places = self.sign - scores - self.offset
         _core.best_intercepts(self.starts, places, self.cost, self.sign, rounding, lowest, highest)
         return lowest, highest
@@ -271,10 +284,10 @@ class Together(NamedTuple):
     ended: Status | None  # what ended the call early
 
 
-def solve_together(small: SmallProblems, tol: float, threads: int, *, certifies: bool) -> Together:
+def solve_together(small: SmallProblems, tol: float, fine: float, threads: int, *, certifies: bool) -> Together:
     """The solutions that are certified, or with their own gap after an interrupt; the dual points of other problems."""
     begun = perf_counter()
-    alpha, scores, steps, ended = small.solve(tol, threads)
+    alpha, scores, steps, ended = small.solve(tol, fine, threads)
     if not certifies:
         return Together(_reached(small, alpha, steps), ended)
     return Together(_certified(small, (alpha, scores, steps), tol, begun, ended), ended)
@@ -289,9 +302,9 @@ def spend_together(
     """
     begun = perf_counter()
     alpha, scores, steps, values, ended = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
-    least = _LEAST_SHARE * nu if is_along_lam else _rounding * (1.0 + float(np.abs(small.offset).max(initial=0.0)))
+    least = _LEAST_SHARE * nu if is_along_lam else _ROUNDING * (1.0 + float(np.abs(small.offset).max(initial=0.0)))
     is_found = (values > least) & np.isfinite(values)
-    is_found &= nu <= small.largest_shares * (1.0 + _rounding)
+    is_found &= nu <= small.largest_shares * (1.0 + _ROUNDING)
     if certifies and is_along_lam:
         scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
         at = replace(small, lam=np.where(is_found, values, 1.0))

@@ -32,17 +32,21 @@ def threads_of(n_jobs: int | None) -> int:
     return n_jobs if n_jobs is not None and n_jobs > 0 else int(effective_n_jobs(n_jobs))
 
 
-def threads_of_problems(n_jobs: int | None, problems: Sequence[Problem]) -> int:
-    """Number of threads for whole linear problems, whose bits do not depend on it.
+def threads_of_several(n_jobs: int | None) -> int:
+    """Number of threads for whole problems, whose bits do not depend on it.
 
-    By default as many as there are processors, where the work is worth it; one within a worker of joblib, whose
-    siblings use the other processors.
+    By default as many as there are processors; one within a worker of joblib, whose siblings use the other processors.
     """
-    if n_jobs is not None or len(problems) == 1 or get_active_backend()[0].nesting_level:
+    if n_jobs is not None or get_active_backend()[0].nesting_level:
         return threads_of(n_jobs)
+    return max(threads_of(None), n_processors())
+
+
+def threads_of_problems(n_jobs: int | None, problems: Sequence[Problem]) -> int:
+    """The same for linear problems; by default one thread where the work is not worth more."""
     rows: Any = problems[0].rows
-    n_values = len(problems) * rows.n_stored
-    return threads_of(None) if n_values < _WORTH_THREADS else max(threads_of(None), n_processors())
+    is_little = len(problems) == 1 or len(problems) * rows.n_stored < _WORTH_THREADS
+    return threads_of(n_jobs) if is_little else threads_of_several(n_jobs)
 
 
 def solve_all(
@@ -60,7 +64,7 @@ def solve_all(
 
     ``complete`` is called with each solution while its problem is in memory; a problem may be freed once it is solved.
     """
-    n_threads = min(len(problems), threads_of(n_jobs))
+    n_threads = 1 if len(problems) == 1 else min(len(problems), threads_of(n_jobs))
     begun = perf_counter()
     deadline = None if stop.time_budget is None else begun + stop.time_budget
 

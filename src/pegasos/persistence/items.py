@@ -20,11 +20,11 @@ from pegasos.persistence.values import Kind, anything
 
 # Some kernels take time and memory in proportion to their integer parameters; a larger one indicates an attack.
 _LARGEST_PARAMETER = 10_000
-_no_data = (Kernel, kernels.TokenKernel, kernels.FunctionKernel)
+_NO_DATA = (Kernel, kernels.TokenKernel, kernels.FunctionKernel)
 known_kernels: dict[str, type[Kernel]] = {
     name: member
     for name, member in vars(kernels).items()
-    if isinstance(member, type) and issubclass(member, Kernel) and member not in _no_data
+    if isinstance(member, type) and issubclass(member, Kernel) and member not in _NO_DATA
 }
 
 

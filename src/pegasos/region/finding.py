@@ -257,7 +257,8 @@ def _kernel_space(
 def _joint_region(problem: JointProblem, weights: Vector, alpha: Floats) -> Found:
     point = Point.of(problem, weights, alpha)
     ball, ends = point.ball(problem, weights, problem.rows.bias), point.ends
-    if not math.isfinite(ball.gap) or weights.size > _MOST_FEATURES:
+    # With a kernel, a problem of all classes has the ball only.
+    if not math.isfinite(ball.gap) or weights.size > _MOST_FEATURES or not isinstance(problem.rows, Rows):
         return Found(None, ends)
     pins = joint_pins_of(problem, alpha)
     telling = pins.slacks.least > _TELLING * problem.cost[pins.row]

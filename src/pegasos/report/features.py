@@ -63,8 +63,8 @@ def support(subject: Subject, drawn: dict[str, Chart]) -> str:
     drawn["coefficients"] = charts.coefficients(subject)
     said = (
         f"The kernel is {shortened(str(model.kernel_), 200)}. {count(n_support)} of {count(n_trained)} training rows "
-        f"({share(n_support / max(n_trained, 1))}) are support vectors: a score is made of a row's kernel values with "
-        "these."
+        f"({share(n_support / max(n_trained, 1))}) are support vectors: a score is a weighted sum of the "
+        "row's kernel values with them."
     )
     picture = chart(
         "coefficients",

@@ -73,7 +73,7 @@ def _performance(subject: NoveltySubject, outcome: NoveltyOutcome, drawn: dict[s
             }
         ],
     }
-    said = "How typical the rows are. The outermost rows in a thousand are counted in the bars at the ends."
+    said = "How typical the rows are. Scores beyond the chart are counted in its outermost bars."
     return section("results", "Results on the data given", grid(chart("scores", "Scores", said, wide=True)))
 
 

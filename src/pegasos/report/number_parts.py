@@ -108,7 +108,7 @@ def _exact(subject: NumberSubject, outcome: NumberOutcome) -> str:
     """Where an exact solution of the training problem predicts."""
     heading = "What exact training would predict"
     if outcome.lower is None or outcome.upper is None:
-        return card(heading, paragraph("Cannot be said of a model whose kernel is a given matrix."))
+        return card(heading, paragraph("Not available for a precomputed kernel matrix."))
     widths = outcome.upper - outcome.lower
     lines = [
         (
@@ -159,12 +159,12 @@ def _performance(subject: NumberSubject, outcome: NumberOutcome, drawn: dict[str
         chart(
             "residuals",
             "Residuals",
-            f"What predictions leave over. A trend or a growing spread is something the model does not describe.{some}",
+            f"Targets minus predictions. A trend or a growing spread is something the model does not describe.{some}",
         ),
         chart(
             "spread",
             "How large the errors are",
-            "The outermost rows in a thousand are counted in the bars at the ends.",
+            "Residuals beyond the chart are counted in its outermost bars.",
             wide=True,
         ),
     ]
@@ -220,7 +220,7 @@ def _limits(subject: NumberSubject, outcome: NumberOutcome) -> Iterator[str]:
         "a given probability, fit two quantiles and check their coverage on held-out data."
     )
     if subject.is_linear:
-        yield "Beyond the data a linear model goes on in straight lines: predictions far from it are guesses."
+        yield "Outside the range of the data a linear model extrapolates: predictions there are guesses."
     else:
         yield "Far from its support vectors, what a kernel model predicts is decided by the kernel, not by the data."
     if not np.isfinite(_r_squared(subject, outcome)).all():

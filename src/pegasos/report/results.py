@@ -26,8 +26,8 @@ def performance(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, C
         chart(
             "margins",
             "Margins",
-            "How far rows are on the right side of the boundary. The outermost rows in a thousand are counted in the "
-            "bars at the ends.",
+            "How far rows are on the right side of the boundary. Margins beyond the chart are counted in its "
+            "outermost bars.",
             wide=True,
         )
     )
@@ -85,7 +85,8 @@ def _by_class(subject: ClassSubject, outcome: ClassOutcome) -> str:
         )
         for k in order
     ]
-    which = "Each class" if subject.n_classes <= _CLASSES_SHOWN else f"The {_CLASSES_SHOWN} classes of least recall"
+    few = subject.n_classes <= _CLASSES_SHOWN
+    which = "Each class" if few else f"The {_CLASSES_SHOWN} classes with the lowest recall"
     return card(
         "By class",
         table(which, ["class", "rows", "recall", "precision"], lines, classes="numbers"),
@@ -105,8 +106,10 @@ def _curves(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, Chart
         + (f"; of the {curves_shown} most frequent classes." if subject.n_classes > curves_shown else ".")
     )
     return [
-        chart("roc", "ROC curve", f"What every threshold on the score does. {which}"),
-        chart("precision", "Precision and recall", f"Of the rows found, how many are right. {which}"),
+        chart("roc", "ROC curve", f"Each point is a threshold on the score. {which}"),
+        chart(
+            "precision", "Precision and recall", f"Precision is the share of the rows selected that are right. {which}"
+        ),
         _calibration(subject, outcome, drawn),
     ]
 
@@ -116,7 +119,7 @@ def _calibration(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, 
         is_true = subject.codes == 1 if subject.n_classes == 2 else subject.codes == outcome.predicted
         bins = reliability(outcome.probabilities, is_true, np.linspace(0.0, 1.0, 11))
         drawn["calibration"] = charts.probabilities(subject, bins)
-        said = f"Mean distance of what was said and what was true: {calibration_error(bins):.3f}."
+        said = f"Mean difference between predicted and observed probability: {calibration_error(bins):.3f}."
         if subject.n_classes == 2:
             said += f" Brier score: {np.mean(np.square(outcome.probabilities - is_true)):.4f}."
         return chart("calibration", "Calibration", said, wide=True)
@@ -126,8 +129,8 @@ def _calibration(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, 
         return chart(
             "calibration",
             "Scores and classes",
-            f"The share of “{name}” among rows of similar score, a tenth of the rows a point. The model has no "
-            "probabilities; probability=True fits them.",
+            f"The share of “{name}” among rows of similar score, one point per tenth of the rows. The model "
+            "has no probabilities; probability=True fits them.",
             wide=True,
         )
     return card(

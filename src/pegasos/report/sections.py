@@ -78,7 +78,7 @@ def _numbers(subject: Subject, outcome: Outcome) -> str:
         columns.append(("computed again, now", outcome.again))
     lines = (
         ("objective reached (primal)", "primal"),
-        ("lower bound of every objective (dual)", "dual"),
+        ("lower bound on every objective (dual)", "dual"),
         ("gap", "gap"),
         ("gap over objective", "relative_gap"),
         ("the best weights are at most this far away", "weight_radius"),
@@ -103,7 +103,7 @@ def _parts(subject: Subject) -> str:
     ]
     heads = ["problem", "primal", "dual", "gap over objective"]
     return details(
-        f"The {len(parts)} problems, the least proved first",
+        f"The {len(parts)} problems, the largest relative gap first",
         table("Certificates of the problems", heads, rows, classes="numbers"),
     )
 
@@ -123,9 +123,10 @@ def choice(subject: Subject, drawn: dict[str, Chart]) -> str:
     if not hasattr(model, "lams_"):
         return ""
     drawn["choice"] = charts.choice_of_lam(model)
-    said = f"lam = {number(model.lam_)} was chosen by cross-validation, of {len(np.unique(model.lams_))}."
+    said = f"lam = {number(model.lam_)} was chosen by cross-validation from {len(np.unique(model.lams_))} values."
     if len(drawn["choice"]["sets"]) > 1:
-        said = f"epsilon = {number(float(model.epsilon_))} and {said[:-1]}, of {len(model.lams_)} pairs."
+        chosen = f"lam = {number(model.lam_)} and epsilon = {number(float(model.epsilon_))}"
+        said = f"{chosen} were chosen by cross-validation from {len(model.lams_)} pairs."
     return section("choice", "How lam was chosen", grid(chart("choice", "Scores of the folds", said, wide=True)))
 
 

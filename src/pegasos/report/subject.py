@@ -211,7 +211,7 @@ def subject_of(given: Any, X: Any, y: Any, *, title: Any, trained_on: Any, featu
         )
     check_is_fitted(model, "fitted_")
     if not hasattr(model, "certificate_"):
-        raise PegasosError("a report is about a certificate, and this model has none; fit one, or ask certify.")
+        raise PegasosError("a report is about a certificate, and this model has none; fit one, or call certify.")
     inner, names = _transformed(chain, X)
     if feature_names is not None:
         names = _checked_names(feature_names, model)
@@ -262,7 +262,7 @@ def _checked_names(given: Any, model: Any) -> npt.NDArray[Any]:
         raise PegasosError(f"feature_names must be a list of names, got {given!r}.")
     n_features = getattr(model, "n_features_in_", None)
     if n_features is None:
-        raise PegasosError("feature_names are of columns, and the items of this model's kernel have none.")
+        raise PegasosError("feature_names name columns, and the items of this model's kernel have none.")
     if len(given) != n_features:
         raise PegasosError(f"feature_names must name the {n_features} features, got {len(given)} names.")
     return np.asarray(given, dtype=object)

@@ -125,7 +125,7 @@ def limits(subject: Subject, outcome: Outcome, own: Iterable[str]) -> Iterator[s
         if not sp.issparse(subject.X) and ratio > 1000.0:
             yield f"Columns differ in scale by a factor of {number(ratio)}; the regularization treats them alike."
     if subject.n_rows < 200:
-        yield f"{count(subject.n_rows, 'row')} are few: results on other rows may differ much from these."
+        yield f"{count(subject.n_rows, 'row')} are few: results on other data may differ a lot."
 
 
 def parameters(estimator: Any) -> list[tuple[str, str]]:
@@ -186,8 +186,8 @@ def run_details(subject: Subject) -> list[tuple[str, str]]:
     model = subject.model
     found = [
         ("status", model.status_),
-        ("seconds to the last look", number(seconds_of(model))),
-        ("epochs (of the problem that took most)", count(model.n_iter_)),
+        ("seconds until the last certificate", number(seconds_of(model))),
+        ("epochs (of the longest problem)", count(model.n_iter_)),
         ("steps (of all problems)", count(model.n_steps_)),
         ("random_state", as_code(model.random_state)),
         ("n_jobs", as_code(model.n_jobs)),

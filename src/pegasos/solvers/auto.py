@@ -49,6 +49,9 @@ _FACE_EPOCHS = 8  # conjugate gradients are tried when at least this many epochs
 _FACE_PRICE = 100  # price of an interior point, in epochs, above which conjugate gradients are tried
 # a relative gap this small that does not fall for this many epochs is due to rounding
 _NEARLY_EXACT, _FUTILE = 1e-6, 512
+_FACE_SHARE = 0.5  # conjugate gradients may take this fraction of the work of dual ascent
+_FIRST_PRODUCTS = 30  # products with all rows that the first move is expected to take
+_FACE_PASSES = 3  # passes over the rows before and after a move
 _FACE_WORK = 3e7  # multiplications allowed per call of conjugate gradients
 _MOST_PRODUCTS = 300
 _FAR = 1.0  # a row this far beyond the margin, on the right side, may leave the interior point
@@ -58,7 +61,9 @@ _STUCK_LOOKS = 8  # reviews without a smaller gap before single precision is con
 _TRIAL = 0.3  # fraction of the price of an interior point that dual ascent may use before its rate decides
 # iterations of an interior point before the first review and between later ones, unless it is ready earlier
 _INTERIOR_LOOKS = 8, 2
+_HOPELESS = 10.0  # an interior point whose own gap is this many times tol is not reviewed (1 review in 65 succeeded)
 _SECOND_ORDER_STEPS = 10.0  # least number of steps in a complete second-order solution
+_AFFORDABLE_PART = 4e9  # nanoseconds that an interior point on some rows may take before dual ascent has had as many
 _AFFORDABLE = 2e9  # nanoseconds that an interior point on all rows may take without trying fewer rows first
 # an interior point that takes fewer nanoseconds than this aims at this gap, whatever the tol
 _CHEAP, _CHEAP_GAP = 2e7, 1e-8
@@ -84,7 +89,10 @@ class AutoState:
     fixed: Floats | None = None  # dual point of the rows outside the interior point
     target: float = 0.0  # relative gap that the interior point aims at
     spent: float = 0.0  # estimated nanoseconds used so far by interior points on some of the rows
+    refused: float = 0.0  # nanoseconds of an interior point that is put off until dual ascent has had as many
     faces: int = 0  # number of moves by conjugate gradients
+    face_visits: int = 0  # visits that they counted as
+    face_work: float = 0.0  # estimated nanoseconds that they took
     best: Review | None = None  # kept because some solvers pass through points worse than their first one
     best_visits: int = 0  # number of visits when `best` was found
     is_polishing: bool = False  # dual ascent runs last because the weights must be those of the dual point
@@ -152,12 +160,12 @@ class Auto:
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed), best=best)
         if not self._is_for_interior(problem, first_gap(problem)):
             return AutoState(seed, dual=self.ascent.enter(problem, alpha, seed))
-        state, own = AutoState(seed, best=best), problem.within_bounds(alpha)
-        if certificate.primal > problem.lam * problem.radius**2:  # the weights 0 are better, and well centered
+        state = AutoState(seed, best=best)
+        if certificate.relative_gap <= _WARM_GAP:
+            self._enter_interior(problem, state, all_rows(problem), weights, best.alpha, width=_WARM_WIDTH)
+        else:  # the weights 0 are better centered
             zero = np.zeros(problem.weights_shape), np.zeros(problem.alpha_shape)
             self._enter_interior(problem, state, all_rows(problem), *zero)
-        else:
-            self._enter_interior(problem, state, all_rows(problem), weights, own, width=_WARM_WIDTH)
         return state
 
     def enter_from_afar(self, problem: Problem, alpha: Floats, seed: int) -> AutoState:
@@ -239,7 +247,10 @@ class Auto:
         if state.newton is not None:
             return state.newton.stride == 1 and state.newton.gap <= self._newton_goal(problem, state.newton)
         if state.interior is not None:
-            return is_now_and_then(problem, epoch, 1) or self._interior_is_ready(state, state.interior)
+            if self._interior_is_ready(state, state.interior):
+                return True
+            is_hopeless = tol is not None and state.interior.relative_gap > _HOPELESS * tol
+            return is_now_and_then(problem, epoch, 1) and not is_hopeless
         if state.dual is not None:
             return self.ascent.review_due(problem, state.dual, epoch, tol)
         assert state.pegasos is not None
@@ -333,7 +344,8 @@ class Auto:
         """Switch to an interior point on the rows near the margin, or to dual ascent where that costs too much."""
         self._newton_of(newton).look_at_all(problem, newton)
         if newton.stalled:
-            self._enter_from_far(problem, state, newton.weights, stretched(problem, newton.alpha))
+            chosen, fixed = self._rows_from_far(problem, stretched(problem, newton.alpha))
+            self._enter_interior(problem, state, chosen, newton.weights, fixed)
         else:
             alpha = _at_bounds(problem, newton.alpha)
             near = np.flatnonzero((alpha > 0.0) & (alpha < problem.bound)).astype(np.uint32)
@@ -387,18 +399,15 @@ class Auto:
         state.target = self.interior_margin * 10.0 ** math.floor(math.log10(max(aim, _LAST_TARGET)))
         state.gaps.clear()
 
-    def _enter_from_far(
-        self, problem: Problem, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats
-    ) -> None:
-        """Start an interior point on all rows, or first on the few that matter where all would be too expensive."""
+    def _rows_from_far(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.uint32], Floats]:
+        """Choose all rows, or first the few that matter where all would be too expensive; fix the others."""
         everyone = all_rows(problem)
         least = _AT_BOUND * np.minimum(problem.bound, alpha.max(initial=0.0))
         has_part = np.flatnonzero((alpha > least) & (problem.cost > 0.0)).astype(np.uint32)
         price = self.interior.price(problem, len(everyone))
         if price < (np.inf if 4 * len(has_part) > len(everyone) else _AFFORDABLE):
-            self._enter_interior(problem, state, everyone, weights, alpha)
-        else:
-            self._enter_interior(problem, state, has_part, weights, np.zeros(problem.alpha_shape))
+            return everyone, alpha
+        return has_part, np.zeros(problem.alpha_shape)
 
     @staticmethod
     def _interior_is_ready(state: AutoState, interior: InteriorState) -> bool:
@@ -463,7 +472,8 @@ class Auto:
         alpha[at_bound] = bound[at_bound]
         whole = _with_fixed(state, interior, alpha)
         free = np.flatnonzero((whole > 0.0) & (whole < problem.bound)).astype(np.uint32)
-        weights, _ = dual_point(problem, whole)
+        weights = np.empty(problem.weights_shape)
+        _core.dual_sums(problem.native, whole, weights)
         _core.face_advance(problem.native, free, weights, whole, _products(problem, len(free)))
         return whole
 
@@ -486,17 +496,29 @@ class Auto:
         is_slow = state.spent > _PATIENCE * self.interior.price(problem, len(everyone))
         if is_slow or len(taken_in) == 0 or 2 * len(chosen) > len(everyone):
             chosen = everyone
-        if self.interior.price(problem, len(chosen)) < np.inf:
-            self._enter_interior(problem, state, chosen, weights, alpha)
+        price, best = self.interior.price(problem, len(chosen)), alpha if state.best is None else state.best.alpha
+        ascended = self.visits(state) / problem.rows.n_rows * self._epoch_price(problem)
+        is_too_large = self.interior.price(problem, len(everyone)) == np.inf
+        is_put_off = is_too_large and price > max(_AFFORDABLE_PART, ascended)
+        if price == np.inf:
+            self._polish(problem, state, best)
+        elif is_put_off:  # growing sets may never end, where all rows are too many
+            self._resume_ascent(problem, state, best)
+            state.refused = price
         else:
-            self._polish(problem, state, alpha if state.best is None else state.best.alpha)
+            self._enter_interior(problem, state, chosen, weights, alpha)
 
-    def _polish(self, problem: Problem, state: AutoState, alpha: Floats) -> None:
-        """Continue with dual ascent alone, for callers that need the weights of the dual point itself."""
+    def _resume_ascent(self, problem: Problem, state: AutoState, alpha: Floats) -> None:
+        """Continue with dual ascent in double from this point."""
         steps, visits = self.steps(state), self.visits(state)
         state.pegasos = state.newton = state.interior = None
         state.steps_before, state.visits_before = steps, visits
         state.dual = self._precise.enter(problem, alpha, state.seed)
+        state.gaps.clear()
+
+    def _polish(self, problem: Problem, state: AutoState, alpha: Floats) -> None:
+        """Continue with dual ascent alone, for callers that need the weights of the dual point itself."""
+        self._resume_ascent(problem, state, alpha)
         state.is_polishing = True
 
     # Dual ascent and Pegasos
@@ -588,15 +610,26 @@ class Auto:
             self._go_on_in_double(problem, state, state.dual)
             state.gaps.clear()
             return
-        has_tried = spent * epoch > _TRIAL * min(price, _AFFORDABLE)
+        has_tried = spent * epoch > max(_TRIAL * min(price, _AFFORDABLE), state.refused)
         if has_tried and to_go * epoch > self._reprieve(price, spent * epoch, len(state.gaps)):
-            self._enter_from_far(problem, state, *self.ascent.point(problem, state.dual))
-        elif price > _FACE_PRICE * epoch and to_go > _FACE_EPOCHS and len(state.gaps) >= (4 if state.faces == 0 else 2):
+            weights, alpha = self.ascent.point(problem, state.dual)
+            chosen, fixed = self._rows_from_far(problem, alpha)
+            if to_go * epoch > self.interior.price(problem, len(chosen)):
+                self._enter_interior(problem, state, chosen, weights, fixed)
+                return
+        is_worth_trying = price > _FACE_PRICE * epoch and to_go > _FACE_EPOCHS and len(state.gaps) >= 2
+        if is_worth_trying and self._is_turn_of_faces(problem, state):
             self._move_on_face(problem, state, state.dual)
 
     def _reprieve(self, price: float, spent: float, n_looks: int) -> float:
         """Nanoseconds that dual ascent may still need, after those it has spent, beside an interior point's price."""
         return 2.0 * min(price, 5.0 * _AFFORDABLE)
+
+    def _is_turn_of_faces(self, problem: Problem, state: AutoState) -> bool:
+        """Whether conjugate gradients, after another move, have had at most their share of the work."""
+        expected = state.face_work / state.faces if state.faces > 0 else _face_price(problem, 2 * _FIRST_PRODUCTS)
+        visits = (self.visits(state) - state.face_visits) / problem.rows.n_rows
+        return state.face_work + expected <= _FACE_SHARE * visits * self._epoch_price(problem)
 
     def _move_on_face(self, problem: Problem, state: AutoState, dual: Climbing) -> None:
         """Run conjugate gradients over the rows between their bounds; dual ascent continues from there in double."""
@@ -606,10 +639,13 @@ class Auto:
             return
         weights, _ = dual_point(problem, alpha)
         products, _, _ = _core.face_advance(problem.native, free, weights, alpha, _products(problem, len(free)))
-        state.visits_before += self.ascent.visits(dual) + 2 * products * len(free)
+        visits = 2 * products * len(free)
+        state.visits_before += self.ascent.visits(dual) + visits
         state.steps_before += self.ascent.steps(dual) + products
         state.dual = self._precise.enter(problem, alpha, dual.random)
         state.faces += 1
+        state.face_visits += visits
+        state.face_work += _face_price(problem, visits / problem.rows.n_rows)
         state.gaps.clear()
 
 
@@ -663,6 +699,13 @@ def _heaviest(problem: Problem, weight: npt.NDArray[np.float64], most: int) -> n
     weight = np.where(problem.cost > 0.0, weight, -np.inf)
     chosen = np.argpartition(-weight, most)[:most] if most < len(weight) else np.arange(len(weight))
     return np.sort(chosen[weight[chosen] > 0.0]).astype(np.uint32)
+
+
+def _face_price(problem: Problem, passes: float) -> float:
+    """Nanoseconds of a move by conjugate gradients that reads the rows this often, the change of methods included."""
+    assert isinstance(problem.rows, Rows)
+    n, stored = problem.rows.n_rows, problem.rows.n_stored
+    return (passes + _FACE_PASSES) * (3.0 * n + 0.7 * stored)
 
 
 def _products(problem: Problem, n_rows: int) -> int:

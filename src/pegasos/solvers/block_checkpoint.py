@@ -24,7 +24,7 @@ from pegasos.source_problem import SourceProblem
 BlockSolver = BlockAscent | BlockPegasos | BlockAuto
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-_floats = (np.dtype(np.float32), np.dtype(np.float64))
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Packed(NamedTuple):
@@ -155,7 +155,7 @@ def _like(fresh: npt.NDArray[Any] | None, name: str, arrays: Arrays) -> Any:
         _check(name not in arrays, name)
         return None
     array = arrays[name]
-    are_floats = array.dtype in _floats and fresh.dtype in _floats
+    are_floats = array.dtype in _FLOATS and fresh.dtype in _FLOATS
     _check(array.shape == fresh.shape and (are_floats or array.dtype == fresh.dtype), name)
     with np.errstate(over="ignore"):  # the certificate reports it
         return array.astype(fresh.dtype, copy=False)

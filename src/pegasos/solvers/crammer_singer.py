@@ -117,11 +117,9 @@ class JointAuto(Auto):
         """Let dual ascent go on where it is halfway there or its rate unknown: others start from scratch."""
         return price + 2.0 * spent if n_looks >= _LOOKS_FOR_A_RATE else np.inf
 
-    def _enter_from_far(self, problem: Any, state: AutoState, weights: npt.NDArray[np.float64], alpha: Floats) -> None:
-        """Start an interior point on all rows; where its matrix would be too large, continue with dual ascent."""
-        everyone = all_rows(problem)
-        if self.interior.price(problem, len(everyone)) < np.inf:
-            self._enter_interior(problem, state, everyone, weights, alpha)
+    def _rows_from_far(self, problem: Any, alpha: Floats) -> tuple[npt.NDArray[np.uint32], Floats]:
+        """Choose all rows; where the matrix would be too large, its price keeps dual ascent going."""
+        return all_rows(problem), alpha
 
     def _whole(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
         return np.asarray(self.interior.alpha_of(problem, interior, interior.best_shares))

@@ -28,7 +28,9 @@ _NEAR = 0.01  # relative gap of a dual point that is worth starting from
 _FIRST_TOL = 0.1  # relative gap of the first stage
 _TIGHTER = 0.2  # factor on the relative gap from one stage to the next
 _LEAST_PART = 0.3  # fraction of the requested gap: no stage needs less
-_ROUNDING = 1e-12  # fraction of the intercept: a smaller step is no step
+_WORTHWHILE = 0.99  # fraction of the gap that a stage may leave to count as progress
+# this many stages without progress end the run where the gap is this small: what is left of it is rounding
+_MOST_IDLE, _NEARLY_EXACT = 50, 1e-6
 _FARTHEST = 50.0  # largest extrapolation, in multiples of the method's own step
 
 
@@ -52,6 +54,8 @@ class FreeState:
     n_stages: int = 0
     best: Review | None = None  # best of all stages
     is_exhausted: bool = False  # whether no step changes anything in this stage any more
+    gap_before: float = np.inf  # relative gap of `best` after the last progress
+    n_idle: int = 0  # stages since then, of those that were as exact as they could be
     visits_before: int = 0
     steps_before: int = 0
 
@@ -90,12 +94,15 @@ class FreeIntercept:
 
     def advance_to(self, problem: Problem, state: FreeState, visits: int) -> None:
         """Continue with the stage."""
+        if state.n_idle >= _MOST_IDLE:
+            raise ExhaustedError
         try:
             self.ascent.advance_to(state.problem, state.inner, visits - state.visits_before)
         except ExhaustedError:
             if state.is_exhausted:
                 raise
             state.is_exhausted = True  # the stage has ended, but another center may still help
+            self.review(problem, state, self.tol)
 
     def next_look(self, problem: Problem, state: FreeState) -> int:
         """Return the next look of the stage's solver."""
@@ -158,8 +165,9 @@ class FreeIntercept:
         slope = -own_step * problem.lam / bias**2
         here = state.intercept + own_step  # the intercept at which g has this slope
         step = secant_step(state.last, (here, slope), own_step)
-        if state.is_exhausted and abs(step + own_step) > _ROUNDING * (abs(here) + bias):
-            state.is_exhausted = False
+        least = 1e-12 if tol is None else _LEAST_PART * tol
+        if state.is_exhausted or state.tol <= least:
+            self._note_progress(state)
         state.last = here, slope
         state.steps_before += self.ascent.steps(state.inner)
         state.visits_before += self.ascent.visits(state.inner)
@@ -167,8 +175,16 @@ class FreeIntercept:
         state.problem = _around(problem, state.intercept)
         state.inner = self.ascent.enter(state.problem, alpha, state.seed + state.n_stages)
         state.n_stages += 1
-        least = 1e-12 if tol is None else _LEAST_PART * tol
         state.tol = max(_TIGHTER * state.tol, least)
+
+    @staticmethod
+    def _note_progress(state: FreeState) -> None:
+        """End the run when the last stages, as exact as they can be, have hardly changed the gap."""
+        gap = np.inf if state.best is None else state.best.certificate.relative_gap
+        if gap < _WORTHWHILE * state.gap_before:
+            state.gap_before, state.n_idle, state.is_exhausted = gap, 0, False
+        elif gap <= _NEARLY_EXACT:
+            state.n_idle += 1
 
 
 def secant_step(last: tuple[float, float] | None, here: tuple[float, float], own_step: float) -> float:

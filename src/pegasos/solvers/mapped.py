@@ -7,17 +7,20 @@ and the certificate is theirs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasos.certificate import certify_dual
+from pegasos.joint_problem import JointProblem
 from pegasos.problem import Floats, Problem
 from pegasos.solvers.auto import Auto, AutoState
+from pegasos.solvers.crammer_singer import JointAuto
 from pegasos.solvers.driver import Review
 from pegasos.solvers.free_intercept import FreeIntercept, FreeState
+from pegasos.solvers.joint_interior import JointInterior
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,14 @@ class Mapped(Auto):
 
 
 @dataclass(frozen=True)
+class JointMapped(Mapped, JointAuto):
+    """The same for the problem of all classes at once."""
+
+    interior: Any = field(default_factory=JointInterior)
+    interior_margin: float = JointAuto.interior_margin
+
+
+@dataclass(frozen=True)
 class FreeMapped(FreeIntercept):
     """The same with a free intercept."""
 
@@ -68,6 +79,8 @@ class FreeMapped(FreeIntercept):
         return _coefficients(problem, alpha), alpha
 
 
-def _coefficients(problem: Problem, alpha: Floats) -> npt.NDArray[np.float64]:
+def _coefficients(problem: Problem | JointProblem, alpha: Floats) -> npt.NDArray[np.float64]:
+    if isinstance(problem, JointProblem):
+        return problem.coefficients(problem.within_bounds(alpha.astype(np.float64)))
     feasible = np.minimum(np.maximum(alpha.astype(np.float64), 0.0), problem.bound)
     return np.asarray(problem.sign * feasible / (problem.lam * problem.total))

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.problem import Floats, Problem, Rows
+from pegasos.solvers.interior_point import InteriorPoint
 
 Vector = npt.NDArray[np.float64]
 Sums = tuple[float, float, float, int]  # losses, gap, sum of alpha, number of rows that bend the objective
@@ -44,7 +45,9 @@ _KEPT_REDUCTION = (
 )
 _LARGEST_SIDE = 1500  # largest side of any matrix
 _MOST_STEPS = 80
-_MOST_STEPS_HERE = 12  # steps at one softness and on the same rows: more would not find the minimum either
+_MOST_STEPS_HERE = 12  # steps at one softness and on the same rows: more would hardly find the minimum either
+# nanoseconds of an interior point on all rows above which further steps are taken while they halve the gap
+_EXPENSIVE_SUCCESSOR = 1e8
 _MOST_PRODUCTS = 30
 _PATIENCE = 8  # products after which a new matrix is worth its cost
 _THREAD_SPEEDUP = 1.6  # assumed on every machine: the choice of a solver must not depend on the machine
@@ -75,6 +78,8 @@ class NewtonState:
     visits: int = 0
     steps: int = 0
     steps_here: int = 0  # steps since the softness or the examined rows changed
+    halved_at: int = 0  # value of `steps_here` when the gap had last fallen by half
+    halved_gap: float = np.inf  # the gap at that time
     reviews: int = 0  # number of certificates requested
     stalled: bool = False
     is_lost: bool = False  # whether it stalled because no descent direction or no minimum was found
@@ -166,7 +171,7 @@ class Newton:
             state.softness = max(_SOFTNESS_FACTOR * state.softness, rows.ridge)
             state.steps_here = 0
             self._smooth(rows, state, 0.0)
-        is_stuck = state.steps_here >= _MOST_STEPS_HERE
+        is_stuck = self._is_stuck(problem, state)
         # Few rows have changed sides where a whole step led so near: the same matrix is good enough for the next.
         is_expensive = rows.ridge >= SMOOTH_RIDGE and len(move) > _CHEAP_SIDE
         state.keeps_factor = is_expensive and t == 1.0 and state.gap <= _KEPT_REDUCTION * before
@@ -177,6 +182,18 @@ class Newton:
         state.stalled = (is_separable or is_stuck) and state.stride == 1
         if state.stride > 1 and (is_separable or is_stuck or (is_near and not is_smooth)):
             self._look(problem, state, state.stride // _SAMPLE_RATIO)
+
+    @staticmethod
+    def _is_stuck(problem: Problem, state: NewtonState) -> bool:
+        """Whether there were too many steps at this softness: in all, or since the gap fell to half."""
+        if state.steps_here <= 1 or state.gap <= 0.5 * state.halved_gap:
+            state.halved_at, state.halved_gap = state.steps_here, state.gap
+        if state.steps_here < _MOST_STEPS_HERE:
+            return False
+        rows = problem.rows
+        assert isinstance(rows, Rows)
+        successor = InteriorPoint.price_of(rows.n_rows, rows.n_features, rows.n_stored / rows.n_rows)
+        return successor < _EXPENSIVE_SUCCESSOR or state.steps_here - state.halved_at >= _MOST_STEPS_HERE
 
     def look_at_all(self, problem: Problem, state: NewtonState) -> None:
         """Continue with all rows."""

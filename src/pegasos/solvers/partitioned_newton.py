@@ -75,7 +75,7 @@ class PartitionedState:
     weights: Vector | None = None  # weights with the lowest objective so far
     primal: float = math.inf
     dual_point: PartitionedDual = ZERO  # dual point with the best lower bound so far
-    dual: float = -math.inf
+    dual: float = 0.0  # that of alpha = 0
     goal: float = 0.0  # relative gap at which a certificate is requested
     is_ready: bool = False  # whether something new is worth a certificate
     run: Iterator[None] | None = field(default=None, repr=False)

@@ -24,7 +24,7 @@ from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Ev
 from pegasos.estimators.inputs import is_plain_target, keeps_on_failure, read_doubles
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
-from pegasos.fitting import WarmStart, fit
+from pegasos.fitting import fit
 from pegasos.fitting.probability import calibrated_on
 from pegasos.fitting.result import Fit
 from pegasos.kernels import RBF, FunctionKernel, Linear, Polynomial, Precomputed
@@ -34,7 +34,6 @@ from pegasos.machines.base import Data
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.kernel_choice import KernelChoice
 from pegasos.machines.settings import Settings
-from pegasos.solution import Status
 from pegasos.svm.layout import Laid, like, of_classes, of_numbers
 from pegasos.tasks import OneClass, Regression
 from pegasos.tasks.labels import distinct
@@ -42,7 +41,8 @@ from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 from pegasos.tasks.voting import Voting
 
 _OF_TOL = 1e-3  # the relative gap that a violation of tol corresponds to
-_FEW, _OF_FEW, _FEW_EPOCHS = 300, 1e-6, 100  # so many rows try to reach this share of that gap, within the epochs
+_MANY, _OF_MANY = 4096, 1e-2  # the same above this many rows, which single precision proves
+_FEW, _OF_FEW = 300, 1e-6  # up to this many rows go on to this share of that gap, where it takes few steps
 _LEAST_GAP = 1e-13  # below, rounding is in the way
 _EPOCHS, _DOUBTFUL_EPOCHS = 100_000, 1000  # for max_iter=-1; the second for what may not be a kernel
 _TABLE = 4096  # rows whose kernel values are computed at once, where the kernel is a function
@@ -111,7 +111,7 @@ class KernelSVM(CertifiedModel):
         settings = self._settings(data)
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=int(self.verbose))
         machine = Kernel(KernelChoice(kernel), float(self.cache_size))
-        fitted = self._completed(_trained(machine, task, settings, rows, audience), rows)
+        fitted = self._completed(fit(machine, task, settings, rows, audience=audience), rows)
         if isinstance(kernel, Tabled):
             model: Any = fitted.model
             of_new, vectors = self._function, np.empty((0, 0)) if self._is_matrix else data.X[model.support]
@@ -152,6 +152,7 @@ class KernelSVM(CertifiedModel):
 
     def _settings(self, data: Data) -> Settings:
         n_rows = _num_samples(data.X)
+        tol = max((_OF_TOL if n_rows <= _MANY else _OF_MANY) * self.tol, _LEAST_GAP)
         epochs = _EPOCHS if self.kernel in ("linear", "rbf", "poly") else _DOUBTFUL_EPOCHS
         return Settings(
             lam=1e-4,
@@ -160,7 +161,8 @@ class KernelSVM(CertifiedModel):
             bias=0.0,
             is_free=self._is_free,
             prior=None,
-            tol=max(_OF_TOL * self.tol, _LEAST_GAP),
+            tol=tol,
+            fine=max(_OF_FEW * tol, _LEAST_GAP) if n_rows <= _FEW else 0.0,
             max_iter=epochs if self.max_iter < 0 else max(1, -(-self.max_iter // n_rows)),
             max_steps=None if self.max_iter < 0 else self.max_iter,
             time_budget=self.time_budget,
@@ -315,20 +317,6 @@ class KernelSVM(CertifiedModel):
         tags.input_tags.pairwise = not callable(self.kernel) and self.kernel == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
-
-
-def _trained(machine: Kernel, task: Any, settings: Settings, rows: Data, audience: Any) -> Fit:
-    """A fit to the gap of the settings; one of few rows to a much smaller one, where that takes few epochs."""
-    has_more = settings.nu is not None or settings.probability or settings.time_budget is not None
-    is_limited = settings.max_steps is not None or audience is not None
-    if has_more or is_limited or _num_samples(rows.X) > _FEW or settings.tol is None:
-        return fit(machine, task, settings, rows, audience=audience)
-    fine = replace(settings, tol=max(_OF_FEW * settings.tol, _LEAST_GAP), max_iter=_FEW_EPOCHS)
-    found = fit(machine, task, fine, rows)
-    assert found.proof is not None
-    if not found.proof.certificate.relative_gap <= settings.tol:
-        return fit(machine, task, settings, rows, start=WarmStart(found))
-    return replace(found, proof=replace(found.proof, status=Status.CERTIFIED))
 
 
 def _has_folds(data: Data) -> bool:

@@ -171,8 +171,9 @@ class Regression:
     ) -> Sequence[Any]:
         """One per column of y, over one view of the rows."""
         n = rows.n_rows
-        view = rows.view(np.tile(np.arange(n, dtype=np.uint32), 2), repeats=2)
-        sign = np.repeat(np.array([1, -1], np.int8), n)
+        view = rows.view(twice(n, np.uint32), repeats=2)
+        sign = np.ones(2 * n, np.int8)
+        sign[n:] = -1
         cost = self.costs(n, weights)
         return [
             Problem(view, sign, cost, offset, terms.lam, terms.total, carried, terms.cap, terms.ridge)
@@ -232,9 +233,10 @@ class Regression:
         return ["target"] if self.n_targets == 1 else [f"target {k}" for k in range(self.n_targets)]
 
 
-def twice(n: int) -> npt.NDArray[np.intp]:
+def twice(n: int, dtype: npt.DTypeLike = np.intp) -> npt.NDArray[Any]:
     """The numbers of n rows, twice."""
-    return np.tile(np.arange(n), 2)
+    once = np.arange(n, dtype=dtype)
+    return np.concatenate((once, once))  # much faster than `np.tile`
 
 
 def _numbers(y: npt.NDArray[Any], k: int, begin: int) -> npt.NDArray[np.float64]:

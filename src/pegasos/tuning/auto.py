@@ -11,8 +11,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.metaestimators import available_if
 
 from pegasos.errors import PegasosError
-from pegasos.estimators import layout
 from pegasos.estimators.items import check_target
+from pegasos.layouts import classes as layout
 from pegasos.tasks.labels import encode, find_classes
 from pegasos.tuning.automatic import Aim, Automatic
 

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
 
 from pegasos.errors import PegasosError
-from pegasos.estimators import layout_of_numbers
 from pegasos.estimators.items import check_numbers
 from pegasos.estimators.parameters import documented_by
+from pegasos.layouts import numbers as layout
 from pegasos.tuning.auto import AutoPegasos
 from pegasos.tuning.automatic import Aim, Automatic
 
@@ -55,7 +55,7 @@ class AutoPegasosRegressor(Automatic, RegressorMixin, BaseEstimator):
     True
     """
 
-    _saved = layout_of_numbers.auto
+    _saved = layout.auto
 
     def __init__(
         self,

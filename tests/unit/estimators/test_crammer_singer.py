@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_classification
 
-from pegasos import KernelPegasosClassifier, PegasosClassifier, PegasosError
+from pegasos import PegasosClassifier
 from tests.problems import joint_problem_of
 from tests.reference.joint_objective import PlainJointProblem
 
@@ -122,11 +122,6 @@ def test_a_change_of_multi_class_begins_anew():
     model.set_params(multi_class="ovr").fit(X, Y)
     assert len(model.certificate_.parts) == 4
     assert model.certificate_.relative_gap <= 1e-3
-
-
-def test_a_kernel_machine_refuses():
-    with pytest.raises(PegasosError, match="'ovr' or 'ovo'"):
-        KernelPegasosClassifier(multi_class="crammer_singer").fit(X, Y)
 
 
 def test_verbose_prints_a_line_for_each_certificate(capsys):

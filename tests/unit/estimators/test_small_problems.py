@@ -135,7 +135,7 @@ def test_the_best_intercepts_are_those_of_each_pair(seed, spread):
 
 def test_the_reach_of_the_intercepts_is_that_of_each_pair(monkeypatch):
     small, pairs = small_problems(monkeypatch, regularize_intercept=False, tol=1e-2)
-    alpha, scores, _, _ = small.solve(1e-3, 1)
+    alpha, scores, _, _ = small.solve(1e-3, 0.0, 1)
     certificates, _, intercepts, reaches = small.certified(alpha, scores)
     for k in range(len(pairs_of(4))):
         mine = alpha[small.starts[k] : small.starts[k + 1]]

@@ -69,8 +69,6 @@ def test_probabilities_next_to_a_prior_with_names(make, multi_class):
 def test_what_the_problem_of_all_classes_does_not_offer_gets_a_sentence(setting):
     with pytest.raises(PegasosError, match="crammer_singer"):
         PegasosClassifier(multi_class="crammer_singer", **setting).fit(X, Y)
-    with pytest.raises(PegasosError, match="'ovr'"):
-        KernelPegasosClassifier(multi_class="crammer_singer").fit(X, Y)
 
 
 def test_the_margin_of_all_classes_at_once_is_that_of_the_joint_feature_map():

@@ -166,7 +166,7 @@ def test_what_is_no_json_is_refused_with_the_line(text, sentence):
 def test_files_that_are_not_models_are_refused(tmp_path):
     for content, sentence in (
         (b"", "begins with ''"),
-        (b"\xff\xfe{", "no model file"),
+        (b"\xff\xfe{", "neither a model file of"),
         (b"PK\x03\x04", "read by pegasos.load"),
         (b"hello world", "begins with 'hello'"),
         (b"[1, 2]", "begins with"),

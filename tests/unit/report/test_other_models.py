@@ -91,7 +91,7 @@ def test_several_targets_have_a_choice_of_each(kernel):
     model = KernelPegasosRegressor(kernel, C=1.0, random_state=0).fit(rows, targets)
     page = model.report(rows, targets)
     assert [one["name"] for one in charts_of(page)["predictions"]["sets"]] == ["target 0", "target 1", "target 2"]
-    assert ("Cannot be said" in page.html) == (kernel == "precomputed")
+    assert ("Not available for a precomputed kernel matrix" in page.html) == (kernel == "precomputed")
     assert "R² is not defined for it" in page.html
     assert "By target" in page.html
     assert "are the training data" in page.html
@@ -106,7 +106,7 @@ def test_a_choice_of_lam_and_epsilon_is_shown_for_each_epsilon():
     assert len(sets) == 2
     mine = model.cv_results_["param_epsilon"] == model.epsilon_
     np.testing.assert_allclose(sets[0]["columns"]["score"], model.scores_.mean(axis=0)[mine], rtol=1e-5)
-    assert "was chosen by cross-validation" in page.html
+    assert "were chosen by cross-validation" in page.html
 
 
 def test_the_code_on_the_page_fits_the_same_regressor(model, page):

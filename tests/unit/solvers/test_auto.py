@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from pegasos.certificate import certify
 from pegasos.deadline import within
+from pegasos.problem import Problem, Rows
 from pegasos.solution import Status
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.driver import Stop, Watcher, run
@@ -54,6 +56,16 @@ def solvers_at_work(problem, max_iter):
 def test_small_lam_begins_with_an_interior_point_on_a_small_table():
     assert solvers_at_work(clouds(1e-3), 3) == [(False, False)] * 3
     assert AUTO.start(clouds(1e-3), 0).interior is not None
+
+
+def test_entering_at_zero_is_starting():
+    """Weights 0 are far from the solution, so an interior point must not take them for nearly right."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(300, 40)) * 10.0 ** random.integers(-3, 4, 40)
+    problem = problem_of(X, np.where(random.normal(size=300) > 0.0, 1, -1), lam=1e-6, bias=100.0)
+    started, entered = AUTO.start(problem, 0).interior, AUTO.enter(problem, np.zeros(300), 0).interior
+    for name in ("weights", "alpha", "slack", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(entered, name), getattr(started, name))
 
 
 def test_a_budget_too_short_for_one_step_of_second_order_begins_with_dual_ascent():
@@ -124,6 +136,27 @@ def test_an_interior_point_helps_where_dual_ascent_crawls():
     assert alone.status is Status.EPOCHS
     assert helped.status is Status.CERTIFIED
     assert helped.n_epochs < 200
+
+
+def text(lam, n=3000, d=9000, words=15):
+    """Word k occurs with a frequency of about 1/k; the classes use slightly different words."""
+    random = np.random.default_rng(3)
+    sign = np.where(random.integers(0, 2, n), 1, -1)
+    columns = np.minimum((d ** random.random((n, words))).astype(np.int64) - 1, d - 1)
+    columns = np.where(random.random((n, words)) < 0.1, (columns + 7919 * (sign[:, None] > 0)) % d, columns)
+    rows = sp.csr_matrix((np.full(n * words, words**-0.5), columns.ravel(), np.arange(0, n * words + 1, words)), (n, d))
+    rows.sum_duplicates()
+    return Problem(Rows.of(rows, 1.0), sign.astype(np.int8), np.ones(n), np.zeros(n), lam, float(n))
+
+
+@pytest.mark.parametrize("lam", [1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-5])
+def test_conjugate_gradients_never_cost_much_more_than_they_may_save(lam, tol):
+    problem, stop = text(lam), Stop(tol=tol, max_iter=20_000)
+    alone = run(problem, DualAscent(), stop)
+    helped = run(problem, Auto(Pegasos(), DualAscent(), tol=tol), stop)
+    assert helped.status is Status.CERTIFIED
+    assert helped.n_epochs <= 3 * alone.n_epochs
 
 
 def test_when_no_row_is_left_in_the_sweep_all_are_chosen():

@@ -17,7 +17,7 @@ from pegasos.deadline import TimeIsUp, within
 from pegasos.problem import Problem, Rows
 from pegasos.solvers.interior_point import InteriorPoint
 from tests.agreement.interior_point import optimum_of
-from tests.problems import LAYOUTS, awkward_problem, small_problems
+from tests.problems import LAYOUTS, awkward_problem, problem_of, small_problems
 from tests.reference import interior_point as reference
 
 
@@ -198,6 +198,18 @@ def test_conjugate_gradients_are_those_of_the_transcription(layout, n_products):
     assert gain > 0.0
     change = (1.0 - problem.sign * problem.offset) @ (alpha - 0.3 * np.asarray(problem.cost))
     assert linear == pytest.approx(change)
+
+
+def test_conjugate_gradients_within_the_bounds_go_on_to_the_exact_solution():
+    random = np.random.default_rng(0)
+    rows, sign = random.normal(size=(30, 40)) * np.geomspace(1.0, 0.05, 40), np.resize([1, -1], 30)
+    exact, everyone = random.uniform(0.4, 0.6, 30), np.arange(30, dtype=np.uint32)
+    problem = problem_of(rows, sign, lam=1e-3)
+    problem = replace(problem, offset=sign - rows @ dual_point(problem, exact)[0][:-1])  # all residuals are 0 there
+    alpha = np.full(30, 0.5)
+    weights, _ = dual_point(problem, alpha)
+    _core.face_advance(problem.native, everyone, weights, alpha, 300)
+    np.testing.assert_allclose(alpha, exact, rtol=1e-4)
 
 
 @pytest.mark.parametrize("n_features", [9, 87])

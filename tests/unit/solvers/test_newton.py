@@ -88,14 +88,25 @@ def test_a_second_pass_adds_only_what_has_changed():
     assert np.allclose(r, s)
 
 
-def test_every_other_curved_row_counts_twice():
+def test_a_sample_of_the_curved_rows_has_the_trace_of_all():
     problem = noisy_problem(400)
-    r, halved, expected = at(problem, np.zeros(8)), np.zeros((8, 8)), np.zeros((8, 8))
-    curved = np.flatnonzero(np.abs(r) < 100)  # all are curved with so large a softness
-    _core.curvature(problem.native, r, 50.0, 2, halved)
-    some = replace(problem, cost=np.where(np.isin(np.arange(400), curved[::2]), 2.0 * problem.cost, 0.0))
-    _core.curvature(some.native, r, 50.0, 1, expected)
-    assert np.allclose(halved, expected)
+    r, sampled, whole = at(problem, np.zeros(8)), np.zeros((8, 8)), np.zeros((8, 8))
+    _core.curvature(problem.native, r, 50.0, 4, sampled)
+    _core.curvature(problem.native, r, 50.0, 1, whole)
+    assert np.isclose(np.trace(sampled), np.trace(whole), rtol=0.05)
+    assert np.allclose(sampled, whole, atol=0.3 * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("row", [0, 7, 122, 299])
+def test_a_sample_of_the_curved_rows_contains_a_feature_that_one_row_alone_has(row):
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    X[:, 5] = np.where(np.arange(300) == row, 30.0, 0.0)
+    sign = np.where(np.arange(300) % 2 == 0, 1, -1).astype(np.int8)
+    problem = Problem.plain(Rows.of(X, 1.0), sign, 1e-3)
+    sampled, whole = np.zeros((7, 7)), np.zeros((7, 7))
+    _core.curvature(problem.native, at(problem, np.zeros(7)), 50.0, 10, sampled)
+    _core.curvature(problem.native, at(problem, np.zeros(7)), 50.0, 1, whole)
+    assert np.isclose(sampled[5, 5], whole[5, 5])
 
 
 def solve(problem, tol, dtype=np.float64):
@@ -346,3 +357,15 @@ def test_a_sample_has_both_sides_of_its_rows():
     assert state.stride > 1
     assert state.sample.rows.native.n_distinct * 2 == state.sample.rows.n_rows
     assert np.array_equal(*np.split(state.sample.rows.numbers, 2))
+
+
+def test_more_steps_are_taken_while_they_halve_the_gap_and_an_interior_point_would_be_expensive():
+    random = np.random.default_rng(3)
+    X = (random.random((8000, 100)) < 10.0 ** -random.uniform(0.5, 3.5, 100)).astype(np.float64)
+    score = 2.0 * X @ random.normal(size=100) + random.normal(size=8000)
+    X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
+    sign = np.where(score > np.quantile(score, 0.7), 1, -1).astype(np.int8)
+    solver = Auto(Pegasos(), DualAscent(), tol=1e-3)
+    found = run(Problem.plain(Rows.of(X, 1.0), sign, 1e-4), solver, Stop(1e-3))
+    assert found.status is Status.CERTIFIED
+    assert found.state.newton is not None  # nothing else was needed

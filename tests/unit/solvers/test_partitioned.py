@@ -18,7 +18,7 @@ from pegasos.solvers import driver, partitioned_newton
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.free_intercept import FreeIntercept
-from pegasos.solvers.partitioned import PartitionedDual, PartitionedProblem, PartitionsHere
+from pegasos.solvers.partitioned import ZERO, PartitionedDual, PartitionedProblem, PartitionsHere
 from pegasos.solvers.partitioned_finish import beside_others
 from pegasos.solvers.partitioned_newton import PartitionedNewton
 from pegasos.solvers.passes import LENGTHS, WIDTHS, Along, Bend, DualRule, Gather, Survey, merged
@@ -99,6 +99,13 @@ def test_the_losses_along_a_line_are_those_of_its_points():
     found = PartitionsHere(cut(whole, 3)).ask(Along(begin, end))
     expected = [whole.losses(begin + t * (end - begin)).total for t in LENGTHS]
     np.testing.assert_allclose(found.losses, expected, rtol=1e-12)
+
+
+def test_without_a_better_point_the_lower_bound_is_that_of_zero():
+    state = PartitionedNewton().start(partitioned(whole_of(), 3, is_free=False), 0)
+    state.offer(np.ones(7), 0.5)
+    state.offer_dual("a bad point", -20.0)
+    assert (state.gap, state.dual_point) == (1.0, ZERO)
 
 
 @pytest.mark.parametrize("is_free", [False, True])

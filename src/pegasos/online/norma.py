@@ -11,15 +11,18 @@ Kivinen, Smola, Williamson: Online learning with kernels. IEEE Transactions on S
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators.online.kernel import KernelOnlineClassifier
+from pegasos.online.base import WeighsClasses
+from pegasos.online.kernel import KernelOnlineClassifier
 from pegasos.solvers.kernel_online import KernelOnlineLearner, NormaStep
 
 
-class Norma(KernelOnlineClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Norma(WeighsClasses, KernelOnlineClassifier):
     """NORMA: online gradient descent with a kernel, truncated.
 
     ``f <- (1 - eta lam) f; if sign f(x) < rho: f <- f + eta cost sign k(x, .)``. With a constant step it forgets, so it
@@ -72,36 +75,10 @@ class Norma(KernelOnlineClassifier):
     50
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        eta: float = 0.5,
-        lam: float = 1e-3,
-        nu: float | None = None,
-        tau: int | None = 1000,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        fit_intercept: bool = True,
-        max_iter: int = 5,
-        shuffle: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.eta = eta
-        self.lam = lam
-        self.nu = nu
-        self.tau = tau
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.random_state = random_state
+    eta: float = 0.5
+    lam: float = 1e-3
+    nu: float | None = None
+    tau: int | None = 1000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

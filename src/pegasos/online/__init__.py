@@ -6,10 +6,10 @@
 'left'
 """
 
-from pegasos.estimators.online.confidence_weighted import ConfidenceWeighted
-from pegasos.estimators.online.kernel_perceptron import KernelPerceptron
-from pegasos.estimators.online.norma import Norma
-from pegasos.estimators.online.passive_aggressive import PassiveAggressive
-from pegasos.estimators.online.perceptron import Perceptron
+from pegasos.online.confidence_weighted import ConfidenceWeighted
+from pegasos.online.kernel_perceptron import KernelPerceptron
+from pegasos.online.norma import Norma
+from pegasos.online.passive_aggressive import PassiveAggressive
+from pegasos.online.perceptron import Perceptron
 
 __all__ = ["ConfidenceWeighted", "KernelPerceptron", "Norma", "PassiveAggressive", "Perceptron"]

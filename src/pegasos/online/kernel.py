@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +13,14 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from pegasos import checks as check
-from pegasos.estimators import layout
 from pegasos.estimators.inputs import check_weights
 from pegasos.estimators.items import as_collection, check_target
-from pegasos.estimators.online.base import OnlineClassifier
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.kernels.series import IndefiniteKernelWarning
+from pegasos.layouts import classes as layout
 from pegasos.machines.kernel_choice import WORDS, KernelChoice, doubt, joined, kernel_of
+from pegasos.online.base import OnlineClassifier
 from pegasos.solvers.kernel_online import KernelOnlineLearner, KernelOnlineState
 from pegasos.solvers.online import Labels, Order
 from pegasos.tasks import Weights
@@ -43,7 +43,17 @@ class Sample:
     n_old: int
 
 
-class KernelOnlineClassifier(OnlineClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelParameters:
+    """The kernel of a learner."""
+
+    kernel: Any = field(default="rbf", kw_only=False)
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+
+
+class KernelOnlineClassifier(KernelParameters, OnlineClassifier):
     """A subclass gives its parameters, and the learner that they mean."""
 
     _saved = layout.kernel_online

@@ -10,14 +10,16 @@ hyperplane with a simple budget perceptron. Machine Learning 69, 2007.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from pegasos import checks as check
-from pegasos.estimators.online.kernel import KernelOnlineClassifier
+from pegasos.online.kernel import KernelOnlineClassifier
 from pegasos.solvers.kernel_online import KernelOnlineLearner
 from pegasos.solvers.online import PerceptronStep
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelPerceptron(KernelOnlineClassifier):
     """Kernel perceptron, with a budget on support vectors.
 
@@ -59,7 +61,9 @@ class KernelPerceptron(KernelOnlineClassifier):
         As in `Perceptron`.
     n_features_in_ : int, when items are rows of numbers
 
-    Notes ----- A ``sample_weight`` is the length of the sample's step, as in `Perceptron`.
+    Notes
+    -----
+    A ``sample_weight`` is the length of the sample's step, as in `Perceptron`.
 
     References
     ----------
@@ -76,30 +80,8 @@ class KernelPerceptron(KernelOnlineClassifier):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        budget: int | None = None,
-        removal: str = "oldest",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        fit_intercept: bool = True,
-        max_iter: int = 5,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.budget = budget
-        self.removal = removal
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
+    budget: int | None = None
+    removal: str = "oldest"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

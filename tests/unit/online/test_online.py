@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from pegasos import PegasosError
-from pegasos.estimators.online import linear as _linear
 from pegasos.kernels import Spectrum
 from pegasos.online import ConfidenceWeighted, KernelPerceptron, Norma, PassiveAggressive, Perceptron
+from pegasos.online import linear as _linear
 from pegasos.solvers import online as solver
 
 LINEAR = [

@@ -11,14 +11,17 @@ Crammer, Dekel, Keshet, Shalev-Shwartz, Singer: Online passive-aggressive algori
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from pegasos import checks as check
-from pegasos.estimators.online.linear import LinearOnlineClassifier
+from pegasos.online.base import WeighsClasses
+from pegasos.online.linear import LinearOnlineClassifier
 from pegasos.solvers.online import OnlineLearner, PassiveAggressiveStep
 
 
-class PassiveAggressive(LinearOnlineClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PassiveAggressive(WeighsClasses, LinearOnlineClassifier):
     """Passive-aggressive classifier: PA, PA-I and PA-II.
 
     Each step is the smallest change of the weights that gives the sample a margin of 1, or as much of it as ``C``
@@ -43,7 +46,9 @@ class PassiveAggressive(LinearOnlineClassifier):
     coef_, intercept_, classes_, mistakes_, mistake_curve_, loss_curve_, n_steps_, n_iter_, n_features_in_
         As in `Perceptron`.
 
-    Notes ----- A ``sample_weight`` multiplies C for that sample, as the paper's objective suggests; so does
+    Notes
+    -----
+    A ``sample_weight`` multiplies C for that sample, as the paper's objective suggests; so does
     ``class_weight``. "pa" has no C, and accepts only weights of 0 and 1.
 
     References
@@ -59,26 +64,9 @@ class PassiveAggressive(LinearOnlineClassifier):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        variant: str = "pa-1",
-        average: bool = False,
-        fit_intercept: bool = True,
-        max_iter: int = 5,
-        shuffle: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
-    ):
-        self.C = C
-        self.variant = variant
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.random_state = random_state
+    C: float = field(default=1.0, kw_only=False)
+    variant: str = "pa-1"
+    average: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
-from pegasos.estimators import layout
 from pegasos.fitting.result import Fit, Proof
+from pegasos.layouts import classes as layout
 from pegasos.losses import REGRESSION_LOSSES
 from pegasos.machines.kernel_model import KernelModel
 from pegasos.machines.kernel_stream import KernelStream

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,14 +22,31 @@ from pegasos.tasks import OneVsRest, Weights
 from pegasos.tasks.labels import costs_of
 
 
-class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator, ABC):
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineParameters:
+    """The parameters of every online learner."""
+
+    fit_intercept: bool = True
+    max_iter: int = 5
+    shuffle: bool = True
+    random_state: Any = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class WeighsClasses:
+    """The parameter of rules that support class weights."""
+
+    class_weight: Any = None
+
+
+class OnlineClassifier(OnlineParameters, Saved, ClassifierMixin, BaseEstimator, ABC):
     """Base of the online learners; the parameters are those of the subclasses.
 
     A state is what the rows seen so far have left: it has ``copy``, ``is_finite``, ``vectors``, ``counters`` and a
     ``curve``.
     """
 
-    class_weight: Any = None  # a parameter where the rule has a use for it
+    class_weight: Any = None  # a parameter only of learners that inherit WeighsClasses
     _state: Any
     _totals: Weights  # the sample weight of each class so far
 

@@ -489,7 +489,7 @@ SUPPORT: dict[str, Spec] = {
 
 
 def _kernel(record: Any) -> dict[str, Spec]:
-    coefficients = Array("float64", "n_problems", "n_support")
+    coefficients = Array("float64", "n_scores", "n_support")
     stream = Record(
         StoredKernelStream,
         {
@@ -504,11 +504,13 @@ def _kernel(record: Any) -> dict[str, Spec]:
             "traces": Many(one_trace, "n_problems"),
         },
     )
-    mixing = Array("float64", "n_prior_scores", "n_problems")
+    mixing = Array("float64", "n_prior_scores", "n_scores")
     columns = Optional(Array("int64", None, below=_FEATURES))
     prior = Record(ScoredPrior, {"source": Source(), "model": Shared(), "mixing": mixing, "columns": columns})
     return {
         **SUPPORT,
+        "dual_coef_": coefficients,
+        "intercept_": Array("float64", "n_scores"),
         "_prior": Optional(prior),
         "alpha_": _alpha(record),
         "status_": Text(),

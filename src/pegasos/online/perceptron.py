@@ -10,6 +10,7 @@ classification using the perceptron algorithm. Machine Learning 37, 1999.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ import numpy.typing as npt
 
 from pegasos import checks as check
 from pegasos.estimators.inputs import read_rows
-from pegasos.estimators.online.linear import LinearOnlineClassifier
+from pegasos.online.linear import LinearOnlineClassifier
 from pegasos.solvers.online import OnlineLearner, PerceptronStep
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Perceptron(LinearOnlineClassifier):
     """Perceptron, with the last, the averaged or the voted vector.
 
@@ -83,22 +85,8 @@ class Perceptron(LinearOnlineClassifier):
     True
     """
 
-    def __init__(
-        self,
-        prediction: str = "averaged",
-        *,
-        max_votes: int = 5000,
-        fit_intercept: bool = True,
-        max_iter: int = 5,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ):
-        self.prediction = prediction
-        self.max_votes = max_votes
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
+    prediction: str = field(default="averaged", kw_only=False)
+    max_votes: int = 5000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

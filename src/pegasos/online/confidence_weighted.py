@@ -12,6 +12,7 @@ convex confidence-weighted learning. NIPS 2008. The diagonal is kept by adding t
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ import numpy.typing as npt
 
 from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators.online.linear import LinearOnlineClassifier
+from pegasos.online.base import WeighsClasses
+from pegasos.online.linear import LinearOnlineClassifier
 from pegasos.problem import Rows
 from pegasos.solvers.online import ArowStep, ConfidenceWeightedStep, OnlineLearner, OnlineState
 
 
-class ConfidenceWeighted(LinearOnlineClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConfidenceWeighted(WeighsClasses, LinearOnlineClassifier):
     """Confidence-weighted classifier with a diagonal covariance: AROW and CW.
 
     Weights of rare features move far when the feature occurs, those of frequent ones hardly move: this suits text,
@@ -50,7 +53,9 @@ class ConfidenceWeighted(LinearOnlineClassifier):
     coef_, intercept_, classes_, mistakes_, mistake_curve_, loss_curve_, n_steps_, n_iter_, n_features_in_
         As in `Perceptron`.
 
-    Notes ----- A ``sample_weight`` divides r for that sample: it multiplies both terms of AROW's objective that depend
+    Notes
+    -----
+    A ``sample_weight`` divides r for that sample: it multiplies both terms of AROW's objective that depend
     on the sample. "cw" has a constraint instead, and accepts only weights of 0 and 1.
 
     References
@@ -70,28 +75,10 @@ class ConfidenceWeighted(LinearOnlineClassifier):
     True
     """
 
-    variances_: npt.NDArray[np.float64]
-
-    def __init__(
-        self,
-        method: str = "arow",
-        *,
-        r: float = 1.0,
-        confidence: float = 0.9,
-        fit_intercept: bool = True,
-        max_iter: int = 5,
-        shuffle: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
-    ):
-        self.method = method
-        self.r = r
-        self.confidence = confidence
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.random_state = random_state
+    variances_: npt.NDArray[np.float64] = field(init=False)
+    method: str = field(default="arow", kw_only=False)
+    r: float = 1.0
+    confidence: float = 0.9
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.estimators import layout
 from pegasos.estimators.inputs import check_weights, read_rows, read_rows_and_target
-from pegasos.estimators.online.base import OnlineClassifier
+from pegasos.layouts import classes as layout
+from pegasos.online.base import OnlineClassifier
 from pegasos.problem import Rows
 from pegasos.solvers.online import Labels, OnlineLearner, OnlineState, Order
 from pegasos.tasks import Weights
