@@ -119,7 +119,7 @@ one thread and with two, Vowpal Wabbit, skglm.
 
 {_cut_off(rules)}
 
-{wrapped(f"**Versions.** {versions}.")}
+{wrapped(f"**Versions.** {versions}. The linear panels were measured on {rules['measured']}.")}
 
 ## To a gap of 1e-3
 
@@ -257,7 +257,7 @@ def _rules() -> tuple[dict[str, Any], str]:
     """How the linear panels were measured, and with which versions."""
     found = json.loads((RESULTS / "0.001.json").read_text(encoding="utf8"))
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    return {key: found[key] for key in ("repeat", "patience", "limit")} | found["machine"], versions
+    return {key: found[key] for key in ("repeat", "patience", "limit", "measured")} | found["machine"], versions
 
 
 def _multiclass() -> str:
