@@ -47,7 +47,7 @@ def problems() -> dict[str, tuple[Any, np.ndarray]]:
 
 
 def scores_of(model: Any, rows: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
-    """Of one method on one split: Brier score (summed over classes, halved), log loss, contradictions, seconds."""
+    """One method on one split: Brier score (summed over classes, halved), log loss, contradictions, seconds."""
     begun = perf_counter()
     model.fit(rows[train], y[train])
     seconds = perf_counter() - begun

@@ -172,7 +172,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator, ABC):
         return self.fitted_.lam
 
     def __sklearn_clone__(self) -> Any:
-        """A clone keeps its prior as it is, fitted."""
+        """A clone keeps its prior, fitted."""
         clone = super().__sklearn_clone__()
         if "prior" in vars(self):
             clone.prior = self.prior
@@ -376,7 +376,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
         return np.asarray(status[:, 0] if status.shape[1] == 1 else status, np.int8)
 
     def _target(self, y: Any, n_rows: int) -> Any:
-        """The numbers of the classes of so many rows."""
+        """The class numbers of this many rows."""
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise PegasosError(f"y must name the class of each of the {n_rows} rows, got shape {y.shape}.")

@@ -289,7 +289,7 @@ def _csr(values: list[float], indices: list[int], starts: list[int], n_columns: 
 
 
 def _missing(kernel: Kernel, name: str) -> PegasosError:
-    """A kernel of one's own needs no more than what is asked of it."""
+    """The error for a method that a user's kernel lacks; it needs only the methods that are used."""
     return PegasosError(f"{type(kernel).__name__} has no {name}, which is needed here; give the class one.")
 
 

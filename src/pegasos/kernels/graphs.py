@@ -63,7 +63,7 @@ class WeisfeilerLehman(TokenKernel):
 
     The label of each node becomes, h times, the pattern of its own label and the labels of its neighbors; the kernel
     counts the pairs of nodes with the same pattern, at each depth [1]_. It has an explicit map: the counts of the
-    patterns, each named by ``(depth, digest)`` with a digest of 128 bits that depends on nothing but the pattern.
+    patterns, each named by ``(depth, digest)`` with a digest of 128 bits that depends only on the pattern.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class RandomWalk(Kernel):
         largest eigenvalue of the adjacency matrix of any of the graphs, which is never above its largest degree:
         the default serves graphs of degree up to 4, such as molecules.
     n_steps : int or None, default=None
-        Sum over walks of at most so many edges instead, which is finite for every decay.
+        Sum over walks of at most this many edges instead, which is finite for every decay.
     label : str, default="label"
         The node attribute of networkx graphs that holds the label.
 

@@ -39,7 +39,7 @@ class _OfMatrix(Kernel):
         return a.matrix[np.ix_(a.numbers, b.numbers)]
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """Of the matrix."""
+        """The diagonal of the matrix."""
         assert isinstance(a, Numbered)
         return a.matrix[a.numbers, a.numbers].astype(np.float64)
 

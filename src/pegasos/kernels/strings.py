@@ -308,7 +308,7 @@ class WeightedDegree(Kernel):
     Parameters
     ----------
     degree : int
-        Length of the longest common substring that counts by itself; longer ones count by their parts.
+        Length of the longest common substring that counts as a whole; longer ones count by their parts.
 
     Examples
     --------

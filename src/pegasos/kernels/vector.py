@@ -29,7 +29,7 @@ _MOST_MONOMIALS = 10_000  # columns of an explicit map
 
 
 def in_double(items: Items) -> Items:
-    """The same vectors in double precision; anything else as it is."""
+    """The same vectors in double precision; anything else unchanged."""
     return Vectors(items.rows.of_type(np.float64)) if isinstance(items, Vectors) else items
 
 

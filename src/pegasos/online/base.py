@@ -203,7 +203,7 @@ class OnlineClassifier(OnlineParameters, Saved, ClassifierMixin, BaseEstimator, 
 
     @abstractmethod
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Of shape (n_rows, n_problems)."""
+        """The scores, of shape (n_rows, n_problems)."""
 
 
 def _counted(labels: Labels) -> Order:

@@ -237,7 +237,7 @@ def _support(estimator: Any, model: Any, rows: npt.NDArray[np.float64]) -> npt.N
     if support is None or not hasattr(model, "alpha_"):
         return None
     alphas = model.alpha_
-    # Of pairs, each row is in one less than there are classes.
+    # With one-vs-one, each row belongs to one pair fewer than there are classes.
     n = sum(map(len, alphas)) // (len(model.classes_) - 1) if isinstance(alphas, list) else np.shape(alphas)[-1]
     if n != len(rows):
         raise PegasosError(

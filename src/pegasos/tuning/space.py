@@ -67,7 +67,7 @@ class Space:
     class_weights : those in question
     n_rows : int
         Of the whole collection, which ``lam`` is for.
-    multi_class : how several classes are dealt with
+    multi_class : how several classes are handled
     probe : Probe, or None where no family is one of items
         Looks at kernels of strings, graphs and series, whose units are known when they have been seen.
     spread : float or None
@@ -180,7 +180,7 @@ class Space:
         return self.probe.look(kernel).seconds(self.n_rows)
 
     def machine(self, setting: Setting, n_rows: float, **parameters: Any) -> Any:
-        """The machine of a setting, to be trained on so many rows that are scaled already."""
+        """The machine of a setting, to be trained on this many rows, which are scaled already."""
         common: dict[str, Any] = {"lam": self.lam(setting, n_rows), **parameters}
         kernel = self.kernel(setting)
         if self.spread is not None:

@@ -286,7 +286,7 @@ def test_a_smooth_loss_whose_optimum_is_nearly_zero_needs_no_other_solver():
 
 
 def twice(problem):
-    """The same rows a second time with the other sign: by a view, and by a copy, which no pass can recognize."""
+    """The same rows per second time with the other sign: by a view, and by a copy, which no pass can recognize."""
     n = problem.rows.n_rows
     both = {
         "sign": np.r_[problem.sign, -problem.sign],
