@@ -59,7 +59,7 @@ SOURCES = [
 
 
 def prose(path):
-    """The text without names: no code in a page, none of the identifiers with an underscore, nor those of `words`, in a source file."""
+    """The text without names: no code of a page; of a source file, no identifier that looks like one or is listed here."""
     text = path.read_text(encoding="utf8")
     if path.suffix == ".md":
         text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
