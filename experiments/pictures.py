@@ -74,5 +74,5 @@ def boundary(axes: Any, model: Any, X: Any, y: Any) -> None:
         axes.scatter(*X[y == label].T, s=9, color=color, marker=marker, label=f"class {label}")
     # A score of 0 decides nothing: it is a mistake for both classes, whatever `predict` makes of it.
     wrong = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X) <= 0.0
-    axes.scatter(*X[wrong].T, s=40, facecolors="none", edgecolors="black", label="mistaken")
+    axes.scatter(*X[wrong].T, s=40, facecolors="none", edgecolors="black", label="mistake")
     axes.legend(loc="best", fontsize=7)
