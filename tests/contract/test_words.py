@@ -59,7 +59,7 @@ SOURCES = [
 
 
 def prose(path):
-    """The text without names: no code of a page; of a source file, no identifier that looks like one or is listed here."""
+    """The text without names: no code of a page; of a source file, no identifier with an underscore or of `words`."""
     text = path.read_text(encoding="utf8")
     if path.suffix == ".md":
         text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)

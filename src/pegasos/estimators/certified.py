@@ -102,7 +102,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator, ABC):
         return certificate
 
     def report(self, X: Any, y: Any = None, path: Any = None) -> Any:
-        """One HTML page about the model: what is proved, how it performs on these rows, what it looks at.
+        """One HTML page about the model: its certificate, its results on these rows, and its most important features.
 
         The page is a single file that needs no network; see `pegasos.report`.
 
@@ -260,7 +260,7 @@ class CertifiedAnswers(CertifiedModel):
 
     @property
     def certified_share_(self) -> float:
-        """The share of the rows of the fit, by sample weight, whose prediction is `certified`; computed when asked."""
+        """The certified share of the rows of the fit, by sample weight (see `certified`); computed on first access."""
         self._check_certified()
         if not hasattr(self, "_certified_share"):
             if not hasattr(self, "_evidence"):

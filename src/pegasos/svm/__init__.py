@@ -1,4 +1,4 @@
-"""scikit-learn's names for support vector machines, with its parameters, its semantics and its attributes.
+"""The support vector machines of scikit-learn, with the same names, parameters, semantics and attributes.
 
 Change the import, and keep the script: ``from pegasos.svm import SVC`` instead of ``from sklearn.svm import SVC``. The
 models have a certificate besides: ``certificate_``, ``certified(X)``, ``time_budget``.

@@ -190,13 +190,13 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
 
     @property
     def trace_(self) -> Any:
-        """How the winner's fit went, as of its machine."""
+        """The trace of the winner's fit."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_[-1].trace_
 
     @property
     def certificate_(self) -> Certificate:
-        """What is proved of the winner's fit."""
+        """The certificate of the winner's fit."""
         check_is_fitted(self, "best_estimator_")
         certificate: Certificate = self.best_estimator_[-1].certificate_
         return certificate
