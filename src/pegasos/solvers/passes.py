@@ -307,7 +307,7 @@ class Sample:
         return SomeRows.of(problem, counted[self.stride // 2 % max(len(counted), 1) :: self.stride])
 
     def merge(self, answers: Sequence[SomeRows]) -> SomeRows:
-        """All of them."""
+        """The rows of all answers together."""
         return SomeRows.merge(answers)
 
 
