@@ -18,7 +18,7 @@ from benchmarks.rivals import Solver
 
 # Rounding may bring a value below the bound by this much, relatively; more means that the bound is wrong.
 _ROUNDING = 1e-7
-# Runs of a few milliseconds are repeated for this many seconds: three of them would measure the neighbours' load.
+# Runs of a few milliseconds are repeated for this many seconds: three of them would measure the load of other programs.
 _SETTLED = 0.5
 # A ladder ends when all its runs together have taken this many times the limit of one run.
 _LADDER = 1.5

@@ -113,9 +113,9 @@ accuracy, where pegasos is slower, how this was measured, and how to repeat it.
 
 Written by `python -m benchmarks.page` from the files in `benchmarks/results`, which `make bench` writes.
 
-The time runs from the call of `fit`, input validation included, and ends for pegasos when the gap is *proved*. A
-rival is not judged by its own stopping rule: it gets the time of the loosest setting whose *measured* objective is
-within the target, chosen in hindsight. All take turns on two cores of one machine ({rules["processor"]}), the best
+Times are those of `fit`, input validation included; pegasos is done when the gap is *proved*. A
+rival is not judged by its own stopping rule: its time is that of the loosest setting whose *measured* objective is
+within the target, chosen in hindsight. All take turns on two cores of one machine ({rules["processor"]}); the best
 of up to {rules["repeat"]} runs counts. Rivals: scikit-learn's LinearSVC and SGDClassifier, LIBLINEAR, Snap ML with
 one thread and with two, Vowpal Wabbit, skglm.
 
@@ -145,7 +145,7 @@ is the duration of the fit in bare passes. "Reading" is input validation, "sweep
 {_bounds()}
 {_small()}{_multiclass()}{_defaults()}{_kernels()}{_losses()}## Prediction: scores of all samples
 
-Milliseconds. `X @ w` does not validate the data, has no intercept and sums in single precision; ours validates
+Milliseconds. `X @ w` does not validate the data, has no intercept and sums in single precision; pegasos validates
 every entry and sums in double precision, in the same pass.
 
 {_prediction()}
@@ -268,12 +268,12 @@ def _bounds() -> str:
 
 - **Dual ascent is sequential** (w8a and reuters21578, kddcup99 at lam = 1e-4). Each visit needs the weights that
   the previous one left: score, step, update, about 40 to 60 nanoseconds for a dozen entries, whatever the memory
-  could deliver, and a second core cannot share it. LIBLINEAR and Snap ML on one thread do the same work;
+  bandwidth, and a second core cannot share this work. LIBLINEAR and Snap ML on one thread do the same work;
   the advantage over them comes from float32, prefetching, shrinking and stopping as soon as the proof is complete. Two
-  threads with copies of the weights need more epochs the more samples interact, |x|^2 / (lam n) and above:
-  twice as many on reuters21578, measured.
+  threads with copies of the weights need more epochs, the more so the more samples interact (the larger
+  |x|^2 / (lam n)): measured on reuters21578, twice as many.
 - **A proof takes passes of its own** (all data sets, especially to 1e-2). One to validate the data, one for the weights
-  of the dual point, one for the losses: three of seven passes. Rivals do not prove anything; they are judged in
+  of the dual point, one for the losses: three of seven passes. Rivals prove nothing; they are judged in
   hindsight.
 - **Small data leaves little to gain** (susy30k, a9a to 1e-2). Ten milliseconds, a third of it in Python: validation,
   labels, attributes, about twenty calls per step of Newton's method. The rivals' fits are as short.
@@ -347,8 +347,8 @@ def _kernels() -> str:
     return f"""## Kernels, small and large tables
 
 LIBSVM's problem: RBF kernel, one-vs-one, free intercept, float64. A rival runs with its
-default tolerance, its gap is measured, and pegasos has to prove that gap. Milliseconds of processor time, summed
-over threads, the best of several runs on a shared machine. On 200 samples, the Python code around
+default tolerance, its gap is measured, and pegasos has to prove that gap. Times are milliseconds of processor time,
+summed over threads, the best of several runs on a shared machine. On 200 samples, the Python code around
 a fit, validation and certificate included, takes more time than the solver.
 `python -m benchmarks.kernels.run --grid` repeats it.
 
@@ -387,9 +387,8 @@ def _losses() -> str:
         f"{below} of {len(ratios)} are below 1. The squared epsilon-insensitive loss on few "
         "well-conditioned features is the best case of LinearSVR's primal solver, whose conjugate gradients need few "
         "steps there: on generated data of 100 to 100,000 samples with one to five such features it takes 0.46 to 1.2 "
-        "times as long as ours, whose time is that of arrays with two dual variables per sample and of the "
-        "certificate. With five or more features of different units it takes 1.4 to 88 times as long from 1,000 "
-        "samples on."
+        "times as long as ours, which spends its time on two dual variables per sample and on the certificate. With "
+        "five or more features in different units and at least 1,000 samples it takes 1.4 to 88 times as long."
     )
     found = "\n".join(["| loss | data | ours | rivals | times |", "| --- | --- | --- | --- | --- |", *map(line, rows)])
     return f"## Other losses\n\n{wrapped(text)}\n\n{found}\n\n"

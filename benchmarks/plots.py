@@ -21,8 +21,8 @@ _styles = {
     "skglm": ("#8C6BB1", "P", 1.0),
 }
 _looks = {
-    name: {"color": colour, "marker": marker, "linewidth": width, "linestyle": "-", "markevery": 1}
-    for name, (colour, marker, width) in _styles.items()
+    name: {"color": color, "marker": marker, "linewidth": width, "linestyle": "-", "markevery": 1}
+    for name, (color, marker, width) in _styles.items()
 }
 
 

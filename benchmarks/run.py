@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _announce(target: float, row: tables.Row) -> None:
-    """A line for each row as it is done: a whole run takes a while."""
+    """Print a line for each row when it is done: a whole run takes a while."""
     seconds = ", ".join(
         f"{name} {one.seconds:.4f}{'' if one.reached else ' (missed)'}" for name, one in row.outcomes.items()
     )

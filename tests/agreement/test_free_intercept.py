@@ -1,5 +1,6 @@
-"""An intercept that is not regularised: the optimum of LIBSVM and of an exact solver, and its certificate."""
+"""An intercept that is not regularized: the optimum of LIBSVM and of an exact solver, and its certificate."""
 
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -239,19 +240,28 @@ def test_a_very_long_row_does_not_come_between_the_model_and_its_certificate(len
     assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
     assert again.relative_gap <= 1.1e-3
     near = random.normal(size=(200, 3))
-    exact = PegasosClassifier(lam=1e-2, regularize_intercept=False, tol=1e-8, max_iter=50_000).fit(rows, y, weights)
+    exact = PegasosClassifier(lam=1e-2, regularize_intercept=False, tol=1e-8, max_iter=50_000)
+    with warnings.catch_warnings():  # rounding may end it a little earlier
+        warnings.simplefilter("ignore", GapWarning)
+        exact.fit(rows, y, weights)
+    assert exact.certificate_.relative_gap <= 1e-6
     sure = model.certified(near)
     assert (model.predict(near)[sure] == exact.predict(near)[sure]).all()
 
 
-def test_stages_without_progress_end_before_max_iter():
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore::pegasos.GapWarning")
+def test_stages_without_progress_end_before_max_iter(seed):
     """Sums of dual variables are exact up to rounding only, which a row as long as this amplifies."""
-    random = np.random.default_rng(1)
-    rows = np.r_[random.normal(size=(200, 3)), [[1e8, 0.0, 0.0]]]
+    random = np.random.default_rng(seed)
+    rows = np.r_[random.normal(size=(200, 3)), [[1e10, 0.0, 0.0]]]
     y = np.r_[rows[:200, 0] + 1.5 * random.normal(size=200) > 0, True]
-    model = PegasosClassifier(lam=1e-2, regularize_intercept=False, tol=1e-11, max_iter=50_000, random_state=0)
-    with pytest.warns(GapWarning, match="arithmetic of the machine"):
-        model.fit(rows, y)
+    model = PegasosClassifier(lam=1e-2, regularize_intercept=False, tol=1e-11, max_iter=5000, random_state=0)
+    model.fit(rows, y)
+    certified = model.certificate_.relative_gap <= 1e-11
+    assert certified or "arithmetic of the machine" in model.status_
+    assert model.certificate_.relative_gap <= 1e-6
+    assert model.n_iter_ < 5000
 
 
 @dataclass(frozen=True)

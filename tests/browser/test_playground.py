@@ -264,9 +264,8 @@ def test_five_hundred_points_are_drawn_smoothly(opened, kernel):
     assert int(page.locator("#t").inner_text().replace(",", "")) > 60
 
 
-@pytest.mark.parametrize(
-    "kernel", ["rbf", *(pytest.param(kernel, marks=pytest.mark.slow) for kernel in ("linear", "polynomial"))]
-)
+@pytest.mark.slow  # for a quiet machine: busy ones slow the page's thread down too
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "polynomial"])
 def test_a_frame_of_any_algorithm_takes_less_than_a_sixtieth_of_a_second(opened, kernel):
     """Processor time of the page's thread, which other programs do not add to; 500 points of three classes."""
     page = opened()

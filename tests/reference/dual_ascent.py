@@ -1,6 +1,6 @@
 """Dual coordinate ascent with shrinking, as ICML 2008 (Hsieh and others, Algorithm 3) writes it; and with rests.
 
-A visit of row i maximises D over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
+A visit of row i maximizes D over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
 
     alpha_i <- clip(alpha_i + (r_i - d_i alpha_i) / (|x_i|^2 / (lam total) + d_i), 0, cap cost_i)
 
@@ -16,7 +16,7 @@ from tests.reference.random import Random
 
 
 class DualAscent:
-    """alpha and w = w(alpha) after so many visits, and the rows that take part in the sweep."""
+    """alpha and w = w(alpha) after this many visits, and the rows that take part in the sweep."""
 
     def __init__(self, problem, *, alpha=None, seed=0):
         self.problem = problem

@@ -110,7 +110,7 @@ class JointAuto(Auto):
         return float(problem.rows.n_rows * visit)
 
     def _reprieve(self, price: float, spent: float, n_looks: int) -> float:
-        """Let dual ascent go on where it is halfway there or its rate unknown: others start from scratch."""
+        """Let dual ascent continue if it is halfway there or its rate is unknown: other methods start from scratch."""
         return price + 2.0 * spent if n_looks >= _LOOKS_FOR_A_RATE else np.inf
 
     def _rows_from_far(self, problem: Any, alpha: Floats) -> tuple[npt.NDArray[np.uint32], Floats]:

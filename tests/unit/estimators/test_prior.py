@@ -56,7 +56,7 @@ def test_every_fitted_linear_classifier_can_be_a_prior(make, y, name):
 
 
 class Stranger:
-    """A classifier that is no child of scikit-learn's."""
+    """A classifier that does not inherit from scikit-learn."""
 
     def fit(self, rows, y):
         self.classes_ = np.unique(y)
@@ -244,7 +244,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended(solver):
     model = PegasosClassifier(warm_start=True, tol=1e-2, max_iter=5000, **settings).fit(X, Y)
     before = model.n_iter_, model.certificate_.gap
     model.fit(X, Y)
-    assert model.certificate_.gap <= before[1] * 1.5
+    assert model.certificate_.gap <= before[1] * 1.5 + 1e-15  # the last digit of both objectives
     assert model.n_iter_ <= before[0] + 1
     if solver == "pegasos":
         parts = PegasosClassifier(warm_start=True, tol=None, max_iter=4, **settings).fit(X, Y)
