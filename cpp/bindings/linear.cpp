@@ -70,8 +70,12 @@ static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyF
   const Problem& problem = owned.problem;
   const Index n = problem.rows.n_rows;
   if (Index(order.shape(0)) != n) throw std::invalid_argument("order must have one entry a row.");
-  const DualState state{buffer_of(weights, problem.rows.n_features + 1, "weights"), buffer_of(alpha, n, "alpha"),
-                        row_values(squared_norms, n, "squared_norms"), order.data(), &counters, rests,
+  const DualState state{buffer_of(weights, problem.rows.n_features + 1, "weights"),
+                        buffer_of(alpha, n, "alpha"),
+                        row_values(squared_norms, n, "squared_norms"),
+                        order.data(),
+                        &counters,
+                        rests,
                         rests ? levels_of(levels, n) : nullptr};
   check_one_type(problem.rows, state.weights, {&state.alpha});
   nb::gil_scoped_release release;
@@ -79,8 +83,7 @@ static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyF
 }
 
 static void recall_rows(DualCounters& counters, OrderArray order,
-                        nb::ndarray<const RowNumber, nb::ndim<1>, nb::c_contig, nb::device::cpu> chosen,
-                        Rests* rests) {
+                        nb::ndarray<const RowNumber, nb::ndim<1>, nb::c_contig, nb::device::cpu> chosen, Rests* rests) {
   const Index n = Index(chosen.shape(0));
   if (n > Index(order.shape(0))) throw std::invalid_argument("there are not as many rows as were chosen.");
   for (Index k = 0; k < n; ++k) {
