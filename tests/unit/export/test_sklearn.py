@@ -123,7 +123,7 @@ def test_sparse_and_nu_machines_are_read():
 @pytest.mark.parametrize("theirs", [LinearSVC(loss="hinge"), SVC()], ids=str)
 def test_of_what_was_read_there_is_no_report(theirs):
     model = from_sklearn(theirs.fit(X, CODES))
-    with pytest.raises(PegasosError, match="a report is about a certificate"):
+    with pytest.raises(PegasosError, match="a report needs a certificate"):
         model.report(X, CODES)
 
 

@@ -255,7 +255,7 @@ def test_a_score_that_is_no_number_gets_a_sentence(scores, sentence):
 
 
 def test_entries_whose_squares_no_number_holds_get_a_sentence():
-    with pytest.raises(PegasosError, match="whose squares exceed every number; scale it down"):
+    with pytest.raises(PegasosError, match="whose squares overflow; scale it down"):
         quick().fit(1e200 * MOONS, SIDES)
 
 
