@@ -152,7 +152,7 @@ HEADERS = ["{'descr': '<f8', 'shape': (", "-" * 9000 + "1", "  x\n y", '"""', "{
 
 
 @pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
-def test_an_array_whose_header_is_no_header_is_refused(path, header):
+def test_an_array_whose_header_is_invalid_is_refused(path, header):
     text = header.encode() + b"\n"
 
     def change(members):
