@@ -1,10 +1,14 @@
-"""The page on speed, from the files in benchmarks/results: ``python -m benchmarks.page`` writes docs/speed.md."""
+"""The page on speed, and the README's first table of times, from the files in benchmarks/results.
+
+``python -m benchmarks.page`` writes docs/speed.md and renews the README.
+"""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks import defaults, tables
+from benchmarks import defaults, multiclass, tables
 from benchmarks.kernels import grid, large
 from benchmarks.losses import line
 from benchmarks.tables import Row, geometric_mean
@@ -12,6 +16,18 @@ from experiments.pages import table, wrapped
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
+README = Path(__file__).parents[1] / "README.md"
+_HEADER = "| data | lam | pegasos | LIBLINEAR | LinearSVC | Snap ML | fastest rival / pegasos |"
+_SHOWN = {
+    "a9a": ("a9a (48,842 x 123, sparse)", 1e-4, 1e-5),
+    "covtype": ("covtype (581,012 x 54)", 1e-4, 1e-5),
+    "mnist": ("mnist (70,000 x 784), digits below 5", 1e-4),
+    "fashion_mnist": ("fashion_mnist (70,000 x 784), tops", 1e-4),
+    "kddcup99": ("kddcup99 (805,050 x 118, sparse)", 1e-5),
+    "dense_2m": ("generated (2,000,000 x 50)", 1e-4),
+    "reuters21578": ("reuters21578 (12,902 x 13,135, sparse)", 1e-4),
+    "sparse_1m": ("generated text (1,000,000 x 500,000, sparse)", 1e-4),
+}
 
 sizes = {
     "covtype": "covtype, 581,012 x 54",
@@ -24,12 +40,64 @@ sizes = {
     "susy30k": "susy30k, 30,000 x 18",
     "dense_2m": "generated, 2,000,000 x 50",
     "sparse_1m": "generated text, 1,000,000 x 500,000, sparse",
+    "magic04": "magic04, 19,020 x 10",
+    "skin": "skin, 245,057 x 3",
+    "phishing": "phishing, 11,055 x 68, sparse",
+    "subjectivity": "subjectivity, 10,000 x 11,289, sparse",
+    "sms_spam": "sms_spam, 5,574 x 4,213, sparse",
+    "movie_reviews": "movie_reviews, 2,000 x 24,087, sparse",
+    "breast_cancer": "breast cancer, 569 x 30",
+    "generated_1000x20": "generated, 1,000 x 20",
+    "generated_200x5000": "generated, 200 x 5,000",
 }
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page, and the table and the sentences about it in the README."""
     PAGE.write_text(page(), encoding="utf8")
+    README.write_text(renewed(README.read_text(encoding="utf8")), encoding="utf8")
+
+
+def renewed(text: str) -> str:
+    """The README with the times, the summary and the cut-off of the results."""
+    rows = tables.read(1e-3)
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    before, _, after = text.partition(_HEADER + "\n")
+    rest = after.partition("\n\n")[2]
+    text = f"{before}{_HEADER}\n| --- | --- | --- | --- | --- | --- | --- |\n{_shown(rows)}\n\n{rest}"
+    mean = f"({min(ratios):.1f} to {max(ratios):.0f} times as fast, geometric mean {geometric_mean(ratios):.1f})"
+    text = re.sub(r"\([\d.]+ to \d+ times as fast, geometric mean [\d.]+\)", mean, text)
+    patience, _ = _rules()
+    return re.sub(r"stopped at \d+ times our time", f"stopped at {patience['patience']:g} times our time", text)
+
+
+def _shown(rows: list[Row]) -> str:
+    found = {(row.problem, row.lam): row for row in rows}
+    lines = []
+    for problem, (name, *lams) in _SHOWN.items():
+        for lam in lams:
+            lines.append(_line_of_readme(name if lam == lams[0] else "", found[problem, lam]))
+    return "\n".join(lines)
+
+
+def _line_of_readme(name: str, row: Row) -> str:
+    outcomes = row.outcomes
+    snaps = [one for solver, one in outcomes.items() if solver.startswith("Snap ML")]
+    snap = min([one for one in snaps if one.reached] or snaps, key=lambda one: one.seconds)
+    each = [outcomes["pegasos"], outcomes["LIBLINEAR"], outcomes["LinearSVC"], snap]
+    best = min((one for one in each if one.reached), key=lambda one: one.seconds)
+    cells = [f"{'' if one.reached else '> '}{_two_digits(one.seconds)}" for one in each]
+    cells[0] += " s"
+    cells = [f"**{cell}**" if one is best else cell for cell, one in zip(cells, each, strict=True)]
+    is_bound = not any(one.reached for solver, one in outcomes.items() if solver != "pegasos")
+    lam = f"{row.lam:.0e}".replace("e-0", "e-")
+    ratio = f"{'> ' if is_bound else ''}{row.ratio:.1f}"
+    return " ".join(f"| {' | '.join([name, lam, *cells, ratio])} |".split())
+
+
+def _two_digits(seconds: float) -> str:
+    rounded = f"{float(f'{seconds:.2g}'):g}"
+    return f"{seconds:.1f}" if 1.0 <= seconds < 10.0 else rounded
 
 
 def page() -> str:
@@ -51,8 +119,7 @@ one thread and with two, Vowpal Wabbit, skglm.
 
 {_cut_off(rules)}
 
-**Versions.** {versions}. The linear panels were measured on 16 November 2026 with a development version; the
-solvers have changed since.
+{wrapped(f"**Versions.** {versions}.")}
 
 ## To a gap of 1e-3
 
@@ -84,18 +151,18 @@ every entry and sums in double precision, in the same pass.
 
 
 def _cut_off(rules: dict[str, Any]) -> str:
-    """When runs of rivals were stopped; for ten classes `benchmarks.multiclass` has its own limit."""
+    """When the search for the setting of a rival ends."""
     limit = f"{rules['limit']:g} s"
     stopped = (
         f"Every solver may take {limit} for one run"
         if rules["patience"] is None
-        else f"One run of a rival is stopped at {rules['patience']:g} times our time (but not before 1 s, and at "
-        f"{limit} at the latest)"
+        else f"One run of a rival may take {rules['patience']:g} times our time (but at least 1 s, and at most "
+        f"{limit}), and all runs of the search for its setting half as long again"
     )
     return wrapped(
-        f"**Cut-off.** {stopped}; for ten classes a rival is stopped at 5 times our time. `> s` means that it had not "
-        "reached the target after s seconds, not that it never would. Where no rival reached it, the table shows the "
-        "shortest of the stopped runs."
+        f"**Cut-off.** {stopped}. Where the number of epochs is the setting, one that would clearly take longer is not "
+        "tried. `> s` means that the target was not reached by a run of s seconds, not that it never would be. Where "
+        "no rival reached it, the table shows the shortest of these runs."
     )
 
 
@@ -194,21 +261,32 @@ def _rules() -> tuple[dict[str, Any], str]:
 
 
 def _multiclass() -> str:
-    if not (RESULTS / "multiclass.json").exists():  # it takes long, and is run when asked for
+    if not multiclass.RESULT.exists():  # it takes long, and is run when asked for
         return ""
-    rows = _read("multiclass")
-    names = [key for key in rows[0] if key not in ("problem", "lam", "target")]
-    return (
-        "## Ten classes, one-vs-rest\n\n"
-        + table(
-            ["data", "lam", "gap", *names],
-            [
-                [row["problem"], f"{row['lam']:g}", f"{row['target']:g}", *(_number(row[name]) for name in names)]
-                for row in rows
-            ],
-        )
-        + "\n"
+    found = json.loads(multiclass.RESULT.read_text(encoding="utf8"))
+    rows, ratios = found["rows"], []
+    names = list(dict.fromkeys(name for row in rows for name in row["rivals"]))
+    cells = []
+    for row in rows:
+        rivals = row["rivals"].values()
+        reached = [one["seconds"] for one in rivals if one["reached"]]
+        ratios.append(min(reached or [one["seconds"] for one in rivals]) / row["pegasos"])
+        start = [f"{row['problem']}, {row['size']}", f"{row['lam']:g}", f"{row['target']:g}", _number(row["pegasos"])]
+        ratio = f"{'' if reached else '> '}{ratios[-1]:.1f}"
+        cells.append([*start, *(_seconds(row["rivals"].get(name)) for name in names), ratio])
+    text = (
+        "Seconds until the sum of the objectives of all classes is within the gap; a rival is called once for each "
+        f"class. A run of a rival may take {found['patience']:g} times our time, but at least 1 s and at most "
+        f"{found['limit']:g} s. Geometric mean of the ratios {geometric_mean(ratios):.1f}, the least {min(ratios):.2g}."
     )
+    header = ["samples x features, classes", "lam", "gap", "pegasos", *names, "fastest rival / pegasos"]
+    return f"## Several classes, one-vs-rest\n\n{wrapped(text)}\n\n{table(header, cells)}\n"
+
+
+def _seconds(rival: dict[str, Any] | None) -> str:
+    if rival is None:
+        return "-"
+    return f"{'' if rival['reached'] else '> '}{_number(rival['seconds'])}"
 
 
 def _defaults() -> str:
