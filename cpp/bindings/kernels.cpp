@@ -34,7 +34,7 @@ static Block block_of(const Array& array) {
           Index(array.shape(0)), Index(array.shape(1)), array.stride(0)};
 }
 
-// Least work of a thread, in simple operations, that is worth its start.
+// The least work, in simple operations, for which starting a thread pays off.
 constexpr double least_work = 1 << 21;
 
 // Calls f(begin, end) on equal stretches of 0..n, at most n_threads, each a multiple of 16 long but the last. ``each``

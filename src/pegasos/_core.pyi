@@ -11,7 +11,7 @@ class TimeIsUp(Exception):
 
 def set_deadline(seconds: float | None) -> None:
     """
-    Long native calls of this thread raise TimeIsUp so many seconds from now; None: never.
+    Long native calls of this thread raise TimeIsUp this many seconds from now; None: never.
     """
 
 def check_deadline() -> None:
@@ -271,7 +271,7 @@ class JointCounters(DualCounters):
     def __setstate__(self, arg: bytes, /) -> None: ...
 
 def class_width(n_classes: int) -> int:
-    """The columns of the weights of so many classes."""
+    """The number of columns of the weights of this many classes."""
 
 def make_joint_problem(rows: Rows, codes: Annotated[NDArray, dict(device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], offset: Annotated[NDArray, dict(device='cpu', writable=False)], n_classes: int, lam: float, total: float) -> JointProblem: ...
 
@@ -494,7 +494,7 @@ class Graphs:
 
     def __init__(self, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], links: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
-        Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1].
+        Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbors links[i] to links[i + 1].
         """
 
 def walks(a: Graphs, b: Graphs, decay: float, n_steps: int, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:

@@ -74,7 +74,7 @@ struct DualPoint {
 };
 
 // An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps, or after an amount of
-// work: slopes updated, plus the equivalent for each kernel value computed; or when it is asked to stop.
+// work: slopes updated, plus the equivalent for each kernel value computed; or when a stop is requested.
 struct Goal {
   double enough;
   double share;

@@ -410,7 +410,7 @@ struct ActiveSet {
     return places;
   }
 
-  // How far coordinate j goes on its own.
+  // How far coordinate j moves alone.
   double move_of(Index j) const {
     double m = step[j] * slope[j];
     m = m > down[j] ? m : down[j];

@@ -127,7 +127,7 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
     @available_if(can_stream)
     @keeps_on_failure
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
-        """One pass of Pegasos over a block of rows; the step count goes on.
+        """One pass of Pegasos over a block of rows; the step count continues.
 
         Unless ``solver="pegasos"``, it begins at what zero weights are worth, so that the first steps are not of length
         1 / lam. ``average="tail"`` or "uniform" suits a single pass better than the last iterate.

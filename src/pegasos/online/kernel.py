@@ -65,7 +65,7 @@ class KernelOnlineClassifier(KernelParameters, OnlineClassifier):
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
-        """Visit each item once, in the order given; a stream cut into blocks gives what it gives in one.
+        """Visit each item once, in the order given; splitting a stream into blocks does not change the result.
 
         The first block settles the kernel (``gamma="scale"``). An interrupt between two blocks of items is raised as
         usual and leaves the model reached so far.

@@ -88,7 +88,7 @@ class Subject:
         return self.problem_name(k)
 
     def feature_name(self, column: int) -> str:
-        """A feature as it is written."""
+        """The text of a feature value."""
         return f"feature {column}" if self.names is None else shortened(str(self.names[column]), _LONGEST_NAME)
 
 
@@ -138,7 +138,7 @@ class ClassSubject(Subject):
         return "the first class named" if self.multi_class == "ovo" else "the class"
 
     def class_name(self, code: int) -> str:
-        """A class as it is written."""
+        """The text of a class."""
         return shortened(str(self.model.classes_[code]), _LONGEST_NAME)
 
     def problem_name(self, k: int) -> str:

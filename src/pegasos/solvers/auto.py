@@ -56,6 +56,7 @@ _FACE_WORK = 3e7  # multiplications allowed per call of conjugate gradients
 _MOST_PRODUCTS = 300
 _FAR = 1.0  # a row this far beyond the margin, on the right side, may leave the interior point
 _PATIENCE = 0.3  # fraction of the price of all rows that rounds on some of them may cost
+_FAST_GROWTH = 1.5  # ratio of the sizes of two consecutive sets of rows
 _FIRST_BLOCK = 512  # rows that an interior point starts with when all rows would be too many
 _STUCK_LOOKS = 8  # reviews without a smaller gap before single precision is considered the cause
 _TRIAL = 0.3  # fraction of the price of an interior point that dual ascent may use before its rate decides
@@ -492,8 +493,10 @@ class Auto:
         taken_in = _heaviest(problem, wrong, max(len(interior.chosen), _FIRST_BLOCK))
         is_far = (interior.lower > _FAR) & (interior.alpha < _AT_BOUND * problem.cost[interior.chosen])
         alpha[interior.chosen[is_far]] = 0.0
-        chosen = np.union1d(interior.chosen[~is_far], taken_in).astype(np.uint32)
-        is_slow = state.spent > _PATIENCE * self.interior.price(problem, len(everyone))
+        n_before, chosen = len(interior.chosen), np.union1d(interior.chosen[~is_far], taken_in).astype(np.uint32)
+        # A set that still grows fast is not the last one, so its price counts before it is paid.
+        expected = self.interior.price(problem, len(chosen)) if len(chosen) > _FAST_GROWTH * n_before else 0.0
+        is_slow = state.spent + expected > _PATIENCE * self.interior.price(problem, len(everyone))
         if is_slow or len(taken_in) == 0 or 2 * len(chosen) > len(everyone):
             chosen = everyone
         price, best = self.interior.price(problem, len(chosen)), alpha if state.best is None else state.best.alpha

@@ -1,4 +1,4 @@
-"""The classifier with one problem of all classes: what a fit hands over, and what it goes on from."""
+"""The classifier with one problem of all classes: what a fit returns, and what it continues from."""
 
 import numpy as np
 import pytest

@@ -261,7 +261,7 @@ def stream(rows, labels, n_blocks=4, kernel="rbf", **settings):
 @pytest.mark.parametrize("settings", [{}, {"batch_size": 9}, {"batch_size": "all"}, {"projection": True}], ids=str)
 def test_a_stream_learns_and_certifies_its_last_block(settings, average):
     model = stream(X, Y, average=average, solver="pegasos", **settings)
-    # One step a block is no more than a few means; a step a row learns the shape.
+    # One step per block is hardly more than a few means; one step per row learns the shape.
     assert model.score(X, Y) > (0.6 if settings.get("batch_size") == "all" else 0.8)
     assert len(model.trace_) == 4
     assert model.n_steps_ == {9: 28, "all": 4}.get(settings.get("batch_size"), len(X))
@@ -407,7 +407,7 @@ def test_a_budget_that_ends_is_told():
         model_of(tol=1e-12, time_budget=1e-9, lam=1e-5).fit(X, Y)
 
 
-# Tools of scikit-learn, frames, and items that are no vectors.
+# Tools of scikit-learn, frames, and items that are not vectors.
 
 
 def test_a_model_survives_pickle_and_clone():

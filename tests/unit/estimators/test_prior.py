@@ -56,7 +56,7 @@ def test_every_fitted_linear_classifier_can_be_a_prior(make, y, name):
 
 
 class Stranger:
-    """A classifier that is no child of scikit-learn's."""
+    """A classifier that does not inherit from scikit-learn."""
 
     def fit(self, rows, y):
         self.classes_ = np.unique(y)

@@ -1,4 +1,4 @@
-"""Blocks of rows: the step count goes on, weights and classes are counted as they come."""
+"""Blocks of rows: the step count continues, weights and classes are counted as they arrive."""
 
 import numpy as np
 import pytest
@@ -120,7 +120,7 @@ def test_many_classes_come_as_a_stream_in_any_number_of_threads():
 
 def test_a_uniform_average_is_the_mean_of_the_iterates():
     smooth = stream(lam=0.1, average="uniform", batch_size="all")
-    # With one step a block the iterates can be read off: the average takes w_1 .. w_T, the one before each step.
+    # With one step per block the iterates can be read off: the average takes w_1 .. w_T, the one before each step.
     iterates = [np.zeros(10)] + [stream(lam=0.1, batch_size="all", blocks=BLOCKS[:k]).coef_[0] for k in range(1, 6)]
     assert np.allclose(smooth.coef_[0], np.mean(iterates, axis=0))
 

@@ -1,4 +1,4 @@
-"""Plain functions as kernels: which of the two kinds they are is found out, and nonsense gets a sentence."""
+"""Plain functions as kernels: which of the two kinds they are is detected, and nonsense raises an error."""
 
 import numpy as np
 import pytest

@@ -131,8 +131,8 @@ def test_graphs_for_the_core_that_are_not_sound_are_refused():
         ({"links": [0, 1, 2]}, "links must have an entry for each node"),
         ({"links": [0, 1, 2, 3]}, "links must go from 0"),
         ({"links": [0, 2, 1, 2]}, "links must .* not decrease"),
-        ({"neighbours": [1, 2]}, "a neighbour is not in the graph"),
-        ({"neighbours": [-1, 0]}, "a neighbour is not in the graph"),
+        ({"neighbours": [1, 2]}, "a neighbor is not in the graph"),
+        ({"neighbours": [-1, 0]}, "a neighbor is not in the graph"),
     ]
     for change, message in broken:
         with pytest.raises(ValueError, match=message):
@@ -205,7 +205,7 @@ def test_networkx_graphs_that_cannot_be_used_get_a_sentence():
         ShortestPath().read([networkx.Graph()])
 
 
-def test_a_loop_makes_a_node_its_own_neighbour():
+def test_a_loop_makes_a_node_its_own_neighbor():
     (graph,) = read_graphs([(np.array([[1, 1], [1, 0]]), "ab")], "label")
     np.testing.assert_array_equal(graph.adjacency.toarray(), [[1.0, 1.0], [1.0, 0.0]])
     assert graph.degree == 2

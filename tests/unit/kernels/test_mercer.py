@@ -1,4 +1,4 @@
-"""A function that is no kernel is refuted by a counterexample that anybody can check."""
+"""A function that is not a kernel is refuted by a counterexample that can be checked."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Model files from anywhere: a sentence, never a crash, a hang or an odd exception."""
+"""Untrusted model files: an error message, never a crash, a hang or an unexpected exception."""
 
 import json
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Model files: what is loaded is what was saved, bit for bit, and goes on from there."""
+"""Model files: what is loaded is what was saved, bit for bit, and training continues from it."""
 
 from dataclasses import replace
 

@@ -120,7 +120,7 @@ def test_planes_without_a_part_are_dropped_and_the_gap_closes_all_the_same():
 
 
 @given(st.integers(1, 12), st.integers(0, 10_000))
-def test_the_highest_point_over_the_simplex_has_no_better_neighbour(n, seed):
+def test_the_highest_point_over_the_simplex_has_no_better_neighbor(n, seed):
     random = np.random.default_rng(seed)
     factor = random.normal(size=(n, random.integers(1, 6)))
     square, linear = factor @ factor.T, random.normal(size=n)

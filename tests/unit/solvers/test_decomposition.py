@@ -172,7 +172,7 @@ def large_costs():
 
 
 def low_rank(lam, width=1.0):
-    """Overlapping classes, a smooth kernel and almost no regularisation: eigenvalues down to those of rounding."""
+    """Overlapping classes, a smooth kernel and almost no regularization: eigenvalues down to those of rounding."""
     random = np.random.default_rng(9)
     X = random.normal(size=(250, 2))
     X[:20] = X[20:40]  # some with both signs

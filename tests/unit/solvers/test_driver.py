@@ -144,7 +144,7 @@ def test_tol_zero_ends_where_rounding_begins():
         solution = run(awkward_problem(seed=seed, n_rows=12, n_features=5, lam=0.1), DualAscent(), Stop(tol=0.0))
         assert abs(solution.certificate.relative_gap) <= 1e-14
         assert solution.status is Status.ROUNDING
-        # A computed gap of 0 is no proof of a distance of 0.
+        # A computed gap of 0 does not prove a distance of 0.
         assert solution.certificate.weight_radius > 0.0
 
 

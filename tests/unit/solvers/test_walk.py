@@ -252,7 +252,7 @@ def test_sums_of_blocks_have_the_room_of_those_in_memory_where_rounding_counts()
 
 
 def test_what_newtons_method_left_is_not_lost():
-    """Dual ascent goes on from it, through points that are worse, on features that suit it badly."""
+    """Dual ascent continues from it, through points that are worse, on features that suit it badly."""
     values = X * 10.0 ** np.arange(7)
     gaps = []
     with of_blocks(values, lam=1e-5) as problem:

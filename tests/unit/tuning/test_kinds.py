@@ -1,4 +1,4 @@
-"""What X holds is recognised by the readers of the kernels."""
+"""What X holds is recognized by the readers of the kernels."""
 
 import networkx
 import numpy as np

@@ -1,4 +1,4 @@
-"""`lam_path`: what it hands over, what it refuses, and its picture."""
+"""`lam_path`: what it returns, what it refuses, and its picture."""
 
 import re
 

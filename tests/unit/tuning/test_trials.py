@@ -44,7 +44,7 @@ def test_where_the_certificate_settles_a_score_the_exact_solution_has_it_too_or_
 
 
 def test_the_certificate_settles_a_fit_whose_rows_are_all_certain():
-    # Far from the boundary, and well regularised: no exact solution is near enough to another opinion.
+    # Far from the boundary, and well regularized: every exact solution predicts the same.
     apart = X + 20.0 * y[:, None]
     examiner = examiner_of(apart)
     assert examiner.examine(Setting("linear", "standard", 0.01), 0, 200, limit=None, rival=0.0).is_proved
