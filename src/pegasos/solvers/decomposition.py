@@ -55,6 +55,7 @@ _ROUNDING = 1e-15  # fraction of the objective: no step lowers a gap below this
 _MOSTLY = 0.5  # fraction of a gap due to rounding above which further steps do not help
 _SETTLEMENTS = 32  # rows tried when making two sums of doubles equal
 _PATIENCE = 0.05  # least seconds per call: how often the driver checks the clock
+_MARGIN = 1.5  # a busy machine may compute columns more slowly during a review than before
 _SUM_SECONDS = 1e-9  # most seconds per kernel value in memory that a review sums
 
 Column = npt.NDArray[np.float64]
@@ -186,7 +187,7 @@ class Decomposition:
         if per_column == 0.0 and isinstance(rows.items, Vectors):  # native code may have computed all columns so far
             per_column = 0.2 * _SUM_SECONDS * rows.n_rows * (rows.items.rows.n_features + 8)
         n_missing = len(slots) if rows.is_mixed else int(np.sum(slots < 0))
-        return _SUM_SECONDS * rows.n_rows * len(slots) + per_column * n_missing
+        return _SUM_SECONDS * rows.n_rows * len(slots) + _MARGIN * per_column * n_missing
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
         """Bring the dual point within its bounds; where the intercept is free, make sum alpha_i sign_i = 0.
@@ -258,7 +259,8 @@ class Decomposition:
             members = chosen.members[part]
             b = problem.sign[members] * state.alpha[members] + chosen.moved[part]
             chosen.ahead = _moved(problem, *(chosen.ahead or (state.alpha, state.slope)), members, b)
-            seconds = (perf_counter() - begun) / len(members)
+            n_moved = max(1, int(np.count_nonzero(chosen.moved[part])))  # only their columns are computed
+            seconds = (perf_counter() - begun) / n_moved
             state.column_seconds += (seconds - state.column_seconds) * (0.2 if state.column_seconds else 1.0)
         else:
             self._end_set(problem, state, chosen)
