@@ -1,4 +1,4 @@
-"""Small linear problems in one native call: the optima, certificates and bits are those of the other ways to solve them."""
+"""Small linear problems in one native call: optima, certificates and bits are those of the other ways to solve them."""
 
 import numpy as np
 import pytest
@@ -38,9 +38,11 @@ def by_the_driver(model, monkeypatch, *data):
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("lam", [1e-1, 1e-4, 1e-7])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_classifiers_reach_the_optimum_of_the_driver(solved, monkeypatch, multi_class, loss, lam, dtype, weights):
+@pytest.mark.parametrize(
+    "task", [("ovr", "hinge"), ("ovr", "squared_hinge"), ("ovo", "hinge"), ("ovo", "squared_hinge")]
+)
+def test_classifiers_reach_the_optimum_of_the_driver(solved, monkeypatch, lam, dtype, weights, *, task):
+    multi_class, loss = task
     how = {"lam": lam, "loss": loss, "multi_class": multi_class, "tol": 1e-9, "class_weight": "balanced"}
     data = X.astype(dtype), Y, weights
     model = PegasosClassifier(**how).fit(*data)
