@@ -360,20 +360,6 @@ static bool small_solve(GivenMatrix table, std::optional<Source> source, std::op
   return watch.was_late();
 }
 
-static void intercepts(GivenIndices starts, GivenWeights places, GivenWeights cost, GivenWeights sign,
-                       GivenWeights rounding, WeightArray lowest, WeightArray highest) {
-  const Index n_problems = Index(rounding.size()), n = Index(places.size());
-  require(Index(starts.shape(0)) == n_problems + 1 && Index(lowest.size()) == n_problems &&
-              Index(highest.size()) == n_problems && Index(cost.size()) == n && Index(sign.size()) == n,
-          "one break, cost and sign per entry, one rounding and two intercepts per problem.");
-  for (Index k = 0; k < n_problems; ++k) {
-    const Index begin = starts.data()[k], end = starts.data()[k + 1];
-    require(begin >= 0 && begin <= end && end <= n, "the starts of small problems must not fall.");
-    std::tie(lowest.data()[k], highest.data()[k]) = best_intercepts(
-        places.data() + begin, cost.data() + begin, sign.data() + begin, end - begin, rounding.data()[k]);
-  }
-}
-
 void bind_kernels(nb::module_& m) {
   m.def("apply_kernel", apply_kernel, nb::arg("shape"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"),
         nb::arg("plus"), nb::arg("values"), nb::arg("left"), nb::arg("right"), nb::arg("n_threads"),
@@ -407,9 +393,6 @@ void bind_kernels(nb::module_& m) {
         nb::arg("share"), nb::arg("n_steps"), nb::arg("work"),
         "Ascent of the dual until its gap is small enough; returns the number of steps, the gap, whether no row with "
         "a column could gain, the objective and how many columns the table holds now.");
-  m.def("best_intercepts", intercepts, nb::arg("starts"), nb::arg("places"), nb::arg("cost"), nb::arg("sign"),
-        nb::arg("rounding"), nb::arg("lowest"), nb::arg("highest"),
-        "Writes the lowest and the highest intercept with the least loss, of each problem.");
   m.def(
       "small_solve", small_solve, nb::arg("table"), nb::arg("source").none(), nb::arg("exact").none(),
       nb::arg("diagonal"), nb::arg("members"), nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"),

@@ -16,6 +16,7 @@
 #include "online.inl"
 #include "region.inl"
 #include "sequence_kernels.inl"
+#include "small_linear.inl"
 
 #define PEGASOS_TEXT(name) #name
 #define PEGASOS_NAME(name) PEGASOS_TEXT(name)
@@ -57,6 +58,7 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   outer,
                   interior_advance,
                   face_advance,
+                  small_linear,
                   factor_room,
                   factor,
                   solve,

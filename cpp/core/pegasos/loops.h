@@ -16,6 +16,7 @@
 #include "problem.h"
 #include "region.h"
 #include "sequence_kernels.h"
+#include "small_linear.h"
 
 namespace pegasos {
 
@@ -62,6 +63,7 @@ struct Loops {
                            double target, double constant);
   FaceMove (*face_advance)(const Problem&, const Chosen&, const Parallel&, double* weights, double* alpha,
                            Index most_products);
+  void (*small_linear)(const Problem&, const SmallGoal&, SmallLinear&);
   Index (*factor_room)(Index side);
   bool (*factor)(double* matrix, Index side, double* room, const Parallel&);
   void (*solve)(const double* matrix, Index side, double* vector);
