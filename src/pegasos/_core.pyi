@@ -163,12 +163,24 @@ class DualCounters:
 
     def __setstate__(self, arg: bytes, /) -> None: ...
 
-def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
+class Rests:
+    """Where the rows of each level stand in an order."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def n_left(self) -> int: ...
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
+
+def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int, rests: Rests | None = None, levels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None) -> None:
     """
     n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.
     """
 
-def recall_rows(counters: DualCounters, order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+def recall_rows(counters: DualCounters, order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], rests: Rests | None = None) -> None:
     """
     The next sweeps visit the chosen rows alone; all of them, if there is none.
     """
