@@ -80,7 +80,7 @@ class Trial:
         """The first setting that is good; None when the ladder ends, or gets too slow, before there is one."""
         spent, before = 0.0, None
         for setting in self.solver.ladder(target):
-            if not self._runs[setting]:
+            if setting not in self._runs:
                 if before is not None and (spent > _LADDER * limit or self._foreseen(before, setting) > limit):
                     return None
                 self.run(setting)

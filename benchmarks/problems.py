@@ -40,14 +40,14 @@ class Problem:
 def names() -> list[str]:
     """The problems of a default run, and how to get the real ones where they are missing."""
     if "PEGASOS_DATA" in os.environ:
-        return [*_small, *_real, "dense_2m", "sparse_1m"]
+        return [*SMALL, *_real, "dense_2m", "sparse_1m"]
     print("PEGASOS_DATA is not set: set it to the folder of the data sets (a9a.npz, ...). Using generated problems.")
     return ["generated_dense", "generated_sparse"]
 
 
 def pictured() -> list[str]:
     """The problems that the pictures show."""
-    return [name for name in names() if name not in _small and name not in _beside]
+    return [name for name in names() if name not in SMALL and name not in _beside]
 
 
 def load(name: str) -> Problem:
@@ -204,4 +204,4 @@ _generated: dict[str, Callable[[str], Problem]] = {
     "generated_1000x20": partial(_generated_small, shape=(1000, 20)),
     "generated_200x5000": partial(_generated_small, shape=(200, 5000)),
 }
-_small = ("breast_cancer", "generated_1000x20", "generated_200x5000")
+SMALL = ("breast_cancer", "generated_1000x20", "generated_200x5000")

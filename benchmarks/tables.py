@@ -5,6 +5,7 @@ import math
 import os
 import platform
 from dataclasses import asdict, dataclass
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def write(target: float, row: Row, rule: Rule) -> None:
     rows = [*(old for old in read(target) if (old.problem, old.lam) != (row.problem, row.lam)), row]
     content = {
         "target": target,
+        "measured": date.today().isoformat(),
         **asdict(rule),
         "versions": versions(_PACKAGES),
         "machine": machine(),
