@@ -87,6 +87,7 @@ void bind_cutting_plane(nb::module_& m);
 void bind_sequences(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_kernels(nb::module_& m);
+void bind_small_problems(nb::module_& m);
 void bind_svmlight(nb::module_& m);
 
 }  // namespace pegasos

@@ -1,6 +1,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -72,6 +73,26 @@ static std::tuple<Index, double, double> face_advance(const OwnedProblem& owned,
   return {move.products, move.gain, move.linear};
 }
 
+static std::tuple<Index, Index, std::tuple<double, double, double, double, double>, double, double> small_linear(
+    const OwnedProblem& owned, double gap, double aim, Vector weights, Vector alpha, Vector own) {
+  const Problem& problem = owned.problem;
+  if (std::isfinite(problem.cap) == (problem.ridge > 0.0))
+    throw std::invalid_argument("the loss must have either a finite cap or a ridge.");
+  for (const Vector* one : {&weights, &own}) require_length(*one, problem.rows.n_features + 1);
+  require_length(alpha, problem.rows.n_rows);
+  SmallLinear found{weights.data(), alpha.data(), own.data()};
+  {
+    nb::gil_scoped_release release;
+    loops().small_linear(problem, {gap, aim}, found);
+  }
+  const DualSums& dual = found.dual;
+  return {found.steps,
+          found.visits,
+          {dual.gain, dual.spent, dual.wander, dual.climbed, dual.ridge},
+          found.losses.sum,
+          found.losses.least_margin};
+}
+
 static bool factor(Matrix matrix) {
   const Index side = Index(matrix.shape(0));
   require_side(matrix, side);
@@ -112,6 +133,9 @@ void bind_interior_point(nb::module_& m) {
         nb::arg("most_products"),
         "Conjugate gradients over the chosen rows, projected on their bounds; returns the products with the rows, the "
         "gain of the dual times total, and the change of sum_i alpha_i (1 - sign_i offset_i).");
+  m.def("small_linear", small_linear, nb::arg("problem"), nb::arg("gap"), nb::arg("aim"), nb::arg("weights"),
+        nb::arg("alpha"), nb::arg("own"),
+        "Solves a small problem; returns steps, rows read, what `dual_sums` returns, and what `losses` returns.");
   m.def("factor", factor, nb::arg("matrix"),
         "Cholesky in place, of a lower triangle. Says whether the matrix is positive definite beyond rounding; a pivot "
         "that is not is replaced by a huge one.");

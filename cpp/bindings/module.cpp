@@ -66,5 +66,6 @@ NB_MODULE(_core, m) {
   pegasos::bind_sequences(m);
   pegasos::bind_graphs(m);
   pegasos::bind_kernels(m);
+  pegasos::bind_small_problems(m);
   pegasos::bind_svmlight(m);
 }

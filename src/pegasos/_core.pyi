@@ -363,6 +363,11 @@ def face_advance(problem: Problem, chosen: Annotated[NDArray[numpy.uint32], dict
     Conjugate gradients over the chosen rows, projected on their bounds; returns the products with the rows, the gain of the dual times total, and the change of sum_i alpha_i (1 - sign_i offset_i).
     """
 
+def small_linear(problem: Problem, gap: float, aim: float, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], own: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, tuple[float, float, float, float, float], float, float]:
+    """
+    Solves a small problem; returns steps, rows read, what `dual_sums` returns, and what `losses` returns.
+    """
+
 def factor(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> bool:
     """
     Cholesky in place, of a lower triangle. Says whether the matrix is positive definite beyond rounding; a pivot that is not is replaced by a huge one.
@@ -522,6 +527,11 @@ def apply_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: floa
 def dense_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: float, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], z: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """Writes the kernel of each row of x with each row of z."""
 
+def kernel_sums(shape: str, gamma: float, coef0: float, degree: int, plus: float, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], z: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
+    """
+    Adds factors[i] times the kernel of row i of x with row j of z to scores[j], in double.
+    """
+
 def products_width(single: bool) -> int:
     """How many vectors csr_products takes at once."""
 
@@ -552,14 +562,19 @@ def climb(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slo
     Ascent of the dual until its gap is small enough; returns the number of steps, the gap, whether no row with a column could gain, the objective and how many columns the table holds now.
     """
 
-def best_intercepts(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], sign: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], rounding: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], lowest: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], highest: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
-    """
-    Writes the lowest and the highest intercept with the least loss, of each problem.
-    """
-
-def small_solve(table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, diagonal: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], units: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], keeps_sum: bool, share: float, fine: float, steps_per_row: int, work: float, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int, spent: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, widths: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> bool:
+def small_solve(table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, exact: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | None, diagonal: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], units: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], keeps_sum: bool, share: float, fine: float, steps_per_row: int, work: float, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int, spent: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, widths: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> bool:
     """
     Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Where the sum of each sign is given by `spent`, also writes the width that makes it the solution. Returns whether the deadline of the thread cut it short.
+    """
+
+def small_sums(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], alpha: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], mu: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], is_free: bool, coefficients: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """
+    Writes the coefficients of each problem, and a row of its sums: SmallSums of small_sums.h.
+    """
+
+def small_reaches(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sign: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], lengths: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], radii: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], intercepts: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], reaches: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None:
+    """
+    Writes how far the intercept of an exact solution of each problem may be.
     """
 
 def count_svmlight(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[int, int]:

@@ -211,9 +211,13 @@ class Rows:
     def terms(self, problem: Problem, alpha: Floats) -> tuple[npt.NDArray[np.float64], Gain]:
         """The rows' terms of w(alpha) and of the dual's linear term, with the bounds of their errors."""
         weights = np.empty(self.n_features + 1)
-        value, spent, wander, climbed, ridge = _core.dual_sums(problem.native, alpha, weights)
+        return weights, self.gain_of(problem, _core.dual_sums(problem.native, alpha, weights))
+
+    def gain_of(self, problem: Problem, sums: tuple[float, float, float, float, float]) -> Gain:
+        """The dual's linear term with the bounds of both errors, from the sums of `_core.dual_sums`."""
+        value, spent, wander, climbed, ridge = sums
         if not spent > 0.0:
-            return weights, Gain()
+            return Gain()
         carried, longest = problem.carried, self.longest
         step = longest / (problem.lam * problem.total)
         roundings = 8.0 + self.threads + problem.cap_roundings
@@ -221,7 +225,7 @@ class Rows:
         of_offset = unit * (self.scores_depth * carried.length * longest + 8.0 * carried.constant)
         of_sum = unit * (sum_depth(self.n_rows) + self.threads)
         error = spent * (of_offset + of_sum * (1.0 + problem.largest_offset)) + self.n_rows * smallest
-        return weights, Gain(value, error + problem.ridge_error(of_sum, spent, ridge), off, ridge)
+        return Gain(value, error + problem.ridge_error(of_sum, spent, ridge), off, ridge)
 
     def long_terms(self, problem: Problem, alpha: Floats) -> LongTerms:
         """The same terms in extended precision, which is slow, for when the rounding of double matters."""
@@ -372,7 +376,7 @@ class Rows:
         """Raise an error if another thread has changed sparse rows since their inspection: indices could be invalid."""
         if not _core.are_intact(self.native):
             raise PegasosError(
-                "X was changed by another thread during the fit: its indices lead out of the matrix now. Memory may be "
+                "X was changed by another thread during the fit: its indices are out of bounds now. Memory may be "
                 "damaged; restart the process, and give fit a copy of its own."
             )
 

@@ -91,6 +91,14 @@ def test_the_habits_are_recognized(tmp_path, text, is_found):
     assert any(re.search(habit, prose(tmp_path / "page.md")) for habit in HABITS) == is_found
 
 
+def test_names_of_tests_are_plain_sentences():
+    habits = r"_gets?_a_sentence|_in_a_sentence|_goes_on|_hands?_over|_anew\b|isation|_nobody_|neighbour|colour"
+    files = [source for source in SOURCES if source.name.startswith("test_")]
+    names = [name for file in files for name in re.findall(r"\bdef (test_\w+)", file.read_text(encoding="utf8"))]
+    assert len(names) > 1000
+    assert not [name for name in names if re.search(habits, name)]
+
+
 def beginning(page):
     """The paragraph below the title, of a page or of a notebook."""
     text = page.read_text(encoding="utf8")

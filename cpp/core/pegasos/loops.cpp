@@ -16,6 +16,7 @@
 #include "online.inl"
 #include "region.inl"
 #include "sequence_kernels.inl"
+#include "small_linear.inl"
 
 #define PEGASOS_TEXT(name) #name
 #define PEGASOS_NAME(name) PEGASOS_TEXT(name)
@@ -57,6 +58,7 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   outer,
                   interior_advance,
                   face_advance,
+                  small_linear,
                   factor_room,
                   factor,
                   solve,
@@ -69,6 +71,7 @@ const Loops table{PEGASOS_NAME(PEGASOS_ISA),
                   packed_length,
                   pack_rows,
                   dense_kernel,
+                  kernel_sums,
                   products_width,
                   csr_products,
                   pair_sums,

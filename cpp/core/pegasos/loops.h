@@ -16,6 +16,7 @@
 #include "problem.h"
 #include "region.h"
 #include "sequence_kernels.h"
+#include "small_linear.h"
 
 namespace pegasos {
 
@@ -62,6 +63,7 @@ struct Loops {
                            double target, double constant);
   FaceMove (*face_advance)(const Problem&, const Chosen&, const Parallel&, double* weights, double* alpha,
                            Index most_products);
+  void (*small_linear)(const Problem&, const SmallGoal&, SmallLinear&);
   Index (*factor_room)(Index side);
   bool (*factor)(double* matrix, Index side, double* room, const Parallel&);
   void (*solve)(const double* matrix, Index side, double* vector);
@@ -77,6 +79,8 @@ struct Loops {
   void (*pack_rows)(const Block& z, void* packed);
   void (*dense_kernel)(const KernelFunction&, const Block& x, const void* packed, const double* left, const void* right,
                        const Block& out);
+  void (*kernel_sums)(const KernelFunction&, const Block& x, const void* packed, const double* left, const void* right,
+                      const double* factors, Index n_columns, double* scores);
   Index (*products_width)(Scalar);
   void (*csr_products)(const Rows&, Index begin, Index end, const void* transposed, const Block& out);
   void (*pair_sums)(PairTerm, const Block& left, const Block& right, const Block& out);

@@ -6,6 +6,13 @@ from typing import Any
 
 from pegasos.fitting.result import Fit
 
+_OF_EVERY_FIT = ("fitted_", "status_", "certificate_", "trace_", "n_iter_", "n_steps_", "margin_", "support_", "alpha_")
+
+
+def names_of(fitted: Fit) -> list[str]:
+    """The names of `attributes_of`, and of others that a fit may leave."""
+    return [*_OF_EVERY_FIT, *(f"{name}_" for name in (*fitted.task.learnt, *fitted.model.vectors))]
+
 
 def attributes_of(fitted: Fit) -> dict[str, Any]:
     """Every attribute that a fit leaves, by name."""

@@ -92,7 +92,7 @@ class TrainedModel(MeasuresRows):
         return self._task()
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, told: Any) -> Self:
-        """Learn from a block of a stream; ``told`` is what the task must know of all targets that will ever come."""
+        """Learn from a block of a stream; ``told`` is what the task must know of all targets that will occur."""
         self._check_parameters()
         if self.C is not None:
             raise PegasosError(f"C={self.C!r} needs the number of samples, which is unknown in a stream; give lam.")
@@ -141,7 +141,7 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
         X : as in `fit`
         y : array of shape (n_rows,)
         classes : array of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call.
+            All classes that will occur; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
         if is_indicator(y):

@@ -19,7 +19,7 @@ from pegasos import checks as check
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import _checks
-from pegasos.estimators._attributes import attributes_of
+from pegasos.estimators._attributes import attributes_of, names_of
 from pegasos.estimators.inputs import is_indicator
 from pegasos.estimators.items import check_indicator, check_labels, check_target
 from pegasos.estimators.warnings import ChangedRowsWarning, GapWarning
@@ -193,7 +193,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator, ABC):
     def _write(self, fitted: Fit) -> None:
         """Every fitted attribute, in one place; those of an earlier fit go."""
         if hasattr(self, "fitted_"):
-            for name in (*attributes_of(self.fitted_), "_evidence", "_regions", "_certified_share"):
+            for name in (*names_of(self.fitted_), "_evidence", "_regions", "_certified_share"):
                 self.__dict__.pop(name, None)
         self.__dict__.update(attributes_of(fitted))
 

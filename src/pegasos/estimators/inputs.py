@@ -20,9 +20,11 @@ from pegasos.problem import Matrix, Rows, check_structure
 
 __all__ = [
     "are_plain_numbers",
+    "as_plain",
     "check_room_for_weights",
     "check_weights",
     "how_to_read",
+    "is_dense",
     "is_indicator",
     "is_plain",
     "is_plain_target",
@@ -50,13 +52,14 @@ def read_values(estimator: Any, X: Any) -> Matrix:
 
 def read_doubles(estimator: Any, X: Any, *, reset: bool, **how: Any) -> Any:
     """X as scikit-learn reads it, in double with finite values; an array that already fits is not copied."""
-    is_same = type(X) is np.ndarray and X.dtype == np.float64 and (is_plain(X) if reset else is_ready(estimator, X))
-    if not is_same or not _has_finite_sum(X):
+    is_double = type(X) is np.ndarray and X.dtype == np.float64
+    found = as_plain(X) if is_double and (reset or is_ready(estimator, X)) else None
+    if found is None or not _has_finite_sum(found):
         check_structure(X)  # before the loops of scipy follow its indices
         return validate_data(estimator, X, reset=reset, **how)
     if reset:
         note_features(estimator, X)
-    return X
+    return found
 
 
 def _has_finite_sum(X: Any) -> bool:
@@ -74,14 +77,18 @@ def is_ready(estimator: Any, X: Any) -> bool:
 
 def is_plain(X: Any) -> bool:
     """Whether X is a dense array as the loops read it; its values are checked when its norms are taken."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in _AS_THEY_ARE
-        and X.flags.c_contiguous
-        and X.flags.aligned
-        and X.size > 0
-    )
+    return is_dense(X) and X.flags.c_contiguous
+
+
+def as_plain(X: Any) -> Any:
+    """X if it is such an array, a copy of it in C order if that is all that is missing, else None."""
+    return np.ascontiguousarray(X) if is_dense(X) else None
+
+
+def is_dense(X: Any) -> bool:
+    """Whether X is a dense array of a type that the loops read, in whatever order."""
+    is_matrix = type(X) is np.ndarray and X.ndim == 2
+    return is_matrix and X.dtype in _AS_THEY_ARE and X.flags.aligned and X.size > 0
 
 
 def is_plain_target(y: Any, n_rows: int) -> bool:

@@ -13,8 +13,9 @@ from sklearn.utils.validation import _num_samples, validate_data
 from pegasos.errors import PegasosError
 from pegasos.estimators.inputs import (
     are_plain_numbers,
+    as_plain,
     how_to_read,
-    is_plain,
+    is_dense,
     is_plain_target,
     is_ready,
     note_features,
@@ -34,12 +35,10 @@ def as_collection(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any
                 "Spectrum(3) of pegasos.kernels."
             )
         sparse = not isinstance(kernel, Precomputed)
-        if sparse and is_plain(X) and (reset or is_ready(estimator, X)):
+        if sparse and is_dense(X) and (reset or is_ready(estimator, X)):
             if reset:
-                note_features(
-                    estimator, X
-                )  # where there is nothing to convert, the checks take longer than a small fit
-            return X
+                note_features(estimator, X)
+            return as_plain(X)  # where there is nothing to convert, the checks would take longer than a small fit
         return validate_data(estimator, X, reset=reset, **how_to_read(X, sparse=sparse))
     if reset:
         for name in ("n_features_in_", "feature_names_in_"):

@@ -12,9 +12,10 @@ from pegasos import checks as check
 from pegasos.errors import PegasosError
 from pegasos.estimators.inputs import (
     are_plain_numbers,
+    as_plain,
     check_weights,
     how_to_read,
-    is_plain,
+    is_dense,
     is_plain_target,
     note_features,
     read_values,
@@ -49,12 +50,18 @@ def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool
     begun = perf_counter()
     if of_target.pop("is_absent", False):
         X, y = validate_data(estimator, X, reset=reset, **how_to_read(X)), None
-    elif reset and is_plain(X) and (are_plain_numbers if of_target else is_plain_target)(y, len(X)):
+    elif reset and _are_plain(X, y, is_number=bool(of_target)):
         note_features(estimator, X)  # where there is nothing to convert, the checks would take longer than a small fit
+        X = as_plain(X)
     else:
         X, y = validate_data(estimator, X, y, reset=reset, **how_to_read(X), **of_target)
     weights = check_weights(sample_weight, X.shape[0])
     return Data(X, y, weights, names=getattr(estimator, "feature_names_in_", None), begun=begun)
+
+
+def _are_plain(X: Any, y: Any, *, is_number: bool) -> bool:
+    """Whether scikit-learn's checks would find nothing to convert or to refuse, except for the order of X."""
+    return is_dense(X) and (are_plain_numbers if is_number else is_plain_target)(y, len(X))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -175,7 +175,7 @@ class Elsewhere:
         )
         solutions = [from_units(solution, unit) for solution, unit in zip(found[:n], plan.units, strict=True)]
         zero = [problem.loss_of_zero * unit for problem, unit in zip(problems[:n], plan.units, strict=True)]
-        proof = Proof.of(solutions, merge_traces(zero, solutions), [slice(None)] * n)
+        proof = Proof.of(solutions, merge_traces(lambda: zero, solutions), [slice(None)] * n)
         without = [model_of(found[k : k + n]) for k in range(n, n_all, n)]
         calibration = self._calibration(without, settings.probability) if without else None
         fitted = Fit(model_of(solutions), plan.task, terms[0], proof.without_alpha, calibration=calibration)

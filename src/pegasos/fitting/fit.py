@@ -18,8 +18,8 @@ from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Watcher
 from pegasos.solvers.pegasos import steps_worth
 from pegasos.solvers.units import from_units, heard_in_units, in_units
-from pegasos.tasks.base import sizes
-from pegasos.tasks.one_vs_one import lams_and_norms, losses_of_zero
+from pegasos.tasks.base import Members, sizes
+from pegasos.tasks.one_vs_one import Pairs, lams_and_norms, losses_of_zero
 from pegasos.tasks.terms import Terms
 
 
@@ -78,13 +78,14 @@ def fit(
     terms = terms_of(rows, task, settings, data)
     prior = machine.read_prior(settings, task, data)
     target = task.target(data.y, data.weights)
-    members = task.members(target)
     problems = task.problems(rows, target, data.weights, terms, known_of(prior, data, rows))
+    members: list[Members] = [*problems.members] if isinstance(problems, Pairs) else task.members(target)
     has_units = settings.solver != "pegasos"  # states of Pegasos continue with another block, in the units of the data
     units = task.units(target, data.weights) if has_units else [1.0] * task.n_problems
     del target  # frees eight bytes per row that are not used any more
     n_rows, seed = sizes(members, rows.n_rows), settings.draw_seed()
-    solvers = [machine.solver_for(rows, n, settings, task, terms) for n in n_rows]
+    solver_of = {n: machine.solver_for(rows, n, settings, task, terms) for n in dict.fromkeys(n_rows)}
+    solvers = [solver_of[n] for n in n_rows]
 
     def model_at(point: Point) -> Fit:
         return Fit(machine.model_of([point], members, data, prior=prior, bias=settings.bias), task)
@@ -105,19 +106,21 @@ def fit(
             task = task.with_found(tuple(value * unit for value, unit in zip(values, units, strict=True)))
     solutions = machine.finish(rows, problems, solutions, plan)
     if settings.nu is not None:
-        each = zip(problems, solutions, strict=True)
-        solutions = [task.completed(problem, met(solution, asked.tol), settings.nu) for problem, solution in each]
+        solutions = task.completed(problems, [met(solution, asked.tol) for solution in solutions], settings.nu)
     steps = [solution.n_steps for solution in solutions]
     if settings.solver != "pegasos":
         each = zip(lams_and_norms(problems), solutions, strict=True)
         steps = [steps_worth(lam, norm, solution) for (lam, norm), solution in each]
-    zero = [loss * unit for loss, unit in zip(losses_of_zero(problems), units, strict=True)]
+
+    def losses_at_zero() -> list[float]:
+        return [loss * unit for loss, unit in zip(losses_of_zero(problems), units, strict=True)]
+
     solutions = [from_units(solution, unit) for solution, unit in zip(solutions, units, strict=True)]
     calibration = None
     if settings.probability:
         calibration = cross_fitted(fit, given, task, settings, data, rows=rows, seed=seed, so_far=solutions)
     model = machine.model_of(solutions, members, data, prior=prior, bias=settings.bias)
-    proof = Proof.of(solutions, merge_traces(zero, solutions), members)
+    proof = Proof.of(solutions, merge_traces(losses_at_zero, solutions), members)
     state = machine.state_after(solutions, model, rows.n_rows, seed, steps)
     fitted = Fit(model, task, terms, proof, state, calibration)
     fitted = fitted if machine.doubt is None else fitted.in_doubt

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.isotonic import IsotonicRegression
 
 from pegasos.errors import PegasosError
 from pegasos.gram import KernelRows
@@ -165,6 +164,8 @@ def _keys(rows: RowsLike, random: np.random.Generator) -> Numbers:
 
 def _fit_isotonic(scores: Numbers, positive: npt.NDArray[np.bool_], weights: Numbers | None) -> IsotonicCurve:
     """The increasing curve of least squares."""
+    from sklearn.isotonic import IsotonicRegression  # few models have one
+
     curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, positive, sample_weight=weights)
     return IsotonicCurve(*(np.asarray(knots, np.float64) for knots in (curve.X_thresholds_, curve.y_thresholds_)))
 

@@ -55,7 +55,8 @@ class Vectors:
     @property
     def is_sparse(self) -> bool:
         """Whether it is CSR."""
-        return bool(sp.issparse(self.rows.values))
+        values = self.rows.values
+        return type(values) is not np.ndarray and bool(sp.issparse(values))  # the first test is much faster
 
     def take(self, indices: npt.NDArray[Any]) -> Vectors:
         """The rows of these numbers."""

@@ -65,8 +65,6 @@ def solve_kernel(
     small = SmallProblems.of(problems, plan.terms.is_free)
     certifies = isinstance(problems, Pairs) or len(problems) == 1
     found, ended = _solved_together(small, stop, plan, cache_bytes, certifies=certifies)
-    if ended is None and len(found) == 1 and isinstance(found[0], Solution) and found[0].certificate.rounding > 0.0:
-        found = [_reached(found[0])]  # the driver counts less rounding, in extended precision
     solutions = []
     for k, (solution, watcher) in enumerate(zip(found, plan.watchers, strict=True)):
         if isinstance(solution, Solution):
@@ -102,7 +100,7 @@ def spend_kernel(
 ) -> list[Spent | None]:
     """Small problems at the parameters whose solutions spend nu; None where these are not found directly.
 
-    Pairs and one class are certified at once; the driver certifies the others, by the sums of `certify`.
+    Pairs or one problem are certified at once; the driver certifies several targets.
     """
     is_along_lam = plan.task.nu_is_along == "lam"
     unknown: list[Spent | None] = [None] * len(problems)
@@ -115,7 +113,7 @@ def spend_kernel(
     if not has_sums or (is_along_lam and small.offset.any()):
         return unknown
     tol, threads = stop.tol or 0.0, _threads_for(small, plan, cache_bytes)
-    certifies = isinstance(problems, Pairs) or not small.is_free
+    certifies = isinstance(problems, Pairs) or len(problems) == 1
     how: dict[str, Any] = {"is_along_lam": is_along_lam, "certifies": certifies}
     return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how), goes_on=False)[0]
 
@@ -161,7 +159,7 @@ def _in_batches(
     ended: Status | None = None
     try:
         with within(None if budget is None else _part_for(small, budget) * budget):
-            if rows.source is None:
+            if rows.source is None and not small.is_mixed(stop.tol or 0.0):
                 rows.load(np.arange(rows.n_rows))
             for first, end in small.batches:
                 if ended is None or (goes_on and ended is Status.TIME):

@@ -17,6 +17,7 @@ from pegasos.machines.base import BoundedScores, Data, Plan, Settled
 from pegasos.machines.linear_stream import LinearStream
 from pegasos.machines.prior import LinearPrior
 from pegasos.machines.settings import Settings
+from pegasos.machines.small_linear import solve_small
 from pegasos.machines.solving import solve_all, threads_of_problems
 from pegasos.problem import Floats, Problem, Rows, scores_of
 from pegasos.solution import Solution
@@ -185,20 +186,32 @@ class Linear:
         return nullcontext()
 
     def solve(self, problems: Sequence[Problem], solvers: Sequence[Solver], stop: Stop, plan: Plan) -> list[Solution]:
-        """One solution for each problem."""
-        run: dict[str, Any] = {
-            "seed": plan.seed,
-            "states": plan.states,
-            "watchers": plan.watchers,
-        }
+        """One solution for each problem: small ones at once, the driver solves the others."""
+        found: list[Any] = [*solve_small(problems, solvers, stop, plan)]
+        left = [k for k, solution in enumerate(found) if solution is None]
+        if not left:
+            return found
+        if len(left) < len(found):
+            problems = [problems[k] for k in left]
 
         def complete(problem: Problem, solution: Solution) -> Solution:
             """Only a state of Pegasos continues with the next block of a stream; others have arrays as long as X."""
             solution = with_reach(problem, solution, plan.terms)
             return solution if isinstance(solution.state, PegasosState) else replace(solution, state=None)
 
-        n_jobs = threads_of_problems(plan.settings.n_jobs, problems)
-        return solve_all(problems, solvers, stop, n_jobs=n_jobs, complete=complete, **run)
+        rest = solve_all(
+            problems,
+            [solvers[k] for k in left],
+            stop,
+            seed=plan.seed,
+            n_jobs=threads_of_problems(plan.settings.n_jobs, problems),
+            states=[plan.states[k] for k in left],
+            watchers=[plan.watchers[k] for k in left],
+            complete=complete,
+        )
+        for k, solution in zip(left, rest, strict=True):
+            found[k] = solution
+        return found
 
     def spend(self, problems: Sequence[Problem], stop: Stop, plan: Plan, nu: float) -> list[None]:
         """Leave the parameters that spend nu to the search."""

@@ -7,6 +7,7 @@ way is left to the driver, one problem at a time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,6 +29,8 @@ from pegasos.tasks.one_vs_one import Pairs, pairs_of
 
 most_rows = 4096  # most rows of one problem
 most_table_rows = 2048  # most rows of all problems together, where the kernel matrix is computed at once
+_MIXED_TOL = 1e-6  # least tol for steps in single precision
+_FEW_BYTES = 1 << 28  # a kernel matrix of all rows in double that takes less memory is the quickest
 _AIM = 0.9  # fraction of the requested gap that a problem is solved to
 _STEPS_PER_ROW, _WORK = 200, 1e9  # limits per problem: steps per row, and slopes updated
 _THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
@@ -58,6 +61,7 @@ class SmallProblems:
     lam: Column  # one per problem
     total: Column
     is_free: bool
+    is_apart: bool = False  # whether these are pairs of classes, each with rows of its own
 
     @classmethod
     def of(cls, problems: Sequence[Problem], is_free: bool) -> SmallProblems:
@@ -88,7 +92,7 @@ class SmallProblems:
             each = zip(pairs.offsets, pairs.members, strict=True)
             offset = np.concatenate([offset[mine] for offset, mine in each])
         lam, total = np.array(pairs.lams_and_totals).T
-        return cls(rows, members, sizes, sign, cost, offset, lam, total, is_free)
+        return cls(rows, members, sizes, sign, cost, offset, lam, total, is_free, is_apart=len(sizes) > 1)
 
     def part(self, first: int, end: int) -> SmallProblems:
         """Some of the problems."""
@@ -96,7 +100,7 @@ class SmallProblems:
         sign, cost, offset = (each[entries] for each in (self.sign, self.cost, self.offset))
         terms = self.lam[first:end], self.total[first:end]
         members, sizes = self.members[entries], self.sizes[first:end]
-        return SmallProblems(self.rows, members, sizes, sign, cost, offset, *terms, self.is_free)
+        return SmallProblems(self.rows, members, sizes, sign, cost, offset, *terms, self.is_free, self.is_apart)
 
     @property
     def batches(self) -> list[tuple[int, int]]:
@@ -132,9 +136,22 @@ class SmallProblems:
         """Sum over each problem."""
         return np.add.reduceat(values, self.starts[:-1])
 
-    def of_entries(self, values: Column) -> Column:
+    def of_entries(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Repeat a value per problem for each of its entries."""
         return np.repeat(values, self.sizes)
+
+    def is_mixed(self, tol: float) -> bool:
+        """Whether steps are taken in single precision, on columns that each problem computes for itself."""
+        exact, n_bytes = self.rows.exact, 8.0 * self.rows.n_rows**2
+        return self.is_apart and n_bytes > _FEW_BYTES and tol >= _MIXED_TOL and exact is not None and exact.suits_single
+
+    def _kernel(self, tol: float) -> tuple[Any, Any, Any]:
+        """The table of all rows, how columns are computed instead, and the rows in double beside single precision."""
+        rows = self.rows
+        if not self.is_mixed(tol) or rows.exact is None:
+            return rows.table, rows.source, None
+        single = np.dtype(np.float32)
+        return np.empty((1, 1), single), rows.exact.columns(single), rows.exact.x
 
     def solve(self, tol: float, fine: float, threads: int) -> tuple[Column, Column, Numbers, Status | None]:
         """The dual point of every problem, the scores of its rows, its steps, and what ended the call early."""
@@ -143,9 +160,10 @@ class SmallProblems:
         b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
         limits = _AIM * tol, fine, _STEPS_PER_ROW, _WORK, steps, threads
+        table, source, exact = self._kernel(tol)
         try:
             is_late = _core.small_solve(
-                rows.table, rows.source, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
+                table, source, exact, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
             )
         except KeyboardInterrupt:
             if not steps.any():
@@ -172,12 +190,18 @@ class SmallProblems:
         point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
         limits = _AIM * tol, 0.0, _STEPS_PER_ROW, _WORK, steps, threads
-        is_late = _core.small_solve(rows.table, rows.source, *point, units, True, *limits, spent, widths)
+        is_late = _core.small_solve(rows.table, rows.source, None, *point, units, True, *limits, spent, widths)
         ended = Status.TIME if is_late else None
         if not is_along_lam:
             return np.abs(b), scores, steps, widths, ended
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.abs(b), scores / self.of_entries(-widths), steps, -widths * largest, ended
+
+    def at_parameters(self, values: Column, *, is_along_lam: bool) -> SmallProblems:
+        """The problems with these lams, or with tubes of these widths."""
+        if is_along_lam:
+            return replace(self, lam=values)
+        return replace(self, offset=self.offset + self.sign * self.of_entries(values))
 
     @property
     def largest_shares(self) -> Column:
@@ -186,37 +210,21 @@ class SmallProblems:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(largest_share(of_sign, is_free=self.is_free) / self.total)
 
-    def best_intercepts(self, scores: Column) -> tuple[Column, Column]:
-        """Like `certificate.best_intercepts`, for each problem."""
-        lowest, highest = np.empty(len(self.sizes)), np.empty(len(self.sizes))
-        rounding = _ROUNDING * self.sums(self.cost)
-        places = self.sign - scores - self.offset
-        _core.best_intercepts(self.starts, places, self.cost, self.sign, rounding, lowest, highest)
-        return lowest, highest
-
     def certified(self, alpha: Column, scores: Column) -> tuple[list[Any], Column, Column, Column]:
         """The certificates, the coefficients, the intercepts, and the distances of those of exact solutions."""
         lam, total = self.lam, self.total
-        coefficients = self.sign * alpha / self.of_entries(lam * total)
-        intercepts = np.zeros(len(lam))
-        if self.is_free:
-            lowest, highest = self.best_intercepts(scores)
-            with np.errstate(invalid="ignore"):
-                middle = 0.5 * (lowest + highest)
-            one = np.where(np.isfinite(lowest), lowest, np.where(np.isfinite(highest), highest, 0.0))
-            intercepts = np.where(np.isfinite(middle), middle, one)
-        margins = self.sign * (scores + self.offset + self.of_entries(intercepts))
-        losses = self.sums(self.cost * np.maximum(0.0, 1.0 - margins))
-        least = np.minimum.reduceat(np.where(self.cost > 0.0, margins, np.inf), self.starts[:-1])
-        squares = self.sums(coefficients * scores)
-        gains = self.sums(alpha * (1.0 - self.sign * self.offset))
-        of_primal, of_dual = self._rounding(alpha, coefficients, squares, gains)
-        objectives = losses + 0.5 * lam * total * squares
+        coefficients, table = np.empty(len(alpha)), np.empty((len(lam), len(_Sums._fields)))
+        entries = self.starts, self.sign, self.cost, self.offset
+        _core.small_sums(*entries, alpha, scores, lam * total, self.is_free, coefficients, table)
+        found = _Sums(*np.ascontiguousarray(table.T))
+        of_primal, of_dual = self._rounding(found)
+        objectives = found.losses + 0.5 * lam * total * found.square
         counts = of_primal + of_dual > negligible * objectives  # otherwise rounding is slack
         counted = np.where(counts, of_primal, 0.0), np.where(counts, of_dual, 0.0)
         slacks = np.where(counts, 64.0 * unit * objectives, of_primal + of_dual)
-        nothing = np.empty(0)
-        sums = (each.tolist() for each in (lam, total, losses, least, squares, gains - counted[1], counted[0], slacks))
+        nothing, gains = np.empty(0), found.gain - counted[1]
+        columns = lam, total, found.losses, found.least_margin, found.square, gains, counted[0], slacks
+        each = zip(*(column.tolist() for column in columns), strict=True)
         certificates = [
             certificate_of(
                 _Terms(one_lam, one_total),  # type: ignore[arg-type]
@@ -225,11 +233,11 @@ class SmallProblems:
                 square,
                 0.0,
             )
-            for one_lam, one_total, loss, margin, square, gain, rounding, slack in zip(*sums, strict=True)
+            for one_lam, one_total, loss, margin, square, gain, rounding, slack in each
         ]
-        return certificates, coefficients, intercepts, self._reach(scores, certificates, intercepts)
+        return certificates, coefficients, found.intercept, self._reach(scores, certificates, found.intercept)
 
-    def _rounding(self, alpha: Column, coefficients: Column, squares: Column, gains: Column) -> tuple[Column, Column]:
+    def _rounding(self, found: _Sums) -> tuple[Column, Column]:
         """What rounding may change P and D of each problem by, times total.
 
         No kernel value exceeds the largest k(x, x). A free intercept b adds -b sum_i alpha_i sign_i to the dual, a
@@ -237,24 +245,39 @@ class SmallProblems:
         """
         mu = self.lam * self.total
         depth, largest = unit * (self.sizes + 16.0), float(self.rows.squared_norms.max())
-        of_scores = depth * self.sums(np.abs(coefficients)) * largest
-        of_losses = (of_scores + depth) * self.sums(self.cost * (1.0 + np.abs(self.offset)))
-        of_square = mu * (self.sums(np.abs(coefficients)) * of_scores + depth * squares)
-        of_dual = of_square + depth * np.abs(gains)
+        of_scores = depth * found.coefficients * largest
+        of_losses = (of_scores + depth) * found.spread
+        of_square = mu * (found.coefficients * of_scores + depth * found.square)
+        of_dual = of_square + depth * np.abs(found.gain)
         if self.is_free:
-            radius = np.sqrt(2.0 * self.sums(self.cost * np.maximum(0.0, 1.0 - self.sign * self.offset)) / mu)
-            farthest = 1.0 + float(np.abs(self.offset).max(initial=0.0)) + 1.5 * radius * np.sqrt(largest)
-            of_dual = of_dual + (np.abs(self.sums(self.sign * alpha)) + 4.0 * depth * self.sums(alpha)) * farthest
+            radius = np.sqrt(2.0 * found.zero / mu)
+            farthest = 1.0 + float(np.abs(self.offset).max(initial=0.0)) + 1.5 * radius * math.sqrt(largest)
+            of_dual = of_dual + (np.abs(found.uneven) + 4.0 * depth * found.spent) * farthest
         return of_losses + of_square, of_dual
 
     def _reach(self, scores: Column, certificates: list[Any], intercepts: Column) -> Column:
         """Like `certificate.intercept_reach`, for each problem."""
-        if not self.is_free:
-            return np.zeros(len(intercepts))
-        radii = np.array([certificate.weight_radius for certificate in certificates])
-        reach = self.of_entries(radii) * self.rows.lengths[self.members]
-        lowest, highest = self.best_intercepts(scores + reach)[0], self.best_intercepts(scores - reach)[1]
-        return np.maximum(np.maximum(highest - intercepts, intercepts - lowest), 0.0)
+        reaches = np.zeros(len(intercepts))
+        if self.is_free:
+            radii = np.array([certificate.weight_radius for certificate in certificates])
+            columns = self.starts, self.sign, self.cost, self.offset
+            _core.small_reaches(*columns, scores, self.rows.lengths[self.members], radii, intercepts, reaches)
+        return reaches
+
+
+class _Sums(NamedTuple):
+    """The sums over the rows of each problem that its certificate consists of (cpp/core/pegasos/small_sums.h)."""
+
+    intercept: Column
+    losses: Column
+    least_margin: Column
+    square: Column
+    gain: Column
+    coefficients: Column
+    spread: Column
+    zero: Column
+    uneven: Column
+    spent: Column
 
 
 @dataclass(frozen=True)
@@ -296,18 +319,15 @@ def solve_together(small: SmallProblems, tol: float, fine: float, threads: int, 
 def spend_together(
     small: SmallProblems, nu: float, tol: float, threads: int, *, is_along_lam: bool, certifies: bool
 ) -> Together:
-    """The problems at the parameters that spend nu, with their solutions; None where this has not been found.
-
-    Only those along lam can be certified here: the rounding of a tube is that of its targets.
-    """
+    """The problems at the parameters that spend nu, with their solutions; None where this has not been found."""
     begun = perf_counter()
     alpha, scores, steps, values, ended = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
     least = _LEAST_SHARE * nu if is_along_lam else _ROUNDING * (1.0 + float(np.abs(small.offset).max(initial=0.0)))
     is_found = (values > least) & np.isfinite(values)
     is_found &= nu <= small.largest_shares * (1.0 + _ROUNDING)
-    if certifies and is_along_lam:
-        scores = np.where(np.repeat(is_found, small.sizes), scores, 0.0)
-        at = replace(small, lam=np.where(is_found, values, 1.0))
+    if certifies:
+        scores = np.where(small.of_entries(is_found), scores, 0.0)
+        at = small.at_parameters(np.where(is_found, values, 1.0), is_along_lam=is_along_lam)
         solutions = _certified(at, (alpha, scores, steps), tol, begun, None)
         if np.array_equal(small.members, np.arange(small.rows.n_rows)) and isinstance(solutions[0], Solution):
             small.rows.remember(solutions[0].weights, scores)

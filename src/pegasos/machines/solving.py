@@ -24,6 +24,7 @@ from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.driver import Solver, Stop, Watcher, run_from
 
 _WORTH_ANOTHER = 0.05  # part of a time budget: if less is left, problems that ran out of theirs are not continued
+_RANKS = {status: rank for rank, status in enumerate(Status)}
 _WORTH_THREADS = 1 << 20  # values of the rows of all problems: fewer are trained faster than threads start
 
 
@@ -165,22 +166,23 @@ def wait_for(futures: Sequence[Future[Any]]) -> None:
 
 def worst_status(solutions: Sequence[Solution]) -> Status:
     """The most informative status about what is missing."""
-    for status in reversed(Status):
-        if any(solution.status is status for solution in solutions):
-            return status
-    raise AssertionError("no solution")
+    return max((solution.status for solution in solutions), key=_RANKS.__getitem__)
 
 
-def merge_traces(losses: Sequence[float], solutions: Sequence[Solution]) -> Trace:
+def merge_traces(losses_of_zero: Callable[[], Sequence[float]], solutions: Sequence[Solution]) -> Trace:
     """Merge the traces of the problems on one clock: sums of the latest rows, starting from the zero vector.
 
     Problems that were certified at the same time form one row.
     """
     if len(solutions) == 1:
         return solutions[0].trace
-    events = [(row.seconds, k, row) for k, solution in enumerate(solutions) for row in solution.trace.rows]
-    latest = np.array([TraceRow(0, 0.0, 0.0, loss, 0.0, loss) for loss in losses])
-    merged = Trace(of_problems=tuple(solution.trace for solution in solutions))
+    parts = tuple(solution.trace for solution in solutions)
+    rows = [part.rows[0] for part in parts if len(part) == 1]
+    if len(rows) == len(parts) and len({row.seconds for row in rows}) == 1:
+        return Trace([_sum(rows)], of_problems=parts)
+    events = [(row.seconds, k, row) for k, part in enumerate(parts) for row in part.rows]
+    latest = np.array([TraceRow(0, 0.0, 0.0, loss, 0.0, loss) for loss in losses_of_zero()])
+    merged = Trace(of_problems=parts)
     events.sort(key=lambda event: event[:2])
     for seconds, together in groupby(events, key=lambda event: event[0]):
         for _, k, row in together:

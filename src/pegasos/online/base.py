@@ -85,7 +85,7 @@ class OnlineClassifier(OnlineParameters, Saved, ClassifierMixin, BaseEstimator, 
         X : as in `fit`
         y : array of shape (n_rows,)
         classes : array of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call.
+            All classes that will occur; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
         self._check_parameters()

@@ -75,7 +75,7 @@ class KernelOnlineClassifier(KernelParameters, OnlineClassifier):
         X : as in `fit`
         y : array of shape (n_rows,)
         classes : array of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call.
+            All classes that will occur; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
         return super().partial_fit(X, y, classes, sample_weight)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn import feature_selection
 
 from pegasos.errors import PegasosError
 from pegasos.persistence.specs import Array, Count, Either, Flag, Names, Number, Optional, Reader, Spec, Writer, require
@@ -214,10 +213,16 @@ def _slice_of(stored: Mapping[str, Any], what: str, source: Reader) -> slice:
     return slice(*parts)
 
 
+def _score_named(name: str) -> Any:
+    from sklearn import feature_selection  # which imports much that a fit does not need
+
+    return getattr(feature_selection, name)
+
+
 def _score_of(stored: Mapping[str, Any], what: str, source: Reader) -> Any:
     name = stored.get("name")
     require(isinstance(name, str) and name in _SCORES, what, "a score of features")
-    return getattr(feature_selection, str(name))
+    return _score_named(str(name))
 
 
 anything.kinds |= {
@@ -237,7 +242,7 @@ anything.kinds |= {
         _slice_of,
     ),
     "score": Kind(
-        lambda value: any(value is getattr(feature_selection, name) for name in _SCORES),
+        lambda value: getattr(value, "__name__", None) in _SCORES and value is _score_named(value.__name__),
         lambda value, what, out: {"name": value.__name__},
         _score_of,
     ),

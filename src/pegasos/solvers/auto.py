@@ -142,6 +142,10 @@ class Auto:
         others = min(self._ascent_price(problem, gap), Newton.price(problem), _AFFORDABLE, _time_for_steps())
         return self.interior.price(problem, problem.rows.n_rows) < others
 
+    def begins_inside(self, problem: Problem) -> bool:
+        """Whether an interior point on all rows is the first choice."""
+        return self._is_for_interior(problem, first_gap(problem))
+
     def _is_for_newton(self, problem: Problem, gap: float) -> bool:
         """Whether Newton's method is expected to be faster than dual ascent."""
         others = min(self._ascent_price(problem, gap, growth=_RESTED_GROWTH), _time_for_steps())

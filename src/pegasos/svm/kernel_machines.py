@@ -21,7 +21,7 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators.certified import CertifiedClassifier, CertifiedModel, Evidence
-from pegasos.estimators.inputs import is_plain_target, keeps_on_failure, read_doubles
+from pegasos.estimators.inputs import are_plain_numbers, is_plain_target, keeps_on_failure, read_doubles
 from pegasos.estimators.warnings import GapWarning
 from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import fit
@@ -36,7 +36,7 @@ from pegasos.machines.kernel_choice import KernelChoice
 from pegasos.machines.settings import Settings
 from pegasos.svm.layout import Laid, like, of_classes, of_numbers
 from pegasos.tasks import OneClass, Regression
-from pegasos.tasks.labels import distinct
+from pegasos.tasks.labels import class_totals, distinct, encode
 from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 from pegasos.tasks.voting import Voting
 
@@ -347,11 +347,12 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
     def _check_target(self, items: Any, y: Any) -> Any:
         labels = self._column(y)
-        classes = distinct(labels) if labels.dtype.kind in "iub" else None
-        if classes is None or 2 * len(classes) > len(labels):  # otherwise nothing to refuse, nor to warn of
+        are_numbers = labels.dtype.kind in "iub" and len(labels) > 0
+        spread = int(labels.max()) - int(labels.min()) if are_numbers else len(labels)
+        if 2 * (spread + 1) > len(labels):  # otherwise there are too few labels to refuse, or to warn of
             check_classification_targets(labels)
-            classes = np.unique(labels)
-        if len(classes) < 2:
+            spread = len(np.unique(labels)) - 1
+        if spread < 1:
             raise ValueError("The number of classes has to be greater than one; got 1 class")
         return labels
 
@@ -370,10 +371,10 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
                 FutureWarning,
                 stacklevel=5,
             )
-        classes, task = distinct(data.y), OneVsOne if self.break_ties else Voting
+        task = OneVsOne if self.break_ties else Voting
         if self.class_weight is None:
-            self.class_weight_ = np.ones(len(classes))
             return task(None)
+        classes = distinct(data.y)
         self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=data.y)
         return task(dict(zip(classes.tolist(), self.class_weight_.tolist(), strict=True)))
 
@@ -387,6 +388,8 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
         return replace(fitted, calibration=calibrated_on(fitted.task, rows, fitted.scores(rows)))
 
     def _laid_out(self, data: Data) -> Laid:
+        if self.class_weight is None:
+            self.class_weight_ = np.ones(len(self.classes_))
         return of_classes(self.fitted_, self.fitted_.task.target(data.y, data.weights))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -507,8 +510,8 @@ class NuSVC(ClassifierSVM):
 
     def _weights_of(self, sample_weight: Any, shape: tuple[int, ...], target: Any) -> Any:
         weights = KernelSVM._weights_of(self, sample_weight, shape, target)
-        codes = np.unique(target, return_inverse=True)[1]
-        totals = np.bincount(codes, weights=weights)
+        classes = distinct(target)
+        totals = class_totals(encode(target, classes), len(classes), weights)
         for i, j in pairs_of(len(totals)):
             if self.nu * (totals[i] + totals[j]) / 2.0 > min(totals[i], totals[j]):
                 raise ValueError("specified nu is infeasible")
@@ -524,6 +527,8 @@ class RegressorSVM(RegressorMixin, KernelSVM):
     _largest_c = 1e10  # what C=inf is in a regression, which has no hard margin
 
     def _check_target(self, items: Any, y: Any) -> Any:
+        if are_plain_numbers(y, _num_samples(items)):
+            return y
         target = self._column(y).astype(np.float64, copy=False)
         assert_all_finite(target, input_name="y")
         return target

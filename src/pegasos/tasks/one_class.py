@@ -97,15 +97,16 @@ class OneClass:
         """The unit of each problem: 1, because margins are about 1."""
         return [1.0] * self.n_problems
 
-    def completed(self, problem: Problem, solution: Any, nu: float) -> Any:
+    def completed(self, problems: Sequence[Problem], solutions: list[Any], nu: float) -> list[Any]:
         """Set the intercept to the best rho for the weights: at most nu of the rows score less."""
+        (problem,), (solution,) = problems, solutions
         scores = problem.rows.scores_of(solution.weights)
         order = np.argsort(scores, kind="stable")
         below = np.cumsum(problem.cost[order])  # including the row itself
         # The first row such that the rows before it weigh at most nu, and together with it more.
         first = min(int(np.searchsorted(below, nu * problem.total, side="right")), len(order) - 1)
         rho = float(scores[order[first]])
-        return replace(solution, intercept=-(rho - _ROUNDING * float(np.abs(scores).max())))
+        return [replace(solution, intercept=-(rho - _ROUNDING * float(np.abs(scores).max())))]
 
     def decisions(self, scores: Scores) -> Scores:
         """Positive inside."""

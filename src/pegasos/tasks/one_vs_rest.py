@@ -114,9 +114,9 @@ class Classification:
         """The task with the lam of each problem."""
         return replace(self, lams_found=lams)
 
-    def completed(self, problem: Problem, solution: Any, nu: float) -> Any:
-        """The solution itself."""
-        return solution
+    def completed(self, problems: Sequence[Problem], solutions: list[Any], nu: float) -> list[Any]:
+        """The solutions themselves."""
+        return solutions
 
     def with_parameters_of(self, other: Self) -> Self:
         """The same classes with the parameters of another task, before the next block of a stream."""

@@ -9,6 +9,7 @@ a view, never a copy. Several columns of y are several problems over the same ro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -77,9 +78,9 @@ class Regression:
         """The task with the epsilon of each target."""
         return replace(self, epsilons=epsilons)
 
-    def completed(self, problem: Problem, solution: Any, nu: float) -> Any:
-        """The solution itself."""
-        return solution
+    def completed(self, problems: Sequence[Problem], solutions: list[Any], nu: float) -> list[Any]:
+        """The solutions themselves."""
+        return solutions
 
     @property
     def factors_range(self) -> tuple[float, float]:
@@ -183,12 +184,13 @@ class Regression:
     def units(self, target: Target, weights: Weights | None) -> list[float]:
         """Typical distance of the targets of each problem from their median, in a sample of them."""
         counted = target if weights is None else target[weights > 0.0]
-        some = counted[:: max(1, len(counted) // _SAMPLED)]
-        spreads = np.mean(np.abs(some - np.median(some, axis=0)), axis=0)
-        spreads = np.where(spreads > 0.0, spreads, np.abs(counted).max(axis=0))
-        return [
-            2.0 ** float(np.clip(np.round(np.log2(spread)), -500, 500)) if spread > 0.0 else 1.0 for spread in spreads
-        ]
+        some = np.sort(counted[:: max(1, len(counted) // _SAMPLED)], axis=0)
+        n = len(some)
+        middle = 0.5 * some[(n - 1) // 2] + 0.5 * some[n // 2]
+        spreads = np.add.reduce(np.abs(some - middle), axis=0) / n
+        if not spreads.all():
+            spreads = np.where(spreads > 0.0, spreads, np.abs(counted).max(axis=0))
+        return [_power_of_two(spread) for spread in spreads.tolist()]
 
     def costs(self, n: int, weights: Weights | None) -> Weights:
         """Cost of an error on each side."""
@@ -231,6 +233,11 @@ class Regression:
     def problem_names(self, names: Sequence[str] = ()) -> list[str]:
         """Each target."""
         return ["target"] if self.n_targets == 1 else [f"target {k}" for k in range(self.n_targets)]
+
+
+def _power_of_two(spread: float) -> float:
+    """The nearest one, in a range that leaves room for products."""
+    return float(2.0 ** min(max(round(math.log2(spread)), -500), 500)) if 0.0 < spread < math.inf else 1.0
 
 
 def twice(n: int, dtype: npt.DTypeLike = np.intp) -> npt.NDArray[Any]:

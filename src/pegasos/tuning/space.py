@@ -272,7 +272,7 @@ def _check_variety(X: Any) -> None:
     highest, lowest = (each.toarray() if sp.issparse(each) else each for each in (X.max(axis=0), X.min(axis=0)))
     largest = float(max(highest.max(), -lowest.min()))
     if largest > np.sqrt(np.finfo(X.dtype).max / X.shape[1]):
-        raise PegasosError(f"X has entries of size {largest:.3g}, whose squares exceed every number; scale it down.")
+        raise PegasosError(f"X has entries of size {largest:.3g}, whose squares overflow; scale it down.")
     if np.array_equal(highest, lowest):
         raise PegasosError(
             f"every one of the {X.shape[1]} columns of X is constant: no row differs from another, so there is "

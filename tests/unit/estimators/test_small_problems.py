@@ -122,15 +122,25 @@ def small_problems(monkeypatch, **settings):
 
 
 @given(seed=st.integers(0, 10_000), spread=st.sampled_from([0.0, 0.3, 3.0]))
-def test_the_best_intercepts_are_those_of_each_pair(seed, spread):
+def test_the_sums_and_the_best_intercepts_are_those_of_each_pair(seed, spread):
     with pytest.MonkeyPatch.context() as patch:
         small, pairs = small_problems(patch, regularize_intercept=False, weights=WEIGHTS, tol=1e-2)
     random = np.random.default_rng(seed)
     scores = np.round(spread * random.normal(size=len(small.members)), 1)  # many of them equal
-    lowest, highest = small.best_intercepts(scores)
-    for k in range(len(small.sizes)):
-        expected = best_intercepts(pairs[k], scores[small.starts[k] : small.starts[k + 1]])
-        assert (lowest[k], highest[k]) == pytest.approx(expected, abs=1e-12)
+    alpha = random.uniform(size=len(scores)) * small.cost
+    certificates, coefficients, intercepts, _ = small.certified(alpha, scores)
+    for k, certificate in enumerate(certificates):
+        part, pair = slice(small.starts[k], small.starts[k + 1]), pairs[k]
+        assert intercepts[k] == pytest.approx(np.mean(best_intercepts(pair, scores[part])), abs=1e-12)
+        margins = pair.sign * (scores[part] + pair.offset + intercepts[k])
+        losses = np.sum(pair.cost * np.maximum(0.0, 1.0 - margins))
+        square = float(coefficients[part] @ scores[part])
+        np.testing.assert_allclose(coefficients[part], pair.sign * alpha[part] / (pair.lam * pair.total))
+        primal = losses / pair.total + 0.5 * pair.lam * square
+        assert certificate.primal - certificate.rounding == pytest.approx(primal, rel=1e-12)
+        assert certificate.least_margin == margins[pair.cost > 0.0].min()
+        dual = alpha[part] @ (1.0 - pair.sign * pair.offset) / pair.total - 0.5 * pair.lam * square
+        assert certificate.dual <= dual + 1e-12 * abs(dual)
 
 
 def test_the_reach_of_the_intercepts_is_that_of_each_pair(monkeypatch):

@@ -20,7 +20,7 @@ def stream(form=np.asarray, blocks=BLOCKS, sample_weight=None, **settings):
     return model
 
 
-def test_the_step_count_goes_on():
+def test_the_step_count_continues():
     assert [stream(blocks=BLOCKS[:k], solver="pegasos").n_steps_ for k in (1, 2, 6)] == [100, 200, 600]
     assert stream(batch_size=30, solver="pegasos").n_steps_ == 6 * 4
     assert stream(batch_size="all", solver="pegasos").n_steps_ == 6
@@ -57,7 +57,7 @@ def test_dense_and_sparse_streams_agree():
     assert np.allclose(stream().coef_, stream(sp.csr_matrix).coef_)
 
 
-def test_a_fit_goes_on_as_a_stream():
+def test_a_fit_continues_as_a_stream():
     model = PegasosClassifier(solver="pegasos", lam=0.01, tol=None, max_iter=5, random_state=0).fit(X, Y)
     before = model.coef_.copy()
     model.partial_fit(X[:50], Y[:50])
@@ -66,7 +66,7 @@ def test_a_fit_goes_on_as_a_stream():
     assert 0 < np.abs(model.coef_ - before).max() < 0.5 * np.abs(before).max()
 
 
-def test_a_certified_fit_goes_on_as_a_stream():
+def test_a_certified_fit_continues_as_a_stream():
     model = PegasosClassifier(lam=0.01, random_state=0).fit(X, Y)
     accuracy, steps = model.score(X, Y), model.n_steps_
     model.partial_fit(X[:50], Y[:50])

@@ -183,7 +183,7 @@ def test_a_model_goes_by_the_classes_of_its_fit_whatever_the_parameter_says_now(
         np.testing.assert_array_equal(prior.coef, model.coef_)
 
 
-def test_what_liblinear_cannot_say_is_refused_in_a_sentence(tmp_path):
+def test_what_liblinear_cannot_represent_is_refused_with_a_reason(tmp_path):
     with pytest.raises(PegasosError, match="no pairs of classes: fit with multi_class='ovr'"):
         to_liblinear(model_of("linear, pairs"), tmp_path / "model")
     with pytest.raises(PegasosError, match="linear models only, and this one has RBF"):

@@ -205,7 +205,7 @@ def test_a_support_vector_of_our_fit_has_one_place():
     assert (np.searchsorted(model.classes_, NUMBERS)[model.support_[places.numbers]] == codes).all()
 
 
-def test_what_libsvm_cannot_say_is_refused_in_a_sentence(tmp_path):
+def test_what_libsvm_cannot_represent_is_refused_with_a_reason(tmp_path):
     for name, sentence in (
         ("rbf, rest", "one against one, and this model does not: fit with multi_class='ovo'"),
         ("linear, joint", "one against one"),

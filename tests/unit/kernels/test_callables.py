@@ -148,7 +148,7 @@ def test_the_exception_of_the_function_is_the_cause():
         (FunctionKernel, r"expected a kernel, got its class; write FunctionKernel\(\)"),
     ],
 )
-def test_what_is_no_function_is_refused(value, message):
+def test_what_is_not_a_function_is_refused(value, message):
     with pytest.raises(PegasosError, match=message):
         as_kernel(value)
 

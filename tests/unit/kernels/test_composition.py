@@ -298,7 +298,7 @@ def test_a_field_may_hold_a_vector_in_each_record():
         (0, "text", "expected a list of records, got str"),
     ],
 )
-def test_a_field_that_cannot_be_used_gets_a_sentence(field, items, message):
+def test_a_field_that_cannot_be_used_raises_an_error(field, items, message):
     with pytest.raises(PegasosError, match=message):
         on(field, Dot()).read(items)
 

@@ -195,7 +195,7 @@ def test_graphs_of_networkx(kernel):
     np.testing.assert_allclose(nameless.block(same, without), nameless.block(without, without), rtol=1e-12)
 
 
-def test_networkx_graphs_that_cannot_be_used_get_a_sentence():
+def test_networkx_graphs_that_cannot_be_used_raise_an_error():
     networkx = pytest.importorskip("networkx")
     with pytest.raises(PegasosError, match=r"graph 1 is directed; use graph.to_undirected\(\)"):
         ShortestPath().read([networkx.path_graph(2), networkx.DiGraph([(0, 1)])])
@@ -272,7 +272,7 @@ def test_composition_of_graph_kernels():
     ],
 )
 @pytest.mark.parametrize("kernel", ALL[:3], ids=lambda kernel: type(kernel).__name__)
-def test_what_is_not_a_graph_gets_a_sentence(kernel, item, message):
+def test_what_is_not_a_graph_raises_an_error(kernel, item, message):
     with pytest.raises(PegasosError, match=message):
         kernel.read([(PATH, None), item])
 
@@ -287,6 +287,6 @@ def test_what_is_not_a_graph_gets_a_sentence(kernel, item, message):
         (lambda: RandomWalk(1e9, 50).block(GRAPHS, GRAPHS), "walks of 50 steps with decay 1000000000.0 are too many"),
     ],
 )
-def test_parameters_that_cannot_be_used_get_a_sentence(make, message):
+def test_parameters_that_cannot_be_used_raise_an_error(make, message):
     with pytest.raises(PegasosError, match=message):
         make()

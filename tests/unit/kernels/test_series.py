@@ -226,7 +226,7 @@ def test_every_way_to_pass_series_is_the_same(kernel):
     ],
 )
 @pytest.mark.parametrize("kernel", [GlobalAlignment(1.0), Fourier(), warping(1.0)], ids=str)
-def test_what_is_no_collection_of_series_gets_a_sentence(kernel, items, sentence):
+def test_what_is_not_a_collection_of_series_raises_an_error(kernel, items, sentence):
     with pytest.raises(PegasosError, match=sentence):
         kernel.read(items)
 
@@ -250,7 +250,7 @@ def test_collections_of_different_channels_are_refused(kernel):
         (lambda: warping(np.inf), "gamma of DynamicTimeWarping must be a positive number, got inf."),
     ],
 )
-def test_parameters_that_make_no_kernel_get_a_sentence(make, sentence):
+def test_parameters_that_make_no_kernel_raise_an_error(make, sentence):
     with pytest.raises(PegasosError, match=sentence):
         make()
 

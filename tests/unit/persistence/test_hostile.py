@@ -84,7 +84,7 @@ def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, data):
         (lambda values: values.pop("model"), "the model is not a model"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(path, change, sentence):
+def test_what_is_wrong_is_named_in_the_error(path, change, sentence):
     values, arrays = stored(path)
     change(values)
     archive.write(path, "model", values, arrays)

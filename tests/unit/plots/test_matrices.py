@@ -77,7 +77,7 @@ def test_pairs_and_single_parts_say_what_they_are_about():
     assert WeightsDisplay.from_estimator(unnamed).feature_names[0] == "feature 0"
 
 
-def test_what_cannot_be_drawn_gets_a_sentence():
+def test_what_cannot_be_drawn_raises_an_error():
     linear = PegasosClassifier(lam=1e-2, random_state=0).fit(X, Y)
     with pytest.raises(PegasosError, match="PegasosClassifier has no kernel; use from_kernel"):
         KernelMatrixDisplay.from_estimator(linear, X, Y)

@@ -440,7 +440,7 @@ def test_the_same_seed_gives_the_same_bits(cache_bytes):
     assert one.n_steps == same.n_steps
 
 
-def test_a_state_that_was_pickled_goes_on_to_the_same_result():
+def test_a_state_that_was_pickled_continues_to_the_same_result():
     problem, solver = few_columns(), Decomposition(1e-6)
     state = solver.start(problem, 1)
     solver.advance_to(problem, state, 500)

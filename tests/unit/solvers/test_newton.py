@@ -142,7 +142,7 @@ def test_single_precision_reaches_the_same_gap():
     assert certify(problem, state.weights, state.alpha).relative_gap <= 1.1e-3
 
 
-def test_a_stored_state_goes_on_as_the_other_would_have():
+def test_a_stored_state_continues_as_the_other_would_have():
     problem = noisy_problem(30_000, 5)
     solver = Newton()
     one = solver.start(problem)
@@ -179,7 +179,7 @@ def test_dual_ascent_takes_over_when_it_leads_nowhere():
     assert solution.status is Status.CERTIFIED
 
 
-def test_a_run_that_ends_amid_a_sample_hands_over_all_rows():
+def test_a_run_that_ends_amid_a_sample_returns_all_rows():
     problem = noisy_problem(40_000, 4, lam=1e-5)
     solution = run(problem, AUTO, Stop(time_budget=1e-9))
     assert solution.status is Status.TIME
@@ -198,7 +198,7 @@ def test_threads_change_the_rounding_and_nothing_else():
     assert all(fit.certificate_.relative_gap <= 1e-3 for fit in fits)
 
 
-def test_a_stream_goes_on_from_the_model_as_if_each_row_had_been_a_step():
+def test_a_stream_continues_from_the_model_as_if_each_row_had_been_a_step():
     problem = noisy_problem(20_000, 10, lam=1e-5, dtype=np.float32)
     model = PegasosClassifier(1e-5, random_state=0).fit(problem.rows.values, problem.sign)
     before = np.linalg.norm(model.coef_)

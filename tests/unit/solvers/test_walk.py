@@ -148,7 +148,7 @@ def test_any_cutting_into_chunks_gives_the_same_bits(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("visits", [60, 120, 361, 2500])
-def test_a_state_that_was_packed_goes_on_as_if_it_had_not(solver, visits):
+def test_a_state_that_was_packed_continues_as_if_it_had_not(solver, visits):
     with of_blocks() as problem:
         state = solver.start(problem, SEED)
         solver.advance_to(problem, state, visits)

@@ -1,0 +1,112 @@
+"""Small linear problems: each is solved by one native call, from the encoded rows to the sums of its certificate.
+
+The loops are those of finite Newton steps and of the interior point (cpp/core/pegasos/small_linear.h), the certificate
+is that of `certify`. What is not certified this way is left to the driver, which looks at the clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasos import _core
+from pegasos.certificate import Certificate, certificate_of
+from pegasos.machines.base import Plan
+from pegasos.problem import Losses, Problem, Rows
+from pegasos.rounding import DualSums, is_negligible, is_settled, length_of, lowered
+from pegasos.solution import Solution, Status, Trace, TraceRow
+from pegasos.solvers.driver import Stop
+from pegasos.solvers.interior_point import InteriorPoint
+
+Vector = npt.NDArray[np.float64]
+
+_LARGEST_SIDE = 64  # side of the largest matrix
+_MOST_PRODUCTS = 2e6  # rows times squared side: a step with more takes longer than what is saved around it
+_QUICK = 2.6e6  # nanoseconds that an interior point may take where dual ascent is expected to take less
+_LEAST_EPOCHS = 100  # least number of epochs that a problem must be allowed
+_MARGIN = 0.5  # fraction of the requested gap that Newton's steps must reach
+_EXACT = 1e-24  # gap that they aim at first, because their last step often ends at the exact optimum
+_AIM = 0.3  # fraction of the power of ten below the requested gap that an interior point aims at
+_LARGEST_AIM, _LEAST_AIM = 1e-8, 1e-15
+
+
+def solve_small(problems: Sequence[Any], solvers: Sequence[Any], stop: Stop, plan: Plan) -> list[Solution | None]:
+    """The solution of each small problem that is certified at once; None for the others."""
+    if not _is_plain(stop, plan) or not _has_small_rows(problems[0]):
+        return [None] * len(problems)
+    each = zip(problems, solvers, strict=True)
+    begun = perf_counter()
+    found = [_solved(problem, stop.tol or 0.0) if _suits(problem, solver) else None for problem, solver in each]
+    seconds = perf_counter() - begun
+    for solution, watcher in zip(found, plan.watchers, strict=True):
+        if solution is not None:
+            solution.trace.rows.append(_row_of(solution, seconds))
+            watcher.on_review(solution.trace.rows[0])
+    return found
+
+
+def _row_of(solution: Solution, seconds: float) -> TraceRow:
+    found = solution.certificate
+    epochs = float(solution.n_epochs)
+    return TraceRow(solution.n_steps, epochs, seconds, found.primal, found.dual, found.gap)
+
+
+def _is_plain(stop: Stop, plan: Plan) -> bool:
+    """Whether the problems are to be solved to a gap, unobserved, from a fresh start and with any solver."""
+    settings = plan.settings
+    is_new = not plan.is_seen and all(state is None for state in plan.states)
+    is_auto = settings.solver == "auto" and not settings.is_free and settings.prior is None
+    return is_new and is_auto and stop.tol is not None and not stop.is_hard and stop.max_iter >= _LEAST_EPOCHS
+
+
+def _has_small_rows(problem: Any) -> bool:
+    """Whether the rows are more than the features, and few enough for a matrix in the features at every step."""
+    if not isinstance(problem, Problem) or not isinstance(problem.rows, Rows):
+        return False
+    n, side = problem.rows.native.n_distinct, problem.rows.n_features + 1
+    return n >= side <= _LARGEST_SIDE and n * side * side <= _MOST_PRODUCTS
+
+
+def _suits(problem: Problem, solver: Any) -> bool:
+    """Whether the method for this loss is expected to be the fastest."""
+    if problem.ridge > 0.0:
+        return math.isinf(problem.cap)
+    price = InteriorPoint().price(problem, problem.rows.native.n_distinct)
+    return price < _QUICK or bool(solver.begins_inside(problem))
+
+
+def _solved(problem: Problem, tol: float) -> Solution | None:
+    side, n = problem.rows.n_features + 1, problem.rows.n_rows
+    weights, alpha, own = np.empty(side), np.empty(n), np.empty(side)
+    steps, visits, *sums = _core.small_linear(problem.native, *_goal(problem, tol), weights, alpha, own)
+    certificate = _certified(problem, weights, own, sums)
+    if certificate is None or not certificate.relative_gap <= tol:
+        return None
+    return Solution(weights, alpha, Status.CERTIFIED, certificate, Trace(), max(1, -(-visits // n)), steps, None)
+
+
+def _goal(problem: Problem, tol: float) -> tuple[float, float]:
+    """The relative gap that suffices, and the one to aim at first."""
+    if problem.ridge > 0.0:
+        return _MARGIN * tol, min(_MARGIN * tol, _EXACT)
+    return tol, _AIM * 10.0 ** math.floor(math.log10(max(min(tol, _LARGEST_AIM), _LEAST_AIM)))
+
+
+def _certified(problem: Problem, weights: Vector, own: Vector, sums: Any) -> Certificate | None:
+    """The certificate from the sums of `_core.small_linear`; None where rounding counts."""
+    of_dual, total, least = sums
+    square, own_square, apart = problem.square(weights), problem.square(own), problem.square(weights - own)
+    rows: Any = problem.rows
+    primal = problem.accounted(rows.scores_depth, length_of(weights))
+    room, own_length, mu = primal.bound(total), length_of(own), problem.lam * problem.total
+    gain = rows.gain_of(problem, of_dual)
+    if not (is_negligible(room, primal.objective(total)) and is_settled(gain, own_length, mu)):
+        return None
+    dual = DualSums(own, *lowered(gain, own_length, mu), gain.off, gain.ridge)
+    losses = Losses(total, least, square, 0.0, room, primal.moved)
+    return certificate_of(problem, losses, dual, own_square, apart)
