@@ -150,7 +150,7 @@ def tasks() -> Iterator[Task]:
 
 
 def _real_tasks() -> Iterator[Task]:
-    """Those of real data: classes as they are, numbers from the first column."""
+    """The tasks on real data: classes unchanged, numbers from the first column."""
     for name in ("covtype", "magic04", "spambase", "satimage", "shuttle", "a9a"):
         arrays = problems.read(name)
         X, labels = problems.rows_of(arrays)[:_REAL_ROWS], arrays["y"][:_REAL_ROWS]

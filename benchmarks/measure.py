@@ -18,8 +18,10 @@ from benchmarks.rivals import Solver
 
 # Rounding may bring a value below the bound by this much, relatively; more means that the bound is wrong.
 _ROUNDING = 1e-7
-# Runs of a few milliseconds are repeated for this many seconds: three of them would measure the neighbours' load.
+# Runs of a few milliseconds are repeated for this many seconds: three of them would measure the load of other programs.
 _SETTLED = 0.5
+# A ladder ends when all its runs together have taken this many times the limit of one run.
+_LADDER = 1.5
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,23 @@ class Trial:
 
     def climb(self, target: float, limit: float) -> float | None:
         """The first setting that is good; None when the ladder ends, or gets too slow, before there is one."""
+        spent, before = 0.0, None
         for setting in self.solver.ladder(target):
-            if not self._runs[setting]:
+            if setting not in self._runs:
+                if before is not None and (spent > _LADDER * limit or self._foreseen(before, setting) > limit):
+                    return None
                 self.run(setting)
             first = self._runs[setting][0]
             if first.seconds > limit:
                 return None
             if first.suboptimality <= target:
                 return setting
+            spent, before = spent + first.seconds, setting
         return None
+
+    def _foreseen(self, before: float, setting: float) -> float:
+        """Seconds that a setting will take at least; numbers of epochs rise along a ladder, tolerances fall."""
+        return self._runs[before][0].seconds * max(1.0, setting / before)
 
     def run(self, setting: float) -> None:
         """Fit, and judge the result."""

@@ -2,9 +2,9 @@
 
     P(w, b) = lam/2 (|w|^2 + b^2) + (1/n) sum_i max(0, 1 - y_i (<w, x_i> + b))
 
-The intercept is the weight of a constant column of value 1 and is regularised with the others, for every rival. All
+The intercept is the weight of a constant column of value 1 and is regularized with the others, for every rival. All
 sums are in float64 by numpy and scipy, and nothing here calls the objective or the certificate of pegasos. The optimum
-is stood for by a lower bound: the dual value, computed here, of a feasible point that a strict run hands over. Any
+is replaced by a lower bound: the dual value, computed here, of a feasible point from a strict run. Any
 feasible point bounds the optimum from below, so a bad point would make all solvers look worse, and none better.
 """
 

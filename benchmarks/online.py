@@ -106,7 +106,7 @@ def _best_of(runs: Runs, repeat: int) -> dict[str, float]:
 
 
 def _ratios(rows_a_second: dict[str, float]) -> dict[str, float]:
-    """How many times as many rows a second as each rival with the same rule."""
+    """How many times as many rows per second as each rival with the same rule."""
     rivals = [name for name in rows_a_second if ", " in name]
     return {name: rows_a_second[name.split(", ")[0]] / rows_a_second[name] for name in rivals}
 
@@ -118,7 +118,7 @@ def _non_zeros(X: problems.Matrix) -> int:
 def _line(name: str, found: dict) -> str:
     speeds = ", ".join(f"{learner} {speed:,.0f}" for learner, speed in found["rows_a_second"].items())
     ratios = ", ".join(f"{ratio:.1f} times {rival}" for rival, ratio in found["ratios"].items())
-    return f"{name}: rows a second: {speeds}; {ratios}"
+    return f"{name}: rows per second: {speeds}; {ratios}"
 
 
 def _arguments() -> argparse.Namespace:

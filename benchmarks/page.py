@@ -1,17 +1,35 @@
-"""The page on speed, from the files in benchmarks/results: ``python -m benchmarks.page`` writes docs/speed.md."""
+"""The page on speed, and the README's first table of times, from the files in benchmarks/results.
+
+``python -m benchmarks.page`` writes docs/speed.md and renews the README.
+"""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks import defaults, tables
+from benchmarks import defaults, multiclass, tables
 from benchmarks.kernels import grid, large
 from benchmarks.losses import line
+from benchmarks.measure import Outcome
+from benchmarks.problems import SMALL
 from benchmarks.tables import Row, geometric_mean
 from experiments.pages import table, wrapped
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
+README = Path(__file__).parents[1] / "README.md"
+_HEADER = "| data | lam | pegasos | LIBLINEAR | LinearSVC | Snap ML | fastest rival / pegasos |"
+_SHOWN = {
+    "a9a": ("a9a (48,842 x 123, sparse)", 1e-4, 1e-5),
+    "covtype": ("covtype (581,012 x 54)", 1e-4, 1e-5),
+    "mnist": ("mnist (70,000 x 784), digits below 5", 1e-4),
+    "fashion_mnist": ("fashion_mnist (70,000 x 784), tops", 1e-4),
+    "kddcup99": ("kddcup99 (805,050 x 118, sparse)", 1e-5),
+    "dense_2m": ("generated (2,000,000 x 50)", 1e-4),
+    "reuters21578": ("reuters21578 (12,902 x 13,135, sparse)", 1e-4),
+    "sparse_1m": ("generated text (1,000,000 x 500,000, sparse)", 1e-4),
+}
 
 sizes = {
     "covtype": "covtype, 581,012 x 54",
@@ -24,17 +42,69 @@ sizes = {
     "susy30k": "susy30k, 30,000 x 18",
     "dense_2m": "generated, 2,000,000 x 50",
     "sparse_1m": "generated text, 1,000,000 x 500,000, sparse",
+    "magic04": "magic04, 19,020 x 10",
+    "skin": "skin, 245,057 x 3",
+    "phishing": "phishing, 11,055 x 68, sparse",
+    "subjectivity": "subjectivity, 10,000 x 11,289, sparse",
+    "sms_spam": "sms_spam, 5,574 x 4,213, sparse",
+    "movie_reviews": "movie_reviews, 2,000 x 24,087, sparse",
+    "breast_cancer": "breast cancer, 569 x 30",
+    "generated_1000x20": "generated, 1,000 x 20",
+    "generated_200x5000": "generated, 200 x 5,000",
 }
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page, and the table and the sentences about it in the README."""
     PAGE.write_text(page(), encoding="utf8")
+    README.write_text(renewed(README.read_text(encoding="utf8")), encoding="utf8")
+
+
+def renewed(text: str) -> str:
+    """The README with the times, the summary and the cut-off of the results."""
+    rows = panel(1e-3)
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    before, _, after = text.partition(_HEADER + "\n")
+    rest = after.partition("\n\n")[2]
+    text = f"{before}{_HEADER}\n| --- | --- | --- | --- | --- | --- | --- |\n{_shown(rows)}\n\n{rest}"
+    mean = f"({min(ratios):.1f} to {max(ratios):.0f} times as fast, geometric mean {geometric_mean(ratios):.1f})"
+    text = re.sub(r"\([\d.]+ to \d+ times as fast, geometric mean [\d.]+\)", mean, text)
+    patience, _ = _rules()
+    return re.sub(r"stopped at \d+ times our time", f"stopped at {patience['patience']:g} times our time", text)
+
+
+def _shown(rows: list[Row]) -> str:
+    found = {(row.problem, row.lam): row for row in rows}
+    lines = []
+    for problem, (name, *lams) in _SHOWN.items():
+        for lam in lams:
+            lines.append(_line_of_readme(name if lam == lams[0] else "", found[problem, lam]))
+    return "\n".join(lines)
+
+
+def _line_of_readme(name: str, row: Row) -> str:
+    outcomes = row.outcomes
+    snaps = [one for solver, one in outcomes.items() if solver.startswith("Snap ML")]
+    snap = min([one for one in snaps if one.reached] or snaps, key=lambda one: one.seconds)
+    each = [outcomes["pegasos"], outcomes["LIBLINEAR"], outcomes["LinearSVC"], snap]
+    best = min((one for one in each if one.reached), key=lambda one: one.seconds)
+    cells = [f"{'' if one.reached else '> '}{_two_digits(one.seconds)}" for one in each]
+    cells[0] += " s"
+    cells = [f"**{cell}**" if one is best else cell for cell, one in zip(cells, each, strict=True)]
+    is_bound = not any(one.reached for solver, one in outcomes.items() if solver != "pegasos")
+    lam = f"{row.lam:.0e}".replace("e-0", "e-")
+    ratio = f"{'> ' if is_bound else ''}{row.ratio:.1f}"
+    return " ".join(f"| {' | '.join([name, lam, *cells, ratio])} |".split())
+
+
+def _two_digits(seconds: float) -> str:
+    rounded = f"{float(f'{seconds:.2g}'):g}"
+    return f"{seconds:.1f}" if 1.0 <= seconds < 10.0 else rounded
 
 
 def page() -> str:
     """All of it."""
-    fine, coarse = (tables.read(target) for target in (1e-3, 1e-2))
+    fine, coarse = (panel(target) for target in (1e-3, 1e-2))
     rules, versions = _rules()
     return f"""# Benchmarks: speed against other libraries
 
@@ -43,16 +113,15 @@ accuracy, where pegasos is slower, how this was measured, and how to repeat it.
 
 Written by `python -m benchmarks.page` from the files in `benchmarks/results`, which `make bench` writes.
 
-The time runs from the call of `fit`, input validation included, and ends for pegasos when the gap is *proved*. A
-rival is not judged by its own stopping rule: it gets the time of the loosest setting whose *measured* objective is
-within the target, chosen in hindsight. All take turns on two cores of one machine ({rules["processor"]}), the best
+Times are those of `fit`, input validation included; pegasos is done when the gap is *proved*. A
+rival is not judged by its own stopping rule: its time is that of the loosest setting whose *measured* objective is
+within the target, chosen in hindsight. All take turns on two cores of one machine ({rules["processor"]}); the best
 of up to {rules["repeat"]} runs counts. Rivals: scikit-learn's LinearSVC and SGDClassifier, LIBLINEAR, Snap ML with
 one thread and with two, Vowpal Wabbit, skglm.
 
 {_cut_off(rules)}
 
-**Versions.** {versions}. The linear panels were measured on 16 November 2026 with a development version; the
-solvers have changed since.
+{wrapped(f"**Versions.** {versions}. The linear panels were measured on {rules['measured']}.")}
 
 ## To a gap of 1e-3
 
@@ -74,28 +143,56 @@ is the duration of the fit in bare passes. "Reading" is input validation, "sweep
 
 {_shares()}
 {_bounds()}
-{_multiclass()}{_defaults()}{_kernels()}{_losses()}## Prediction: scores of all samples
+{_small()}{_multiclass()}{_defaults()}{_kernels()}{_losses()}## Prediction: scores of all samples
 
-Milliseconds. `X @ w` does not validate the data, has no intercept and sums in single precision; ours validates
+Milliseconds. `X @ w` does not validate the data, has no intercept and sums in single precision; pegasos validates
 every entry and sums in double precision, in the same pass.
 
 {_prediction()}
 """
 
 
+def panel(target: float) -> list[Row]:
+    """The rows of a target without the small tables, which have a section of their own."""
+    return [row for row in tables.read(target) if row.problem not in SMALL]
+
+
+def _small() -> str:
+    rows = [(target, row) for target in (1e-2, 1e-3) for row in tables.read(target) if row.problem in SMALL]
+    if not rows:
+        return ""
+    text = (
+        "Milliseconds of one fit at C = 1. Here the Python code around a fit takes longer than the solver, for pegasos "
+        "and LinearSVC alike; LIBLINEAR and Snap ML are given rows that were converted, and in part checked, "
+        "beforehand, and their time is that of the solver."
+    )
+    names = list(dict.fromkeys(name for _, row in rows for name in row.outcomes))
+    cells = [
+        [sizes[row.problem], f"{target:g}", *(_milliseconds(row.outcomes.get(name)) for name in names)]
+        for target, row in rows
+    ]
+    return f"## Small tables\n\n{wrapped(text)}\n\n{table(['data', 'gap', *names], cells)}\n"
+
+
+def _milliseconds(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "-"
+    return f"{'' if outcome.reached else '> '}{1e3 * outcome.seconds:.3g}"
+
+
 def _cut_off(rules: dict[str, Any]) -> str:
-    """When runs of rivals were stopped; for ten classes `benchmarks.multiclass` has its own limit."""
+    """When the search for the setting of a rival ends."""
     limit = f"{rules['limit']:g} s"
     stopped = (
         f"Every solver may take {limit} for one run"
         if rules["patience"] is None
-        else f"One run of a rival is stopped at {rules['patience']:g} times our time (but not before 1 s, and at "
-        f"{limit} at the latest)"
+        else f"One run of a rival may take {rules['patience']:g} times our time (but at least 1 s, and at most "
+        f"{limit}), and all runs of the search for its setting half as long again"
     )
     return wrapped(
-        f"**Cut-off.** {stopped}; for ten classes a rival is stopped at 5 times our time. `> s` means that it had not "
-        "reached the target after s seconds, not that it never would. Where no rival reached it, the table shows the "
-        "shortest of the stopped runs."
+        f"**Cut-off.** {stopped}. Where the number of epochs is the setting, one that would clearly take longer is not "
+        "tried. `> s` means that the target was not reached by a run of s seconds, not that it never would be. Where "
+        "no rival reached it, the table shows the shortest of these runs."
     )
 
 
@@ -171,12 +268,12 @@ def _bounds() -> str:
 
 - **Dual ascent is sequential** (w8a and reuters21578, kddcup99 at lam = 1e-4). Each visit needs the weights that
   the previous one left: score, step, update, about 40 to 60 nanoseconds for a dozen entries, whatever the memory
-  could deliver, and a second core cannot share it. LIBLINEAR and Snap ML on one thread do the same work;
+  bandwidth, and a second core cannot share this work. LIBLINEAR and Snap ML on one thread do the same work;
   the advantage over them comes from float32, prefetching, shrinking and stopping as soon as the proof is complete. Two
-  threads with copies of the weights need more epochs the more samples interact, |x|^2 / (lam n) and above:
-  twice as many on reuters21578, measured.
+  threads with copies of the weights need more epochs, the more so the more samples interact (the larger
+  |x|^2 / (lam n)): measured on reuters21578, twice as many.
 - **A proof takes passes of its own** (all data sets, especially to 1e-2). One to validate the data, one for the weights
-  of the dual point, one for the losses: three of seven passes. Rivals do not prove anything; they are judged in
+  of the dual point, one for the losses: three of seven passes. Rivals prove nothing; they are judged in
   hindsight.
 - **Small data leaves little to gain** (susy30k, a9a to 1e-2). Ten milliseconds, a third of it in Python: validation,
   labels, attributes, about twenty calls per step of Newton's method. The rivals' fits are as short.
@@ -190,25 +287,36 @@ def _rules() -> tuple[dict[str, Any], str]:
     """How the linear panels were measured, and with which versions."""
     found = json.loads((RESULTS / "0.001.json").read_text(encoding="utf8"))
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    return {key: found[key] for key in ("repeat", "patience", "limit")} | found["machine"], versions
+    return {key: found[key] for key in ("repeat", "patience", "limit", "measured")} | found["machine"], versions
 
 
 def _multiclass() -> str:
-    if not (RESULTS / "multiclass.json").exists():  # it takes long, and is run when asked for
+    if not multiclass.RESULT.exists():  # it takes long, and is run when asked for
         return ""
-    rows = _read("multiclass")
-    names = [key for key in rows[0] if key not in ("problem", "lam", "target")]
-    return (
-        "## Ten classes, one-vs-rest\n\n"
-        + table(
-            ["data", "lam", "gap", *names],
-            [
-                [row["problem"], f"{row['lam']:g}", f"{row['target']:g}", *(_number(row[name]) for name in names)]
-                for row in rows
-            ],
-        )
-        + "\n"
+    found = json.loads(multiclass.RESULT.read_text(encoding="utf8"))
+    rows, ratios = found["rows"], []
+    names = list(dict.fromkeys(name for row in rows for name in row["rivals"]))
+    cells = []
+    for row in rows:
+        rivals = row["rivals"].values()
+        reached = [one["seconds"] for one in rivals if one["reached"]]
+        ratios.append(min(reached or [one["seconds"] for one in rivals]) / row["pegasos"])
+        start = [f"{row['problem']}, {row['size']}", f"{row['lam']:g}", f"{row['target']:g}", _number(row["pegasos"])]
+        ratio = f"{'' if reached else '> '}{ratios[-1]:.1f}"
+        cells.append([*start, *(_seconds(row["rivals"].get(name)) for name in names), ratio])
+    text = (
+        "Seconds until the sum of the objectives of all classes is within the gap; a rival is called once for each "
+        f"class. A run of a rival may take {found['patience']:g} times our time, but at least 1 s and at most "
+        f"{found['limit']:g} s. Geometric mean of the ratios {geometric_mean(ratios):.1f}, the least {min(ratios):.2g}."
     )
+    header = ["samples x features, classes", "lam", "gap", "pegasos", *names, "fastest rival / pegasos"]
+    return f"## Several classes, one-vs-rest\n\n{wrapped(text)}\n\n{table(header, cells)}\n"
+
+
+def _seconds(rival: dict[str, Any] | None) -> str:
+    if rival is None:
+        return "-"
+    return f"{'' if rival['reached'] else '> '}{_number(rival['seconds'])}"
 
 
 def _defaults() -> str:
@@ -239,8 +347,8 @@ def _kernels() -> str:
     return f"""## Kernels, small and large tables
 
 LIBSVM's problem: RBF kernel, one-vs-one, free intercept, float64. A rival runs with its
-default tolerance, its gap is measured, and pegasos has to prove that gap. Milliseconds of processor time, summed
-over threads, the best of several runs on a shared machine. On 200 samples, the Python code around
+default tolerance, its gap is measured, and pegasos has to prove that gap. Times are milliseconds of processor time,
+summed over threads, the best of several runs on a shared machine. On 200 samples, the Python code around
 a fit, validation and certificate included, takes more time than the solver.
 `python -m benchmarks.kernels.run --grid` repeats it.
 
@@ -279,9 +387,8 @@ def _losses() -> str:
         f"{below} of {len(ratios)} are below 1. The squared epsilon-insensitive loss on few "
         "well-conditioned features is the best case of LinearSVR's primal solver, whose conjugate gradients need few "
         "steps there: on generated data of 100 to 100,000 samples with one to five such features it takes 0.46 to 1.2 "
-        "times as long as ours, whose time is that of arrays with two dual variables per sample and of the "
-        "certificate. With five or more features of different units it takes 1.4 to 88 times as long from 1,000 "
-        "samples on."
+        "times as long as ours, which spends its time on two dual variables per sample and on the certificate. With "
+        "five or more features in different units and at least 1,000 samples it takes 1.4 to 88 times as long."
     )
     found = "\n".join(["| loss | data | ours | rivals | times |", "| --- | --- | --- | --- | --- |", *map(line, rows)])
     return f"## Other losses\n\n{wrapped(text)}\n\n{found}\n\n"

@@ -21,8 +21,8 @@ _styles = {
     "skglm": ("#8C6BB1", "P", 1.0),
 }
 _looks = {
-    name: {"color": colour, "marker": marker, "linewidth": width, "linestyle": "-", "markevery": 1}
-    for name, (colour, marker, width) in _styles.items()
+    name: {"color": color, "marker": marker, "linewidth": width, "linestyle": "-", "markevery": 1}
+    for name, (color, marker, width) in _styles.items()
 }
 
 
@@ -34,8 +34,8 @@ def draw(rows: list[Row]) -> None:
     import matplotlib.pyplot as plt
 
     names = list(dict.fromkeys(row.problem for row in rows))
-    lams = sorted({row.lam for row in rows}, reverse=True)
     for name in names:
+        lams = sorted({row.lam for row in rows if row.problem == name}, reverse=True)
         figure, axes = plt.subplots(1, len(lams), figsize=(5 * len(lams), 4), layout="constrained", squeeze=False)
         _panels(axes[0], [row for row in rows if row.problem == name])
         figure.legend(*_handles(axes), loc="outside lower center", ncols=5, frameon=False)
@@ -44,7 +44,7 @@ def draw(rows: list[Row]) -> None:
     wide = -(-len(names) // 2)
     figure, axes = plt.subplots(2, wide, figsize=(3.1 * wide, 6), layout="constrained", squeeze=False)
     for ax, name in zip(axes.flat, names, strict=False):
-        _panels([ax], [row for row in rows if row.problem == name and row.lam == lams[0]])
+        _panels([ax], sorted((row for row in rows if row.problem == name), key=lambda row: -row.lam)[:1])
     for ax in axes.flat[len(names) :]:
         ax.set_axis_off()
     figure.legend(*_handles(axes), loc="outside lower center", ncols=9, frameon=False)

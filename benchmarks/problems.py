@@ -2,6 +2,7 @@
 
 Real data are read from the folder that PEGASOS_DATA names: one `<name>.npz` each, with `y` and either a dense `X` or
 the parts `data`, `indices`, `indptr`, `shape` of a CSR matrix. Without it two generated problems take their place.
+Text sets hold counts of words, which become tf-idf.
 """
 
 import os
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import StandardScaler
 
 Matrix = np.ndarray | sp.csr_matrix
+_FEW_ROWS = 1000
 Arrays = dict[str, np.ndarray]
 
 
@@ -26,13 +30,24 @@ class Problem:
     X: Matrix
     y: np.ndarray
 
+    @property
+    def lams(self) -> tuple[float, ...]:
+        """The values that it is measured at; of few rows C = 1, which people leave it at."""
+        n = len(self.y)
+        return (1e-4, 1e-5) if n > _FEW_ROWS else (round(1.0 / n, 6),)
+
 
 def names() -> list[str]:
     """The problems of a default run, and how to get the real ones where they are missing."""
     if "PEGASOS_DATA" in os.environ:
-        return [*_real, "dense_2m", "sparse_1m"]
+        return [*SMALL, *_real, "dense_2m", "sparse_1m"]
     print("PEGASOS_DATA is not set: set it to the folder of the data sets (a9a.npz, ...). Using generated problems.")
     return ["generated_dense", "generated_sparse"]
+
+
+def pictured() -> list[str]:
+    """The problems that the pictures show."""
+    return [name for name in names() if name not in SMALL and name not in _beside]
 
 
 def load(name: str) -> Problem:
@@ -63,7 +78,7 @@ def _signs(positive: np.ndarray) -> np.ndarray:
     return np.where(positive, 1, -1).astype(np.int32)
 
 
-def _scaled(rows: Matrix) -> Matrix:
+def scaled(rows: Matrix) -> Matrix:
     """Divide each column by its largest absolute value."""
     if not sp.issparse(rows):
         return rows / _divisors(np.abs(rows).max(axis=0))
@@ -80,7 +95,7 @@ def _signed(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
 
 
 def _covtype(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
-    return _scaled(rows_of(arrays)), arrays["y"] == 2
+    return scaled(rows_of(arrays)), arrays["y"] == 2
 
 
 def _pixels(arrays: Arrays, classes: tuple[int, ...]) -> tuple[Matrix, np.ndarray]:
@@ -93,19 +108,23 @@ def pixels(name: str) -> tuple[np.ndarray, np.ndarray]:
     return rows_of(arrays) / np.float32(255), arrays["y"]
 
 
-def _reuters(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
+def _word_counts(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
     return sp.csr_matrix(TfidfTransformer().fit_transform(rows_of(arrays)), dtype=np.float32), arrays["y"] > 0
 
 
 def _kddcup99(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
     """The label names are stored as bytes, one NUL between two; normal traffic is the negative class."""
     class_names = bytes(arrays["class_names__txt"]).decode().split("\0")
-    return _scaled(rows_of(arrays)), arrays["y"] != class_names.index("normal")
+    return scaled(rows_of(arrays)), arrays["y"] != class_names.index("normal")
 
 
 def _susy(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
     """Stored as CSR although nearly every value is there."""
-    return _scaled(rows_of(arrays).toarray()), arrays["y"] > 0
+    return scaled(rows_of(arrays).toarray()), arrays["y"] > 0
+
+
+def _large_label(arrays: Arrays) -> tuple[Matrix, np.ndarray]:
+    return scaled(rows_of(arrays)), arrays["y"] == arrays["y"].max()
 
 
 _real: dict[str, Callable[[Arrays], tuple[Matrix, np.ndarray]]] = {
@@ -113,11 +132,19 @@ _real: dict[str, Callable[[Arrays], tuple[Matrix, np.ndarray]]] = {
     "w8a": _signed,
     "covtype": _covtype,
     "fashion_mnist": partial(_pixels, classes=(0, 2, 4, 6)),
-    "reuters21578": _reuters,
+    "reuters21578": _word_counts,
     "mnist": partial(_pixels, classes=(0, 1, 2, 3, 4)),
     "kddcup99": _kddcup99,
     "susy30k": _susy,
+    "magic04": _large_label,
+    "skin": _large_label,
+    "phishing": _large_label,
+    "subjectivity": _word_counts,
+    "sms_spam": _word_counts,
+    "movie_reviews": _word_counts,
 }
+# measured, but not pictured
+_beside = ("magic04", "skin", "phishing", "subjectivity", "sms_spam", "movie_reviews")
 
 
 def _noisy_signs(scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -129,6 +156,17 @@ def _generated_dense(name: str, n_rows: int = 200_000) -> Problem:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((n_rows, 50), dtype=np.float32)
     return Problem(name, rows, _noisy_signs(rows @ rng.standard_normal(50, dtype=np.float32), rng))
+
+
+def _bundled(name: str) -> Problem:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    return Problem(name, StandardScaler().fit_transform(rows).astype(np.float32), _signs(labels == 1))
+
+
+def _generated_small(name: str, shape: tuple[int, int]) -> Problem:
+    rng = np.random.default_rng(2)
+    rows = rng.standard_normal(shape, dtype=np.float32)
+    return Problem(name, rows, _noisy_signs(rows @ rng.standard_normal(shape[1], dtype=np.float32), rng))
 
 
 def _generated_sparse(name: str) -> Problem:
@@ -162,4 +200,8 @@ _generated: dict[str, Callable[[str], Problem]] = {
     "generated_sparse": _generated_sparse,
     "dense_2m": partial(_generated_dense, n_rows=2_000_000),
     "sparse_1m": _zipf,
+    "breast_cancer": _bundled,
+    "generated_1000x20": partial(_generated_small, shape=(1000, 20)),
+    "generated_200x5000": partial(_generated_small, shape=(200, 5000)),
 }
+SMALL = ("breast_cancer", "generated_1000x20", "generated_200x5000")

@@ -11,7 +11,7 @@ objective measured against the best lower bound that our fits proved. The other 
 intercept, a prior, weights, a path, cross-validation, a source, dask) have their rows at the default tol.
 
 The whole takes hours, most of them LinearSVC's; `--alone` leaves it out, `--fits` leaves out the other ways too. The
-rows of every data set are kept in build/promise, so that a run that was interrupted goes on where it ended, and parts
+rows of every data set are kept in build/promise, so that an interrupted run continues where it stopped, and parts
 can be run side by side; results/promise_full.json, or promise_coarse.json with `--quick`, is written from all of them;
 with `--fits` too, promise_full_fits.json or promise_coarse_fits.json.
 """

@@ -5,6 +5,7 @@ import math
 import os
 import platform
 from dataclasses import asdict, dataclass
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -43,7 +44,7 @@ class Row:
 def render(target: float, rows: list[Row], rule: Rule) -> str:
     """The table, and the geometric mean of its ratios."""
     solvers = list(dict.fromkeys(name for row in rows for name in row.outcomes))
-    lines = [["problem", "lam", *solvers, "fastest rival / pegasos", "passes", "of bandwidth", "bytes a row"]]
+    lines = [["problem", "lam", *solvers, "fastest rival / pegasos", "passes", "of bandwidth", "bytes per row"]]
     for row in rows:
         seconds = [_cell(row.outcomes.get(name), rule) for name in solvers]
         ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
@@ -76,11 +77,12 @@ def geometric_mean(ratios: list[float]) -> float | None:
 
 
 def write(target: float, row: Row, rule: Rule) -> None:
-    """Keep a row in `results/<target>.json`, in the place of an earlier one of the same problem and lam."""
+    """Keep a row in `results/<target>.json`, instead of an earlier one of the same problem and lam."""
     _results.mkdir(exist_ok=True)
     rows = [*(old for old in read(target) if (old.problem, old.lam) != (row.problem, row.lam)), row]
     content = {
         "target": target,
+        "measured": date.today().isoformat(),
         **asdict(rule),
         "versions": versions(_PACKAGES),
         "machine": machine(),

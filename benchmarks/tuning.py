@@ -10,7 +10,7 @@ optuna   Optuna's TPE, StandardScaler, then LinearSVC or SVC with an RBF kernel,
          times one over the number of features; until the budget ends, looked at after each fold. For strings and graphs
          SVC on the kernel matrices that pegasos computes.
 halving  HalvingRandomSearchCV over the same ranges of SVC, ten settings a round, as many rounds as fit into the budget.
-grid     all of a grid (8 C, 7 gamma, standardised; and 8 C of LinearSVC), with no budget. Its seconds are those of the
+grid     all of a grid (8 C, 7 gamma, standardized; and 8 C of LinearSVC), with no budget. Its seconds are those of the
          processor, so that other work on the machine does not lengthen them.
 tenth    AutoPegasos with a tenth of the grid's seconds, by the clock.
 
@@ -52,7 +52,7 @@ Found = tuple[float, Any]  # the mean over the folds, and what it is the mean of
 
 
 def load(name: str) -> tuple[Any, np.ndarray]:
-    """Rows, strings or graphs, and their classes; "a9a:6000" for so many rows, drawn at random."""
+    """Rows, strings or graphs, and their classes; "a9a:6000" for 6,000 rows drawn at random."""
     name, _, n_rows = name.partition(":")
     if n_rows:
         X, y = load(name)
@@ -69,7 +69,7 @@ def load(name: str) -> tuple[Any, np.ndarray]:
 
 
 def kernels(name: str) -> dict[str, Kernel]:
-    """What stands in the place of widths for strings and graphs."""
+    """The kernels that are tried instead of widths, for strings and graphs."""
     if name == "mutag":
         subtrees: dict[str, Kernel] = {f"WL {h}": WeisfeilerLehman(h).normalized() for h in range(7)}
         walks = {f"walks {decay}": RandomWalk(decay, n_steps=8).normalized() for decay in (0.003, 0.03)}
@@ -109,7 +109,7 @@ class Task:
             yield clone(model).fit(pair[0], self.y[train]).score(pair[1], self.y[test])
 
     def test_score(self, model: Any, kernel: str | None) -> float:
-        """Of the machine fitted to all training rows."""
+        """The score of the machine fitted to all training rows."""
         asked = self.test if kernel is None else kernels(self.name)[kernel].block(self.test, self.train)
         return float(clone(model).fit(self.rows(kernel), self.y).score(asked, self.truth))
 

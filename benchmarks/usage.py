@@ -19,7 +19,7 @@ from benchmarks.rivals import pegasos_
 
 @dataclass(frozen=True)
 class Usage:
-    """Passes over the rows, share of the bandwidth, and the peak of memory beyond the data, in bytes a row."""
+    """Passes over the rows, share of the bandwidth, and the peak of memory beyond the data, in bytes per row."""
 
     passes: float
     bandwidth_share: float
@@ -27,7 +27,7 @@ class Usage:
 
 
 def usage_of(problem: Problem, lam: float, target: float, seconds: float) -> Usage:
-    """Of one more fit, which is not timed."""
+    """The usage of one more fit, which is not timed."""
     tracemalloc.start()
     model = pegasos_.solve(problem, lam, "auto", target)
     _, peak = tracemalloc.get_traced_memory()

@@ -19,7 +19,7 @@ _WHY = " With so few held-out rows, differences below about two points are chanc
 
 
 def accuracies(X: Any, y: np.ndarray, splits: Any) -> np.ndarray:
-    """Of each C, the mean over pairs of rows to fit on and rows to judge by."""
+    """For each C, the mean over pairs of rows to fit on and rows to judge by."""
     return np.mean([[model_of(C).fit(X[a], y[a]).score(X[b], y[b]) for C in costs] for a, b in splits], axis=0)
 
 
@@ -125,7 +125,7 @@ def draw(results: dict[str, Any]) -> None:
             axes.semilogx(results["C"], each["curve"][key], label=label, **next(looks))
         other = axes.twinx()
         other.loglog(results["C"], 1.0 / np.array(each["curve"]["length"]), label="margin 1/|w|", **next(looks))
-        other.set_ylabel("margin 1/|w|", color=pictures.colours[2])
+        other.set_ylabel("margin 1/|w|", color=pictures.colors[2])
         axes.set(xlabel="C", ylabel="error", title=each["data"], ylim=(-0.02, None))
         axes.legend(fontsize=8)
     pictures.save(figure, results["picture"])

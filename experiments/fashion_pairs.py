@@ -35,7 +35,7 @@ class Images:
         self.X, self.y, self.is_test = arrays["X"], arrays["y"], arrays["split"] == 1
 
     def pair(self, classes: tuple[int, int], n_a_class: int | None, largest: float = 1.0) -> Pair:
-        """Training rows (the first so many of each class), their labels, test rows, their labels."""
+        """Training rows (a given number of each class), their labels, test rows, their labels."""
         of_each = [np.flatnonzero((self.y == label) & ~self.is_test)[:n_a_class] for label in classes]
         train = np.sort(np.concatenate(of_each))
         test = np.flatnonzero(np.isin(self.y, classes) & self.is_test)

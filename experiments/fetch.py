@@ -3,7 +3,7 @@
     python -m experiments.fetch --to folder [name ...]
     PEGASOS_DATA=folder python -m experiments
 
-Without names, all of them. A data set that is there already is left as it is. The licenses of some sources allow
+Without names, all of them. A data set that is already there is not changed. The licenses of some sources allow
 research only; see the page of each. Text is counted here by scikit-learn's `CountVectorizer`, so that vocabularies may
 differ in a few words from those of the results on file. `experiments.twins` needs no download.
 """
@@ -63,7 +63,7 @@ def members(archive: bytes, pattern: str) -> dict[str, str]:
 
 
 def of_openml(number: int, n_train: int | None = None) -> Callable[[Open], Arrays]:
-    """Rows of numbers from openml.org/d/<number>, by scikit-learn; the first so many are the training part."""
+    """Rows of numbers from openml.org/d/<number>, by scikit-learn; the first `n_train` are the training part."""
 
     def read(_: Open) -> Arrays:
         found = fetch_openml(data_id=number, as_frame=False, parser="liac-arff")

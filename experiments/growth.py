@@ -116,7 +116,7 @@ def _entry(kind: str, measured: str, against: str, sizes: list[int], values: lis
 
 
 def curvature(each: dict[str, Any]) -> judging.Interval:
-    """Of a parabola through all measurements: its quadratic part at the largest size, over its linear one."""
+    """The quadratic part at the largest size, over the linear one, of a parabola through all measurements."""
     sizes = np.repeat(each["sizes"], len(each["values"][0])) / each["sizes"][-1]
     values = np.ravel(each["values"])
     design = np.stack([np.ones_like(sizes), sizes, sizes**2], axis=1) / values[:, None]  # relative errors are alike

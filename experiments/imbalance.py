@@ -75,9 +75,13 @@ def machines(name: str, y: np.ndarray) -> dict[str, Any]:
     few = {"solver": "pegasos", "class_weight": "balanced", "tol": None, **exact}
     for n_epochs in epochs:
         for sampling in ("shuffle", "balanced"):
-            word = f"Pegasos, balanced, {n_epochs} epoch(s), {sampling}"
+            word = f"Pegasos, balanced, {_epochs(n_epochs)}, {sampling}"
             found[word] = PegasosClassifier(sampling=sampling, max_iter=n_epochs, **few)
     return found
+
+
+def _epochs(n_epochs: int) -> str:
+    return "1 epoch" if n_epochs == 1 else f"{n_epochs} epochs"
 
 
 def measured(model: Any, split: Split, best: float) -> dict[str, float]:
@@ -249,17 +253,16 @@ def _sentences(found: list[dict[str, Any]], names: list[str]) -> str:
         f"- Ours and LIBLINEAR's are the same model: no mean differs by more than {apart:.4f}.",
         f"- Balanced costs against none, in balanced accuracy and average precision: "
         f"{change('ours, balanced', 'ours', both)}. They move the threshold toward the rare class; the ranking does "
-        "not "
-        "necessarily improve.",
+        "not necessarily improve.",
     ]
     for n_epochs in epochs:
-        one, other = (f"Pegasos, balanced, {n_epochs} epoch(s), {word}" for word in ("balanced", "shuffle"))
+        one, other = (f"Pegasos, balanced, {_epochs(n_epochs)}, {word}" for word in ("balanced", "shuffle"))
         above = "; ".join(
             f"{name} {_times(value[name, one]['objective'][0])} and {_times(value[name, other]['objective'][0])}"
             for name in names
         )
         lines.append(
-            f"- After {n_epochs} epoch(s), balanced draws against shuffled ones, in balanced accuracy and average "
+            f"- After {_epochs(n_epochs)}, balanced draws against shuffled ones, in balanced accuracy and average "
             f"precision: {change(one, other, both)}. Objectives, divided by the minimum: {above}."
         )
     return "\n".join(fill(line, 120, subsequent_indent="  ") for line in lines) + "\n"

@@ -8,7 +8,7 @@ seeds, draws, splits, pairs of classes or data sets. Its 95 % interval decides:
 - *undecided*: it lies across the border, and more of the same might tell.
 
 A claim about every case (an identity, a bound that was proved, a rule without exception) is judged by the cases: it
-held if none contradicts. Of a claim with several parts all must hold; one that does not is enough against it.
+held if none contradicts. If a claim has several parts, all must hold; one that does not is enough against it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -61,12 +61,12 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def every(cases: Iterable[bool]) -> str:
-    """Of a claim about every case."""
+    """The verdict on a claim about every case."""
     return HELD if all(cases) else FAILED
 
 
 def together(*verdicts: str) -> str:
-    """Of a claim with several parts."""
+    """The verdict on a claim with several parts."""
     if FAILED in verdicts:
         return FAILED
     return UNDECIDED if UNDECIDED in verdicts else HELD

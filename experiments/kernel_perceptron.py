@@ -1,4 +1,4 @@
-"""The kernelised perceptron on four points, step by step, as on the slides.
+"""The kernelized perceptron on four points, step by step, as on the slides.
 
     python -m experiments.kernel_perceptron [--quick]
 

@@ -96,7 +96,7 @@ def _excess(X: Any, sign: np.ndarray, optimum: float, seeds: int) -> dict[str, l
 
 
 def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the slides say; "converges" is an excess of at most a tenth after so many passes."""
+    """What the slides say; "converges" is an excess of at most a tenth after the last pass."""
     excess = {name: judging.interval(values) for name, values in results["excess"].items()}
     nearest = min((name for name in excess if name != "Pegasos"), key=lambda name: excess[name].middle)
     return [

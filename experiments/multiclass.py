@@ -54,7 +54,7 @@ def letter() -> Task:
 
 
 def satimage() -> Task:
-    """Brightness of a pixel and its neighbours in four bands, by 255; a random quarter are the test rows."""
+    """Brightness of a pixel and its neighbors in four bands, by 255; a random quarter are the test rows."""
     arrays = data.read("satimage")
     is_test = np.random.default_rng(0).permutation(len(arrays["y"])) < len(arrays["y"]) // 4
     return task_of(arrays["X"] / 255.0, arrays["y"], is_test, 10.0)
@@ -109,7 +109,7 @@ tasks: dict[str, Callable[[], Task]] = {
 
 
 def machines(C: float) -> dict[str, Any]:
-    """All with the same C, an intercept regularised as a constant feature of 1, and one thread."""
+    """All with the same C, an intercept regularized as a constant feature of 1, and one thread."""
     ours = {f"ours, {words[word]}": PegasosClassifier(C=C, multi_class=word, tol=tol, random_state=0) for word in words}
     svc = LinearSVC(C=C, loss="hinge", tol=tol, random_state=0)
     joint = LinearSVC(C=C, multi_class="crammer_singer", tol=tol, random_state=0)
@@ -183,7 +183,7 @@ def _table(results: dict[str, Any], key: str) -> str:
 
 
 def outcome(results: dict[str, Any]) -> str:
-    """What came out, in a sentence made of the numbers."""
+    """The result, in one sentence made from the numbers."""
     each = [task["machines"] for task in results["tasks"].values()]
     rest, pairs = ([task[f"ours, {words[word]}"] for task in each] for word in ("ovr", "ovo"))
     better = sum(pair["accuracy"] > one["accuracy"] for one, pair in zip(rest, pairs, strict=True))

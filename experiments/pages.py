@@ -23,7 +23,7 @@ report = "Project report on Pegasos (Andrew)"
 
 
 def claim(source: str, says: str, verdict: str, found: str) -> dict[str, Any]:
-    """What a source says, the verdict of `judging`, and a sentence on what was found."""
+    """What a source says, the verdict of `judging`, and what was found, in one sentence."""
     assert verdict in VERDICTS, verdict
     return {"source": source, "says": says, "verdict": verdict, "found": found}
 

@@ -1,4 +1,4 @@
-"""How the pictures of the experiments look: colours that all eyes tell apart, and a line style beside each."""
+"""How the pictures of the experiments look: colors that all eyes tell apart, and a line style beside each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -7,15 +7,15 @@ from typing import Any
 from experiments import pages
 
 # Okabe and Ito.
-colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+colors = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), "-")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 
 
 def looks() -> Iterator[dict[str, Any]]:
     """Colour, line and marker of one curve after the other."""
-    for colour, line, marker in zip(colours, _LINES, _MARKERS, strict=True):
-        yield {"color": colour, "linestyle": line, "marker": marker, "markersize": 4}
+    for color, line, marker in zip(colors, _LINES, _MARKERS, strict=True):
+        yield {"color": color, "linestyle": line, "marker": marker, "markersize": 4}
 
 
 def panels(n_columns: int, n_rows: int = 1, width: float = 4.6, height: float = 3.6) -> tuple[Any, Any]:
@@ -70,9 +70,9 @@ def boundary(axes: Any, model: Any, X: Any, y: Any) -> None:
     scores = model.decision_function(np.column_stack([across.ravel(), along.ravel()])).reshape(across.shape)
     axes.contourf(across, along, scores, levels=[-np.inf, 0, np.inf], colors=("#56B4E9", "#E69F00"), alpha=0.25)
     axes.contour(across, along, scores, levels=[-1, 0, 1], colors="black", linestyles=("--", "-", "--"), linewidths=1)
-    for label, colour, marker in zip(model.classes_, colours, "os", strict=False):
-        axes.scatter(*X[y == label].T, s=9, color=colour, marker=marker, label=f"class {label}")
+    for label, color, marker in zip(model.classes_, colors, "os", strict=False):
+        axes.scatter(*X[y == label].T, s=9, color=color, marker=marker, label=f"class {label}")
     # A score of 0 decides nothing: it is a mistake for both classes, whatever `predict` makes of it.
     wrong = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X) <= 0.0
-    axes.scatter(*X[wrong].T, s=40, facecolors="none", edgecolors="black", label="mistaken")
+    axes.scatter(*X[wrong].T, s=40, facecolors="none", edgecolors="black", label="mistake")
     axes.legend(loc="best", fontsize=7)

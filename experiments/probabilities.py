@@ -47,7 +47,7 @@ def problems() -> dict[str, tuple[Any, np.ndarray]]:
 
 
 def scores_of(model: Any, rows: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
-    """Of one method on one split: Brier score (summed over classes, halved), log loss, contradictions, seconds."""
+    """One method on one split: Brier score (summed over classes, halved), log loss, contradictions, seconds."""
     begun = perf_counter()
     model.fit(rows[train], y[train])
     seconds = perf_counter() - begun
@@ -159,7 +159,7 @@ def page(results: dict[str, Any]) -> str:
         f'`CalibratedClassifierCV(LinearSVC(C={results["cost"]:g}, loss="hinge"), ensemble=False)`, both by Platt\'s '
         f"method on five folds;\n{results['n_splits']} random splits, mean of the test parts. The Brier score is half "
         "the squared distance of the probabilities from the\ntruth. Contradictions are test rows where the likeliest "
-        "class is not the one predicted. Two numbers: ours / theirs.\n\n"
+        "class is not the one predicted. Pairs of numbers are ours / theirs.\n\n"
         f"![Brier scores of both methods, and their difference]({results['picture']})\n\n"
         f"{pages.table(header, lines)}\n"
         f"Our probabilities are {verdict}.\n\n"

@@ -185,10 +185,10 @@ def splice_sites(n_train: int, n_test: int, n_draws: int, n_inner: int) -> list[
 
 
 def time_series(name: str, n_repeats: int, n_kernels: int | None) -> list[dict[str, Any]]:
-    """The accuracy of each kernel, and of the nearest neighbour, on the official test part."""
+    """The accuracy of each kernel, and of the nearest neighbor, on the official test part."""
     X, y, is_training = data.series(name)
     train, test = np.flatnonzero(is_training), np.flatnonzero(~is_training)
-    neighbour = KNeighborsClassifier(1).fit(X[train], y[train]).score(X[test], y[test])
+    neighbor = KNeighborsClassifier(1).fit(X[train], y[train]).score(X[test], y[test])
     found = []
     for kernel, settings in _some(series_kernels(X[train]), n_kernels).items():
         begun = perf_counter()
@@ -207,7 +207,7 @@ def time_series(name: str, n_repeats: int, n_kernels: int | None) -> list[dict[s
                 "kernel": kernel,
                 "accuracy": round(float(accuracy), 4),
                 "inside": round(choice.quality, 4),
-                "neighbour": round(float(neighbour), 4),
+                "neighbor": round(float(neighbor), 4),
                 "chosen": str(choice),
                 "seconds": round(perf_counter() - begun, 1),
             }
@@ -295,7 +295,7 @@ def draw(results: dict[str, Any]) -> None:
         accuracy = {(each["data"], each["kernel"]): each["accuracy"] for each in found}
         names, kernels = _names(found), list(dict.fromkeys(each["kernel"] for each in found))
         pictures.dots(axes, names, {kernel: [accuracy.get((name, kernel)) for name in names] for kernel in kernels})
-        guess, word = ("neighbour", "nearest neighbor") if "neighbour" in found[0] else ("largest_class",) * 2
+        guess, word = ("neighbor", "nearest neighbor") if "neighbor" in found[0] else ("largest_class",) * 2
         known = {each["data"]: each[guess] for each in found}
         axes.scatter(known.values(), range(len(names)), marker="|", s=260, color="0.4", label=word.replace("_", " "))
         axes.set(title=title, xlabel="accuracy on test rows")
@@ -410,8 +410,8 @@ def _series_table(found: list[dict[str, Any]]) -> str:
                 each["n_train"],
                 each["n_test"],
                 each["kernel"],
-                f"**{each['accuracy']:.3f}**" if each["accuracy"] > each["neighbour"] else f"{each['accuracy']:.3f}",
-                f"{each['neighbour']:.3f}",
+                f"**{each['accuracy']:.3f}**" if each["accuracy"] > each["neighbor"] else f"{each['accuracy']:.3f}",
+                f"{each['neighbor']:.3f}",
                 f"{each['inside']:.3f}",
                 each["chosen"],
             ]
@@ -423,11 +423,11 @@ def _series_table(found: list[dict[str, Any]]) -> str:
 def _series_sentence(found: list[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(each["data"] for each in found))
     beaten = [
-        name for name in names if any(each["accuracy"] > each["neighbour"] for each in found if each["data"] == name)
+        name for name in names if any(each["accuracy"] > each["neighbor"] for each in found if each["data"] == name)
     ]
     missed = [name for name in names if name not in beaten]
     sentence = f"Accuracies above the nearest neighbor's are bold: at least one kernel on {', '.join(beaten) or 'none'}"
-    noise = max((each["neighbour"] * (1 - each["neighbour"]) / each["n_test"]) ** 0.5 for each in found)
+    noise = max((each["neighbor"] * (1 - each["neighbor"]) / each["n_test"]) ** 0.5 for each in found)
     return (
         sentence
         + (f"; none on {', '.join(missed)}" if missed else "")
@@ -456,9 +456,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Accuracies of the kernels on strings, graphs and time series.")
     parser.add_argument("--quick", action="store_true", help="fewer folds, smaller sets; nothing is written")
     parser.add_argument("--twin", action="store_true", help="quick, on small data that scikit-learn has")
-    parser.add_argument(
-        "--parts", nargs="*", choices=all_parts, default=usual_parts, help="the others stay as they are"
-    )
+    parser.add_argument("--parts", nargs="*", choices=all_parts, default=usual_parts, help="the others stay unchanged")
     parser.add_argument("--draw", action="store_true", help="redo verdicts, page and pictures from stored results")
     options = parser.parse_args()
     if options.twin:

@@ -27,7 +27,7 @@ from pegasos import GapWarning, PegasosClassifier
 from pegasos.theory import c_of_lam
 
 enough = 1e-3  # above the optimum
-longest = 120.0  # seconds of the processor, for each
+longest = 120.0  # processor seconds, for each
 decomposed = (4000, 8000, 16_000)  # rows of Covertype that LIBSVM gets
 reported = {
     "reuters21578": {"Pegasos": 2, "SVM-Perf": 77, "SVM-Light": 20_075},
@@ -70,7 +70,7 @@ def rows_of(name: str, n_rows: int | None = None) -> Rows:
 
 
 def fitted(model: Any, rows: Rows) -> tuple[Any, float]:
-    """The machine, and the seconds of the processor of its fit: reading, training, and its certificate."""
+    """The machine, and the processor seconds of its fit: reading, training, and its certificate."""
     begun = process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)  # some are to end before their gap is small
@@ -183,7 +183,7 @@ def claims(results: dict[str, Any]) -> list[dict[str, Any]]:
     found = results["found"]
 
     def ratio(name: str, rivals: tuple[str, ...]) -> float:
-        """Of the seconds of the fastest rival to those of Pegasos; one that gave up does not count."""
+        """The ratio of the fastest rival's seconds to those of Pegasos; one that gave up does not count."""
         each = found[name]["machines"]
         reached = [each[rival]["seconds"] for rival in rivals if rival in each and each[rival]["reached"]]
         return min(reached, default=longest) / each["Pegasos"]["seconds"]
@@ -221,14 +221,14 @@ def draw(results: dict[str, Any]) -> None:
     names = list(results["found"])
     machines = list(dict.fromkeys(key for each in results["found"].values() for key in each["machines"]))
     width = 0.8 / len(machines)
-    for at, (machine, colour) in enumerate(zip(machines, pictures.colours, strict=False)):
+    for at, (machine, color) in enumerate(zip(machines, pictures.colors, strict=False)):
         for place, name in enumerate(names):
             each = results["found"][name]["machines"].get(machine)
             if each is None:
                 continue
             hatch = "//" if "power" in each else "xx" if not each["reached"] else None
             label = machine if place == 0 else None
-            axes.bar(place + (at + 0.5) * width - 0.4, each["seconds"], width, color=colour, hatch=hatch, label=label)
+            axes.bar(place + (at + 0.5) * width - 0.4, each["seconds"], width, color=color, hatch=hatch, label=label)
     axes.set(yscale="log", ylabel="processor seconds", xticks=range(len(names)), xticklabels=names)
     axes.legend(fontsize=8, ncols=2)
     pictures.save(figure, results["picture"])

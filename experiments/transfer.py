@@ -274,10 +274,11 @@ def _sentences(found: list[dict[str, Any]]) -> str:
         gains = [(each, n, gain, error) for each in found for n, gain, error in _gains(each, rivals)]
         better = [row for row in gains if row[2] > 2 * row[3]]
         worse = [row for row in gains if row[2] < -2 * row[3]]
-        losses = "; ".join(f"{_title(each)} at {n} ({gain:+.3f})" for each, n, gain, _ in worse) or "nowhere"
+        losses = "; ".join(f"{_title(each)} at {n} ({gain:+.3f})" for each, n, gain, _ in worse)
+        where = f"{len(worse)} ({losses})" if worse else "none"
         lines.append(
             f"- Against {words}: better by more than two standard errors in {len(better)} of {len(gains)} cells, worse "
-            f"by more than two in {len(worse)}: {losses}."
+            f"by more than two in {where}."
         )
     return "\n".join(fill(line, 120, subsequent_indent="  ") for line in lines) + "\n"
 

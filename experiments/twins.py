@@ -5,7 +5,7 @@ A twin has the arrays of the data set that it stands for, so that every experime
     python -m experiments.bound --twin
 
 It shows that an experiment works, and how; what it finds is about the twin. Images are the digits of 8 x 8 pixels. Text
-is a digit too: its words are its pixels, as often as they are dark. So are strings (four shades as letters), graphs
+is a digit too: its words are its pixels, repeated by their darkness. So are strings (four shades as letters), graphs
 (dark pixels beside each other) and series (a digit pixel by pixel).
 """
 

@@ -7,7 +7,7 @@ from pegasos import KernelPegasosClassifier, PegasosClassifier
 
 
 def pegasos(lam: float, seed: int, kernel: Any = None, **settings: Any) -> Any:
-    """A machine whose next `fit` goes on where the last one ended."""
+    """A machine whose next `fit` continues where the last one ended."""
     common = {"solver": "pegasos", "sampling": "uniform", "fit_intercept": False, "tol": None, "warm_start": True}
     common |= {"lam": lam, "max_iter": 1_000_000, "random_state": seed} | settings
     return PegasosClassifier(**common) if kernel is None else KernelPegasosClassifier(kernel, **common)

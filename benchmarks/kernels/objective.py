@@ -40,21 +40,21 @@ class Binaries:
 
 @dataclass(frozen=True)
 class Gap:
-    """Of all binary problems together, and the largest of one."""
+    """The gap of all binary problems together, and the largest of one."""
 
     relative: float
     largest: float
 
 
 def one_against_rest(model: Any, y: np.ndarray) -> Binaries:
-    """Of a `KernelPegasosClassifier`; two classes are one problem."""
+    """The problems of a `KernelPegasosClassifier`; two classes are one problem."""
     positive = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
     signs = np.where(y == positive[:, None], 1.0, -1.0)
     return Binaries(model.support_, model.dual_coef_, model.intercept_, signs, has_free_intercept=False)
 
 
 def one_against_one(model: Any, y: np.ndarray) -> Binaries:
-    """Of an `SVC`: a support vector has one coefficient for each other class, in the order of the classes."""
+    """The problems of an `SVC`: a support vector has one coefficient per other class, in the order of the classes."""
     found = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
     if len(model.classes_) == 2:
         signs = np.where(y == model.classes_[1], 1.0, -1.0)[None]

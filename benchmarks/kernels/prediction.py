@@ -18,7 +18,7 @@ _CALLS = ("predict", "decision_function")
 
 
 def speeds(solvers: list[Solver], problem: Problem, C: float) -> dict[str, dict[str, float]]:
-    """For each machine its support vectors and its rows a second in each of the two calls."""
+    """For each machine, its support vectors and its rows per second in both calls."""
     models: dict[str, Any] = {}
     for solver in solvers:
         seconds, model = fit(solver, solver.prepare(problem.X), problem.y, C, problem.gamma, solver.usual)

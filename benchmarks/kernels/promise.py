@@ -5,7 +5,7 @@
 Binary problems of `benchmarks.collection`, at most 2,500 rows, standardized, RBF with gamma 0.1, 1 and 10 over the
 number of features, C from 0.1 to 1e7, tol 1e-3 and 1e-6, float32 and float64, free and regularized intercept. Beside
 it the gap that LIBSVM reaches with its default tolerance, measured by `objective.py`. Every fit is one line of
-`results/kernel_promise.jsonl`, so that a run can be taken up again.
+`results/kernel_promise.jsonl`; a run leaves out fits that the file has, and ends with the table of all.
 """
 
 import argparse
@@ -27,6 +27,7 @@ _RESULT = Path(__file__).parent.parent / "results" / "kernel_promise.jsonl"
 _ROWS, _FEATURES, _SECONDS, _ROOM = 2_500, 2_000, 20.0, 0.3
 _WIDTHS, _COSTS, _TOLS = (0.1, 1.0, 10.0), tuple(10.0**k for k in range(-1, 8)), (1e-3, 1e-6)
 _TYPES = (np.float64, np.float32)
+_HEAD = "| C | fits | certified | longest, s | LIBSVM within 1e-3 | its largest gap |\n"
 
 
 def main() -> None:
@@ -36,23 +37,52 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three values of C, one tol, float64")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = []
+    done = {_key(one) for one in _stored()}
     for name in arguments.names or collection.names():
         problem = next(iter(collection.load(name)))  # its other units are the same once standardized
         if problem.X.shape[1] > _FEATURES:
             continue
-        for one in _fits(problem, quick=arguments.quick):
-            results.append(one)
+        for one in _fits(problem, done, quick=arguments.quick):
             with _RESULT.open("a") as file:
                 file.write(json.dumps(one) + "\n")
             if one["gap"] > one["tol"] or one["seconds"] > _SECONDS + _ROOM:
                 print(one, flush=True)
-    kept = [one["gap"] <= one["tol"] for one in results]
-    late = [one["seconds"] > _SECONDS + _ROOM for one in results]
-    print(f"{len(results)} fits: {sum(kept)} certified, {sum(late)} later than their budget by more than {_ROOM} s")
+    print(summary(), table(), sep="\n\n")
 
 
-def _fits(problem: collection.Binary, *, quick: bool) -> Iterator[dict]:
+def summary() -> str:
+    """How many fits were certified and how many were late."""
+    fits = _stored()
+    kept = sum(one["gap"] <= one["tol"] for one in fits)
+    late = sum(one["seconds"] > _SECONDS + _ROOM for one in fits)
+    sets = len({one["problem"] for one in fits})
+    ended = f"{kept:,} ended certified within {_SECONDS:g} s, and {late} ended late."
+    return f"Of {len(fits):,} fits on {sets} data sets, {ended}"
+
+
+def table() -> str:
+    """One line for each C, and LIBSVM beside it; each of its fits counts once."""
+    lines = [_HEAD, "| --- " * 6 + "|\n"]
+    for C in sorted({one["C"] for one in _stored()}):
+        fits = [one for one in _stored() if one["C"] == C]
+        theirs = list({(one["problem"], one["width"]): one["libsvm_gap"] for one in fits}.values())
+        kept = sum(one["gap"] <= one["tol"] for one in fits)
+        longest, reached = max(one["seconds"] for one in fits), sum(gap <= 1e-3 for gap in theirs)
+        lines.append(
+            f"| {C:g} | {len(fits)} | {kept} | {longest:.1f} | {reached} of {len(theirs)} | {max(theirs):.1g} |\n"
+        )
+    return "".join(lines)
+
+
+def _stored() -> list[dict]:
+    return [json.loads(line) for line in _RESULT.read_text().splitlines()] if _RESULT.exists() else []
+
+
+def _key(one: dict) -> tuple:
+    return tuple(one[name] for name in ("problem", "width", "C", "tol", "type", "is_free"))
+
+
+def _fits(problem: collection.Binary, done: set[tuple], *, quick: bool) -> Iterator[dict]:
     chosen = np.random.default_rng(0).permutation(problem.X.shape[0])[:_ROWS]
     rows = problem.X[chosen]
     rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, np.float64)
@@ -62,11 +92,17 @@ def _fits(problem: collection.Binary, *, quick: bool) -> Iterator[dict]:
         return
     costs, tols, types = ((1.0, 1e3, 1e6), (1e-3,), _TYPES[:1]) if quick else (_COSTS, _TOLS, _TYPES)
     for width, C in product(_WIDTHS, costs):
-        gamma, theirs = width / rows.shape[1], _libsvm(rows, y, width / rows.shape[1], C)
-        for tol, dtype, is_free in product(tols, types, (True, False)):
-            settings = {"C": C, "gamma": gamma, "tol": tol, "time_budget": _SECONDS, "random_state": 0}
+        gamma = width / rows.shape[1]
+        settings = [
+            (tol, dtype, is_free)
+            for tol, dtype, is_free in product(tols, types, (True, False))
+            if (problem.name, width, C, tol, np.dtype(dtype).name, is_free) not in done
+        ]
+        theirs = _libsvm(rows, y, gamma, C) if settings else 0.0
+        for tol, dtype, is_free in settings:
+            given = {"C": C, "gamma": gamma, "tol": tol, "time_budget": _SECONDS, "random_state": 0}
             begun = time.perf_counter()
-            model = KernelPegasosClassifier(regularize_intercept=not is_free, **settings).fit(rows.astype(dtype), y)
+            model = KernelPegasosClassifier(regularize_intercept=not is_free, **given).fit(rows.astype(dtype), y)
             yield {
                 "problem": problem.name,
                 "n_rows": len(rows),

@@ -5,11 +5,11 @@ All take the same C, gamma and megabytes of cache. What differs:
 LIBSVM                scikit-learn's SVC, one thread. Rows in float64 and dense, which its fit would make of them itself
                       (sparse ones it would take too, and be slower on a9a); converting them is not timed.
 scikit-learn-intelex  its SVC, oneDAL on all cores. Rows in float32 and dense, its fastest form here.
-pegasos               KernelPegasosClassifier, two threads. Rows in float32 as they are, a9a in CSR.
+pegasos               KernelPegasosClassifier, two threads. Rows in float32, unscaled, a9a in CSR.
 
 classes     The SVCs train a machine for each pair of classes, 45 small problems for ten of them. pegasos trains one for
             each class against the rest, ten problems of all rows. Two classes are one problem for all.
-intercept   free for the SVCs; for pegasos the weight of a constant feature, regularised. Each is judged by its own P
+intercept   free for the SVCs; for pegasos the weight of a constant feature, regularized. Each is judged by its own P
             and D.
 stopping    tol of the SVCs is the largest violation of the optimality conditions, so a ladder of it, and the loosest
             that reaches the target counts, which nobody can know beforehand. tol of pegasos is the relative gap: one
@@ -33,7 +33,7 @@ _CACHE = 1000  # MB
 
 
 class Solver(Protocol):
-    """What is asked of a machine; `usual` is the setting of a user who wants the target and does not look."""
+    """What a machine has to offer; `usual` is the setting of a user who wants the target without checking."""
 
     name: str
     ladder: Sequence[float]

@@ -22,7 +22,7 @@ _PARTS = ("compare", "predict", "whole", "growth", "grid")
 
 
 def main() -> None:
-    """Do the parts that are asked for; the comparisons and prediction when none is."""
+    """Run the requested parts; by default, the comparisons and prediction."""
     arguments = _arguments()
     asked = [part for part in _PARTS if getattr(arguments, part)] or ["grid", "compare", "predict"]
     for part in asked:
@@ -116,7 +116,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--cost", type=float, default=10.0, help="C of --whole; default: 10")
     parser.add_argument("--compare", action="store_true", help="seconds to the gap; the default, with --predict")
-    parser.add_argument("--predict", action="store_true", help="rows a second at predict")
+    parser.add_argument("--predict", action="store_true", help="rows per second at predict")
     parser.add_argument("--whole", action="store_true", help="all of fashion_mnist, in a process of its own")
     parser.add_argument("--growth", action="store_true", help="time of a step of kernel Pegasos against the rows")
     parser.add_argument("--grid", action="store_true", help="sizes x features x classes x C, by LIBSVM's objective")

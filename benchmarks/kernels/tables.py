@@ -27,7 +27,7 @@ class Results:
         self.rows: list[Row] = self._kept() if n_rows is None else []
 
     def add(self, row: Row) -> None:
-        """Put a row in the place of the one that was there for its problem, and write the file."""
+        """Replace the row of this problem, and write the file."""
         key = row["problem"], row["C"]
         self.rows = [each for each in self.rows if (each["problem"], each["C"]) != key] + [row]
         content = {**self._head, "machine": machine(), "rows": self.rows}

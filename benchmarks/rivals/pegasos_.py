@@ -1,7 +1,7 @@
 """pegasos.PegasosClassifier.
 
-lam        as it is.
-intercept  the default: a constant column of value 1, regularised.
+lam        unchanged.
+intercept  the default: a constant column of value 1, regularized.
 stopping   tol is a proved bound of the relative distance to the optimum, so there is one rung: tol = target.
 threads    n_jobs=2.
 """

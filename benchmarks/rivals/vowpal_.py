@@ -1,7 +1,7 @@
 """Vowpal Wabbit: stochastic sub-gradient steps on its own cache file.
 
 lam        --l2 lam: a weight decay at each example; --sgd with steps 1 / (lam (t + 1 / lam)), as in scikit-learn's SGD.
-intercept  --noconstant, and a feature of value 1 that is regularised with the others.
+intercept  --noconstant, and a feature of value 1 that is regularized with the others.
 stopping   none that promises anything, so a ladder of passes.
 untimed    writing its text file, and its cache of that; problems of more than 15 million values are left out, as text
            they would take gigabytes.

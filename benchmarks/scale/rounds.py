@@ -20,7 +20,7 @@ title = "Passes over partitions to a certified gap, at lam = 1e-5"
 
 
 class Counted(PartitionsHere):
-    """Partitions that note what they are asked."""
+    """Partitions that record the requests."""
 
     def ask(self, question):
         self.kinds.append(type(question).__name__)

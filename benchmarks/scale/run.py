@@ -16,7 +16,7 @@ _PACKAGES = ("pegasos", "numpy", "scipy", "scikit-learn")
 
 
 def main() -> None:
-    """Run the sections that are asked for, print their tables, keep their numbers."""
+    """Run the requested sections, print their tables, store their numbers."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale.run", description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(_SECTIONS)}; default: all")
     for name in parser.parse_args().sections or _SECTIONS:

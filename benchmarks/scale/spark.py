@@ -1,4 +1,4 @@
-"""Spark ML's LinearSVC beside pegasos.spark, on the same DataFrame: the objective after so many passes and seconds.
+"""Spark ML's LinearSVC beside pegasos.spark, on the same DataFrame: the objective against passes and seconds.
 
     python -m benchmarks.scale.run spark
 

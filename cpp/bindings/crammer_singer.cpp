@@ -146,7 +146,7 @@ void bind_crammer_singer(nb::module_& m) {
       .def(nb::init<>())
       .def("__getstate__", [](const C& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
       .def("__setstate__", [](C& c, nb::bytes stored) { restore(c, stored); });
-  m.def("class_width", class_width, nb::arg("n_classes"), "The columns of the weights of so many classes.");
+  m.def("class_width", class_width, nb::arg("n_classes"), "The number of columns of the weights of this many classes.");
   m.def("make_joint_problem", make_joint_problem, nb::arg("rows"), nb::arg("codes"), nb::arg("cost"), nb::arg("offset"),
         nb::arg("n_classes"), nb::arg("lam"), nb::arg("total"));
   m.def("joint_pegasos_advance", joint_pegasos_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"),

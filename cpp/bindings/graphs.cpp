@@ -30,14 +30,14 @@ static OwnedGraphs graphs_of(NumberArray labels, NumberArray nodes, NumberArray 
   const Index n = Index(nodes.shape(0)) - 1, n_nodes = Index(labels.shape(0));
   check_starts(nodes, n_nodes, "nodes must go from 0 to the number of nodes and not decrease.");
   if (Index(links.shape(0)) != n_nodes + 1) throw std::invalid_argument("links must have an entry for each node.");
-  check_starts(links, Index(neighbours.shape(0)), "links must go from 0 to the number of neighbours and not decrease.");
+  check_starts(links, Index(neighbours.shape(0)), "links must go from 0 to the number of neighbors and not decrease.");
   Index largest = 0;
   for (Index g = 0; g < n; ++g) {
     const Index begin = nodes.data()[g], end = nodes.data()[g + 1];
     largest = std::max(largest, end - begin);
     for (Index k = links.data()[begin]; k < links.data()[end]; ++k)
       if (neighbours.data()[k] < 0 || neighbours.data()[k] >= end - begin)
-        throw std::invalid_argument("a neighbour is not in the graph.");
+        throw std::invalid_argument("a neighbor is not in the graph.");
   }
   return {{labels.data(), nodes.data(), links.data(), neighbours.data(), n}, largest, labels, nodes, links, neighbours};
 }
@@ -87,7 +87,7 @@ void bind_graphs(nb::module_& m) {
                 OwnedGraphs(graphs_of(std::move(labels), std::move(nodes), std::move(links), std::move(neighbours)));
           },
           nb::arg("labels"), nb::arg("nodes"), nb::arg("links"), nb::arg("neighbours"),
-          "Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1].");
+          "Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbors links[i] to links[i + 1].");
   m.def("walks", walk, nb::arg("a"), nb::arg("b"), nb::arg("decay"), nb::arg("n_steps"), nb::arg("out"),
         nb::arg("n_threads"), "Writes the random-walk kernel of each pair; n_steps of 0 means no limit.");
 }

@@ -34,7 +34,7 @@ static Block block_of(const Array& array) {
           Index(array.shape(0)), Index(array.shape(1)), array.stride(0)};
 }
 
-// Least work of a thread, in simple operations, that is worth its start.
+// The least work, in simple operations, for which starting a thread pays off.
 constexpr double least_work = 1 << 21;
 
 // Calls f(begin, end) on equal stretches of 0..n, at most n_threads, each a multiple of 16 long but the last. ``each``
@@ -120,6 +120,31 @@ static void dense_kernel(std::string_view shape, double gamma, double coef0, Ind
                            rows_of(part, begin, end));
     });
   }
+}
+
+static void kernel_sums(std::string_view shape, double gamma, double coef0, Index degree, double plus, GivenMatrix x,
+                        GivenMatrix z, GivenWeights left, GivenFloatArray right, GivenWeights factors,
+                        WeightArray scores, Index n_threads) {
+  const Block rows = block_of(x), others = block_of(z);
+  const KernelFunction f = function_of(shape, gamma, coef0, degree, plus);
+  check_norms(Block{nullptr, rows.scalar, rows.n_rows, others.n_rows, 0}, left, right);
+  require(rows.scalar == others.scalar && rows.n_columns == others.n_columns,
+          "the rows must be of one type and length.");
+  require(Index(factors.size()) == rows.n_rows && Index(scores.size()) == others.n_rows,
+          "one factor a row of x and one score a row of z.");
+  const Index bytes = rows.scalar == Scalar::float32 ? 4 : 8, d = rows.n_columns;
+  const Index width = std::clamp(packed_bytes / bytes / (d + 1) / 64 * 64, Index(64), Index(1) << 14);
+  nb::gil_scoped_release release;
+  in_stretches(others.n_rows, double(rows.n_rows) * double(8 + d / 8), n_threads, [&](Index begin, Index end) {
+    const Index length = loops().packed_length(rows.scalar, std::min(width, end - begin), d);
+    const std::unique_ptr<char[]> packed(new char[std::size_t(length * bytes)]);
+    for (Index first = begin; first < end; first += width) {
+      const Index last = std::min(end, first + width);
+      loops().pack_rows(rows_of(others, first, last), packed.get());
+      loops().kernel_sums(f, rows, packed.get(), left.data(), static_cast<const char*>(right.data()) + first * bytes,
+                          factors.data(), last - first, scores.data() + first);
+    }
+  });
 }
 
 static void check_places(const GivenIndices& places, Index end) {
@@ -253,6 +278,12 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
     give_source(columns, *source, columns.table.scalar);
     require(columns.rows.n_rows == n && !place_of, "columns are computed in the order of the rows.");
   }
+  std::unique_ptr<double[]> packed;  // wide enough for either type
+  if (source && are_far(columns.rows)) {
+    packed.reset(new double[std::size_t(loops().packed_length(columns.rows.scalar, n, columns.rows.n_columns))]);
+    loops().pack_rows(columns.rows, packed.get());
+    columns.packed = packed.get();
+  }
   const auto fits = [&](const auto& array) { return array.ndim() == 1 && Index(array.shape(0)) == n; };
   require(fits(slope) && fits(down) && fits(up) && fits(curvature) && (!damping || fits(*damping)),
           "a slope, bounds and a curvature per row.");
@@ -263,16 +294,24 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
   return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
 }
 
-static bool small_solve(GivenMatrix table, std::optional<Source> source, GivenWeights diagonal, GivenIndices members,
-                        GivenIndices starts, GivenWeights target, GivenWeights lower, GivenWeights upper, WeightArray b,
-                        WeightArray scores, GivenWeights units, bool keeps_sum, double share, double fine,
-                        Index steps_per_row, double work, IndexArray steps, Index n_threads,
-                        std::optional<GivenWeights> spent, std::optional<WeightArray> widths) {
+static bool small_solve(GivenMatrix table, std::optional<Source> source, std::optional<GivenMatrix> exact,
+                        GivenWeights diagonal, GivenIndices members, GivenIndices starts, GivenWeights target,
+                        GivenWeights lower, GivenWeights upper, WeightArray b, WeightArray scores, GivenWeights units,
+                        bool keeps_sum, double share, double fine, Index steps_per_row, double work, IndexArray steps,
+                        Index n_threads, std::optional<GivenWeights> spent, std::optional<WeightArray> widths) {
   KernelColumns larger{};
   larger.table = larger.larger = block_of(table);
   if (source) {
     larger.larger.n_rows = 0;
     give_source(larger, *source, larger.table.scalar);
+  }
+  if (exact) {
+    const Block rows = block_of(*exact);
+    require(source && !spent && larger.table.scalar == Scalar::float32 && rows.scalar == Scalar::float64 &&
+                rows.n_rows == larger.rows.n_rows && rows.n_columns == larger.rows.n_columns &&
+                rows.stride == rows.n_columns,
+            "exact rows are those of a source in single precision.");
+    larger.exact = static_cast<const double*>(rows.data);
   }
   const Index n_problems = Index(units.size()), n = Index(members.shape(0));
   require(Index(starts.shape(0)) == n_problems + 1 && Index(steps.shape(0)) == n_problems,
@@ -328,6 +367,10 @@ void bind_kernels(nb::module_& m) {
   m.def("dense_kernel", dense_kernel, nb::arg("shape"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"),
         nb::arg("plus"), nb::arg("x"), nb::arg("z"), nb::arg("left"), nb::arg("right"), nb::arg("out"),
         nb::arg("n_threads"), "Writes the kernel of each row of x with each row of z.");
+  m.def("kernel_sums", kernel_sums, nb::arg("shape"), nb::arg("gamma"), nb::arg("coef0"), nb::arg("degree"),
+        nb::arg("plus"), nb::arg("x"), nb::arg("z"), nb::arg("left"), nb::arg("right"), nb::arg("factors"),
+        nb::arg("scores"), nb::arg("n_threads"),
+        "Adds factors[i] times the kernel of row i of x with row j of z to scores[j], in double.");
   m.def(
       "products_width", [](bool single) { return loops().products_width(single ? Scalar::float32 : Scalar::float64); },
       nb::arg("single"), "How many vectors csr_products takes at once.");
@@ -351,11 +394,11 @@ void bind_kernels(nb::module_& m) {
         "Ascent of the dual until its gap is small enough; returns the number of steps, the gap, whether no row with "
         "a column could gain, the objective and how many columns the table holds now.");
   m.def(
-      "small_solve", small_solve, nb::arg("table"), nb::arg("source").none(), nb::arg("diagonal"), nb::arg("members"),
-      nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"), nb::arg("b"), nb::arg("scores"),
-      nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("fine"), nb::arg("steps_per_row"),
-      nb::arg("work"), nb::arg("steps"), nb::arg("n_threads"), nb::arg("spent").none() = nb::none(),
-      nb::arg("widths").none() = nb::none(),
+      "small_solve", small_solve, nb::arg("table"), nb::arg("source").none(), nb::arg("exact").none(),
+      nb::arg("diagonal"), nb::arg("members"), nb::arg("starts"), nb::arg("target"), nb::arg("lower"), nb::arg("upper"),
+      nb::arg("b"), nb::arg("scores"), nb::arg("units"), nb::arg("keeps_sum"), nb::arg("share"), nb::arg("fine"),
+      nb::arg("steps_per_row"), nb::arg("work"), nb::arg("steps"), nb::arg("n_threads"),
+      nb::arg("spent").none() = nb::none(), nb::arg("widths").none() = nb::none(),
       "Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Where the "
       "sum of each sign is given by `spent`, also writes the width that makes it the solution. Returns whether the "
       "deadline of the thread cut it short.");

@@ -1,6 +1,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -55,20 +57,30 @@ static void pegasos_advance(const OwnedProblem& owned, PegasosCounters& counters
   loops().pegasos_advance(problem, settings, state, n_steps);
 }
 
+using LevelArray = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+static std::uint8_t* levels_of(const std::optional<LevelArray>& levels, Index n) {
+  if (!levels || Index(levels->shape(0)) != n) throw std::invalid_argument("levels must have one entry a row.");
+  return levels->data();
+}
+
 static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyFloatArray weights, AnyFloatArray alpha,
-                         GivenFloatArray squared_norms, OrderArray order, Index n_visits) {
+                         GivenFloatArray squared_norms, OrderArray order, Index n_visits, Rests* rests,
+                         std::optional<LevelArray> levels) {
   const Problem& problem = owned.problem;
   const Index n = problem.rows.n_rows;
   if (Index(order.shape(0)) != n) throw std::invalid_argument("order must have one entry a row.");
   const DualState state{buffer_of(weights, problem.rows.n_features + 1, "weights"), buffer_of(alpha, n, "alpha"),
-                        row_values(squared_norms, n, "squared_norms"), order.data(), &counters};
+                        row_values(squared_norms, n, "squared_norms"), order.data(), &counters, rests,
+                        rests ? levels_of(levels, n) : nullptr};
   check_one_type(problem.rows, state.weights, {&state.alpha});
   nb::gil_scoped_release release;
   loops().dual_advance(problem, state, n_visits);
 }
 
 static void recall_rows(DualCounters& counters, OrderArray order,
-                        nb::ndarray<const RowNumber, nb::ndim<1>, nb::c_contig, nb::device::cpu> chosen) {
+                        nb::ndarray<const RowNumber, nb::ndim<1>, nb::c_contig, nb::device::cpu> chosen,
+                        Rests* rests) {
   const Index n = Index(chosen.shape(0));
   if (n > Index(order.shape(0))) throw std::invalid_argument("there are not as many rows as were chosen.");
   for (Index k = 0; k < n; ++k) {
@@ -78,6 +90,7 @@ static void recall_rows(DualCounters& counters, OrderArray order,
   counters.active = counters.position = n;
   counters.upper = 1e30;
   counters.lower = -1e30;
+  if (rests) std::fill(std::begin(rests->ends), std::end(rests->ends), n);
 }
 
 void bind_linear(nb::module_& m) {
@@ -119,11 +132,17 @@ void bind_linear(nb::module_& m) {
           "recall_all_rows", [](D& c) { c.active = c.position = 0; }, "The next sweep visits every row again.")
       .def("__getstate__", [](const D& c) { return nb::bytes(reinterpret_cast<const char*>(&c), sizeof c); })
       .def("__setstate__", [](D& c, nb::bytes stored) { restore(c, stored); });
+  nb::class_<Rests>(m, "Rests", "Where the rows of each level stand in an order.")
+      .def(nb::init<>())
+      .def_prop_ro("n_left", [](const Rests& r) { return r.ends[Rests::levels]; })
+      .def("__getstate__", [](const Rests& r) { return nb::bytes(reinterpret_cast<const char*>(&r), sizeof r); })
+      .def("__setstate__", [](Rests& r, nb::bytes stored) { restore(r, stored); });
   m.def("dual_advance", dual_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"), nb::arg("alpha"),
-        nb::arg("squared_norms"), nb::arg("order"), nb::arg("n_visits"),
+        nb::arg("squared_norms"), nb::arg("order"), nb::arg("n_visits"), nb::arg("rests") = nb::none(),
+        nb::arg("levels") = nb::none(),
         "n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.");
   m.def("recall_rows", recall_rows, nb::arg("counters"), nb::arg("order"), nb::arg("chosen"),
-        "The next sweeps visit the chosen rows alone; all of them, if there is none.");
+        nb::arg("rests") = nb::none(), "The next sweeps visit the chosen rows alone; all of them, if there is none.");
 }
 
 }  // namespace pegasos

@@ -48,7 +48,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The native loops of pegasos: arrays in, arrays changed in place.";
   nb::exception<pegasos::TimeIsUp>(m, "TimeIsUp");
   m.def("set_deadline", pegasos::set_deadline, nb::arg("seconds").none(),
-        "Long native calls of this thread raise TimeIsUp so many seconds from now; None: never.");
+        "Long native calls of this thread raise TimeIsUp this many seconds from now; None: never.");
   m.def("check_deadline", pegasos::check_deadline, "Raises TimeIsUp where the deadline of this thread has passed.");
   m.def("time_left", pegasos::time_left, "The seconds to the deadline of this thread; None where it has none.");
   m.def(

@@ -11,7 +11,7 @@ class TimeIsUp(Exception):
 
 def set_deadline(seconds: float | None) -> None:
     """
-    Long native calls of this thread raise TimeIsUp so many seconds from now; None: never.
+    Long native calls of this thread raise TimeIsUp this many seconds from now; None: never.
     """
 
 def check_deadline() -> None:
@@ -163,12 +163,24 @@ class DualCounters:
 
     def __setstate__(self, arg: bytes, /) -> None: ...
 
-def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int) -> None:
+class Rests:
+    """Where the rows of each level stand in an order."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def n_left(self) -> int: ...
+
+    def __getstate__(self) -> bytes: ...
+
+    def __setstate__(self, arg: bytes, /) -> None: ...
+
+def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int, rests: Rests | None = None, levels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None) -> None:
     """
     n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.
     """
 
-def recall_rows(counters: DualCounters, order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+def recall_rows(counters: DualCounters, order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], rests: Rests | None = None) -> None:
     """
     The next sweeps visit the chosen rows alone; all of them, if there is none.
     """
@@ -271,7 +283,7 @@ class JointCounters(DualCounters):
     def __setstate__(self, arg: bytes, /) -> None: ...
 
 def class_width(n_classes: int) -> int:
-    """The columns of the weights of so many classes."""
+    """The number of columns of the weights of this many classes."""
 
 def make_joint_problem(rows: Rows, codes: Annotated[NDArray, dict(device='cpu', writable=False)], cost: Annotated[NDArray, dict(device='cpu', writable=False)], offset: Annotated[NDArray, dict(device='cpu', writable=False)], n_classes: int, lam: float, total: float) -> JointProblem: ...
 
@@ -499,7 +511,7 @@ class Graphs:
 
     def __init__(self, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], links: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], neighbours: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
-        Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbours links[i] to links[i + 1].
+        Graph g has the nodes nodes[g] to nodes[g + 1]; node i has the neighbors links[i] to links[i + 1].
         """
 
 def walks(a: Graphs, b: Graphs, decay: float, n_steps: int, out: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
@@ -514,6 +526,11 @@ def apply_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: floa
 
 def dense_kernel(shape: str, gamma: float, coef0: float, degree: int, plus: float, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], z: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
     """Writes the kernel of each row of x with each row of z."""
+
+def kernel_sums(shape: str, gamma: float, coef0: float, degree: int, plus: float, x: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], z: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], left: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], right: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int) -> None:
+    """
+    Adds factors[i] times the kernel of row i of x with row j of z to scores[j], in double.
+    """
 
 def products_width(single: bool) -> int:
     """How many vectors csr_products takes at once."""
@@ -545,7 +562,7 @@ def climb(table: Annotated[NDArray, dict(shape=(None, None), device='cpu')], slo
     Ascent of the dual until its gap is small enough; returns the number of steps, the gap, whether no row with a column could gain, the objective and how many columns the table holds now.
     """
 
-def small_solve(table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, diagonal: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], units: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], keeps_sum: bool, share: float, fine: float, steps_per_row: int, work: float, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int, spent: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, widths: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> bool:
+def small_solve(table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], source: tuple[tuple[str, float, float, int, float], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, exact: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)] | None, diagonal: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], lower: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], units: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], keeps_sum: bool, share: float, fine: float, steps_per_row: int, work: float, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], n_threads: int, spent: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, widths: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> bool:
     """
     Solves small problems about some of the rows each, side by side; writes solutions, scores and steps. Where the sum of each sign is given by `spent`, also writes the width that makes it the solution. Returns whether the deadline of the thread cut it short.
     """

@@ -65,7 +65,7 @@ def write(path: str | os.PathLike[str], kind: str, values: Mapping[str, Any], ar
                     np.lib.format.write_array(member, array, allow_pickle=False)
     except OSError as error:
         reason = error.strerror or error
-        raise PegasosError(f"{path} could not be written: {reason}; what was there before is as it was.") from error
+        raise PegasosError(f"{path} could not be written: {reason}; an existing file is unchanged.") from error
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Archive:
@@ -79,7 +79,7 @@ def read(path: str | os.PathLike[str], kind: str) -> Archive:
             contents = _checked_contents(archive.read(members.pop(_CONTENTS)), kind)
             described = contents["arrays"]
             if sorted(members) != sorted(f"{name}.npy" for name in described):
-                raise _BrokenError("its arrays are not those that it names")
+                raise _BrokenError("its arrays differ from those that it names")
             arrays = {name: _array(archive, members[f"{name}.npy"], described[name]) for name in described}
             return Archive(contents["values"], arrays, contents["version"])
     except FileNotFoundError:
@@ -122,7 +122,7 @@ def _checked_members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile
     if sum(info.file_size for info in members.values()) > length:
         raise _BrokenError("it claims to hold more than its own length")
     if members[_CONTENTS].file_size > _LARGEST_JSON:
-        raise _BrokenError("its table of contents is too long to be one")
+        raise _BrokenError("its table of contents is too long")
     return members
 
 
@@ -147,7 +147,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, described: Any) -> n
         n_bytes = math.prod(shape) * dtype.itemsize
         # Allocate only now that the file is known to contain the data.
         if n_bytes != info.file_size - member.tell():
-            raise _BrokenError(f"{info.filename!r} in it has another size than it says")
+            raise _BrokenError(f"{info.filename!r} in it does not have the size that it claims")
         array = np.empty(shape, dtype)
         _fill(member, array)
     if _description(array) != described:

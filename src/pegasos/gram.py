@@ -21,6 +21,7 @@ from pegasos.deadline import check_deadline
 from pegasos.errors import PegasosError
 from pegasos.kernels.base import Items, Kernel, n_threads
 from pegasos.kernels.vector import ProductKernel, Vectors
+from pegasos.native_kernel import NativeKernel
 from pegasos.problem import Losses, Problem, Rows, inner
 from pegasos.rounding import (
     DualSums,
@@ -49,6 +50,7 @@ _WORTH_DIGITS = 1e-6  # fraction of the objective: if rounding may be more, sums
 _QUICK_VALUES = 1 << 22  # kernel values that are summed in extended precision wherever rounding is counted at all
 _QUICK_FEATURES = 200
 _COMPUTED_FEATURES = 64
+_COLUMNS_PER_SLOT = 4  # a table with room for less than one in this many columns is narrow
 
 Numbers = npt.NDArray[np.intp]
 
@@ -78,7 +80,9 @@ class KernelRows:
         What the table may take.
     table : array of shape (n_slots, n_rows)
         A column of the kernel matrix in each slot up to `n_kept`, its entries in the order of `order`. The first
-        columns are kept: where not all fit, a loop over them would always miss in a cache of the last used.
+        columns are kept: where not all fit, a loop over them would always miss in a cache of the last used. It may be
+        in single precision beside a `dtype` of double (`is_mixed`): then it serves the steps of a solver only, and
+        every sum is computed anew in double.
     counts_single : bool
         Whether sums leave room for kernel values in single precision. False while a solver runs: its certificates are
         about the values in the table, and the last one is computed in double.
@@ -111,12 +115,21 @@ class KernelRows:
 
     @classmethod
     def of(
-        cls, kernel: Kernel, items: Items, bias: float, *, cache_bytes: float, double: bool, single: bool = False
+        cls,
+        kernel: Kernel,
+        items: Items,
+        bias: float,
+        *,
+        cache_bytes: float,
+        double: bool,
+        single: bool = False,
+        mixed: bool = False,
     ) -> KernelRows:
         """Allocate as many columns as fit, and at least two blocks of them unless these are huge.
 
         The values have the kernel's own type: double if ``double`` is set, single precision if ``single`` is set and
-        the items are vectors.
+        the items are vectors. ``mixed`` asks for a table in single precision beside sums in double, where that suits
+        the items.
         """
         squared_norms = kernel.evaluate_diagonal(items) + bias * bias
         if not np.isfinite(squared_norms).all():
@@ -133,7 +146,12 @@ class KernelRows:
         dtype = np.dtype(np.float64) if wide else kernel.result_type(items, items)
         if single and not wide and isinstance(items, Vectors):
             dtype = np.dtype(np.float32)
-        return cls._empty(kernel, items, bias, squared_norms, dtype=dtype, cache_bytes=cache_bytes)
+        exact = NativeKernel.of(kernel, items, bias * bias) if mixed and is_computed(kernel, items) else None
+        is_mixed = exact is not None and exact.suits_single
+        of_table = np.dtype(np.float32) if is_mixed else dtype
+        rows = cls._empty(kernel, items, bias, squared_norms, dtype=of_table, cache_bytes=cache_bytes)
+        rows.dtype = np.dtype(np.float64) if is_mixed else dtype
+        return rows
 
     @classmethod
     def _empty(
@@ -161,7 +179,7 @@ class KernelRows:
         rows.repeated = (self, indices) if len(indices) > self.n_rows else None
         if len(indices) > self.n_rows and self.holds_all and rows.holds_all and self.source is None:
             self.load(np.arange(self.n_rows))  # kernel values of repeated rows are computed once
-        if self.n_kept == self.n_rows and rows.holds_all:
+        if self.n_kept == self.n_rows and rows.holds_all and not self.is_mixed:
             slots, places = self.slot_of[indices], self.place_of[indices]
             rows.table[...] = self.table[slots][:, places]
             rows.slot_of, rows.n_kept, rows.arranged = np.arange(rows.n_rows), rows.n_rows, None
@@ -296,7 +314,8 @@ class KernelRows:
         """Fraction of the objective that rounding may be before sums are repeated in extended precision."""
         if self.value_error > 0.0:
             return np.inf  # single-precision values are off by more than sums
-        return negligible if self.n_rows * np.count_nonzero(weights) <= _QUICK_VALUES else _WORTH_DIGITS
+        is_quick = not self.is_mixed and self.n_rows * np.count_nonzero(weights) <= _QUICK_VALUES
+        return negligible if is_quick else _WORTH_DIGITS
 
     def _long_error(self, weights: npt.NDArray[np.float64]) -> float:
         """`score_error` for sums in extended precision."""
@@ -364,6 +383,13 @@ class KernelRows:
         self, rows: Numbers, coefficients: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
     ) -> None:
         """Add coefficients[j] times column j to the scores, for these rows j."""
+        if self.exact is not None and (self.source is not None or self.is_narrow):
+            kept = np.empty(0, bool) if self.is_mixed else self.slot_of[rows] >= 0
+            if kept.any():
+                _core.add_columns(self.table, self.slot_of[rows[kept]], coefficients[rows[kept]], scores, n_threads())
+            others = rows if self.is_mixed else rows[~kept]
+            self.exact.add_sums(others, coefficients[others], scores)
+            return
 
         def add(table: Floats, slots: Numbers, factors: npt.NDArray[np.float64]) -> None:
             self._add(table, slots, factors, scores)
@@ -377,8 +403,9 @@ class KernelRows:
         add: Callable[[Floats, Numbers, npt.NDArray[np.float64]], None],
     ) -> None:
         """Call ``add`` with the columns of these rows, block by block: a table, slots in it, and their coefficients."""
-        self.load(rows)
-        slots = self.slot_of[rows]
+        if not self.is_mixed:
+            self.load(rows)
+        slots = np.full(len(rows), -1, np.intp) if self.is_mixed else self.slot_of[rows]
         here = slots >= 0
         if here.any():
             add(self.table, slots[here], coefficients[rows[here]])
@@ -467,7 +494,7 @@ class KernelRows:
 
     def square_of(self, rows: Numbers) -> Floats:
         """The kernel matrix of these rows: from the table if it holds all columns, else recomputed."""
-        if not self.holds_all:
+        if not self.holds_all or self.is_mixed:
             return self.block(rows, rows)
         self.load(np.unique(rows))
         return np.ascontiguousarray(self.table[np.ix_(self.slot_of[rows], self.place_of[rows])])
@@ -492,17 +519,35 @@ class KernelRows:
         """Whether there is room for the whole kernel matrix."""
         return len(self.table) == self.n_rows
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the table is in single precision and all sums are in double."""
+        return self.table.dtype != self.dtype
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the table has room for few of the columns."""
+        return _COLUMNS_PER_SLOT * len(self.table) < self.n_rows
+
+    @cached_property
+    def exact(self) -> NativeKernel | None:
+        """How native code computes values in double; None where it cannot, or where values are in single precision."""
+        if self.dtype != np.float64:
+            return None
+        return NativeKernel.of(self.kernel, self.items, self.bias**2)
+
     @cached_property
     def source(self) -> Any:
-        """How native code computes a column: the kernel's function and the rows; None where it cannot."""
+        """How native code computes a column for the table; None where it cannot."""
         if not is_computed(self.kernel, self.items) or self.arranged is not None:
             return None
+        if self.exact is not None:
+            return self.exact.columns(self.table.dtype)
         assert isinstance(self.items, Vectors)
         assert isinstance(self.kernel, ProductKernel)
-        near = self.kernel.near(self.items, self.dtype)
-        if near is not self.items and self.dtype == np.float32:
+        if self.kernel.near(self.items, self.dtype) is not self.items:
             return None
-        x, norms = np.ascontiguousarray(near.values, self.dtype), near.squared_norms
+        x, norms = np.ascontiguousarray(self.items.values, self.dtype), self.items.squared_norms
         function = (*self.kernel.function(), self.bias**2)
         return function, x, np.ascontiguousarray(x.T), norms, norms.astype(self.dtype)
 

@@ -376,7 +376,7 @@ class Rows:
         """Raise an error if another thread has changed sparse rows since their inspection: indices could be invalid."""
         if not _core.are_intact(self.native):
             raise PegasosError(
-                "X was changed by another thread during the fit: its indices lead out of the matrix now. Memory may be "
+                "X was changed by another thread during the fit: its indices are out of bounds now. Memory may be "
                 "damaged; restart the process, and give fit a copy of its own."
             )
 

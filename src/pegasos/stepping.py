@@ -178,7 +178,7 @@ def _plan(model: Any, X: Any, y: Any) -> _Plan:
     data = data_of(model, X, y)
     task = task.learn(data.y, data.weights)
     if task.n_problems != 1:
-        raise PegasosError(f"steps are those of one problem, of two classes; y has {len(task.classes)}.")
+        raise PegasosError(f"steps show one problem of two classes; y has {len(task.classes)}.")
     machine, rows = machine.read(data, settings, task)
     terms = terms_of(rows, task, settings, data)
     known = known_of(machine.read_prior(settings, task, data), data, rows)
@@ -265,7 +265,7 @@ def _of_learner(learner: Any, X: Any, y: Any, seed: int) -> Iterator[Step]:
     y = np.asarray(y)
     classes = np.unique(y)
     if len(classes) != 2:
-        raise PegasosError(f"steps are those of one problem, of two classes; y has {len(classes)}.")
+        raise PegasosError(f"steps show one problem of two classes; y has {len(classes)}.")
     model = clone(learner)
     if not hasattr(model, "kernel") and not sp.issparse(X):
         X = np.asarray(X)

@@ -73,7 +73,7 @@ class ExactProblem:
         return self.lam / 2 * square + losses / self.total
 
     def dual(self, alpha: Any) -> Fraction:
-        """D of a dual point within its bounds; with a free intercept, of one that is balanced but for rounding."""
+        """D of a dual point within its bounds; with a free intercept, of one that is balanced up to rounding."""
         points = [exactly(a) for a in alpha]
         assert all(0 <= a <= c for a, c in zip(points, self.cost, strict=True))
         if self.is_free:

@@ -1,4 +1,4 @@
-"""A little of the search, with a seed that stays: `make adversary` goes on from there."""
+"""A short run of the search with a fixed seed; `make adversary` searches for longer."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The exact optimum of a problem, by an interior-point solver that knows nothing of this library.
+"""The exact optimum of a problem, by an interior-point solver that is independent of this library.
 
     min_{w, s, z}  lam/2 |w - prior|^2 + (1/total) sum_i cost_i (cap s_i + z_i^2 / 2)
     such that      s_i, z_i >= 0,   sign_i (<w, x_i> + offset_i) + s_i + sqrt(ridge) z_i >= 1
@@ -26,7 +26,7 @@ class Optimum:
 
 
 def optimum_of(problem, prior=None):
-    """Of a problem of the library, or of a plain one; a prior is what the weights are drawn towards instead of 0."""
+    """The optimum of a problem of the library, or of a plain one; with a prior, weights are regularized toward it."""
     plain = problem if isinstance(problem, PlainProblem) else PlainProblem.of(problem)
     plain = _without_free_rows(plain)
     n, d = plain.X.shape
@@ -41,7 +41,7 @@ def optimum_of(problem, prior=None):
 
 
 def free_optimum_of(problem):
-    """Of a problem whose intercept is not regularised: its value, between two numbers, and the intercept."""
+    """The optimum of a problem with a free intercept: its value, between two numbers, and the intercept."""
     plain = _without_free_rows(problem if isinstance(problem, PlainProblem) else PlainProblem.of(problem))
     n, d = plain.X.shape
     extended = np.column_stack([plain.X, np.ones(n)])
@@ -58,7 +58,7 @@ def free_optimum_of(problem):
 
 
 def kernel_optimum_of(plain):
-    """Of a plain problem on a kernel matrix: that of rows whose products are the matrix, by its eigenvectors."""
+    """The optimum of a plain problem on a kernel matrix: that of rows whose products are the matrix."""
     values, vectors = np.linalg.eigh(0.5 * (plain.K + plain.K.T))
     assert values[0] >= -1e-10 * values[-1], "not positive semi-definite"
     kept = values > 1e-14 * values[-1]

@@ -1,4 +1,4 @@
-"""The exact optimum of a regression, by an interior-point solver that knows nothing of this library.
+"""The exact optimum of a regression, by an interior-point solver that is independent of this library.
 
 min  lam/2 |w - prior|^2 + (1/total) sum_i weight_i loss(y_i - <w, x_i> - b),    b free where X has no constant column
 """
@@ -30,7 +30,7 @@ class Regression:
         return float(len(self.y) if self.weights is None else self.weights.sum())
 
     def losses(self, r):
-        """Of residuals, y less prediction."""
+        """The losses of residuals, y minus prediction."""
         if self.loss == "quantile":
             return np.maximum(self.quantile * r, (self.quantile - 1.0) * r)
         if self.loss == "huber":

@@ -113,7 +113,7 @@ def test_the_classifier_reaches_the_optimum_of_liblinear(load, weighted):
     np.testing.assert_allclose(model.intercept_, rival.intercept_, rtol=0, atol=2e-3)
 
 
-def test_two_classes_are_the_difference_that_liblinear_hands_over():
+def test_two_classes_are_the_difference_that_liblinear_returns():
     X, y = load_iris(return_X_y=True)
     X, y, lam = X[50:], y[50:], 0.05
     model = PegasosClassifier(lam=lam, multi_class="crammer_singer", tol=1e-10).fit(X, y)

@@ -115,7 +115,7 @@ def test_one_experiment_runs_on_the_twin_of_its_data(monkeypatch):
     assert 0.0 < is_rare.mean() < 0.5
 
 
-def test_an_unknown_experiment_is_refused_in_a_sentence():
+def test_an_unknown_experiment_is_refused_with_a_reason():
     call = [sys.executable, "-m", "experiments", "nonsense"]
     said = subprocess.run(call, capture_output=True, text=True, check=False)
     assert said.returncode == 2

@@ -1,4 +1,4 @@
-"""An intercept that is not regularised: the optimum of LIBSVM and of an exact solver, and its certificate."""
+"""An intercept that is not regularized: the optimum of LIBSVM and of an exact solver, and its certificate."""
 
 import warnings
 from dataclasses import dataclass, field

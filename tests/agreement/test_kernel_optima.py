@@ -1,4 +1,4 @@
-"""Kernel machines reach the optimum that exact solvers by others find, for every kernel there is."""
+"""Kernel machines reach the optimum that independent exact solvers find, for every kernel."""
 
 import inspect
 
@@ -137,7 +137,7 @@ def test_every_certificate_bounds_the_true_distance(kernel, items):
 def test_random_problems_reach_the_optimum(seed, lam, gamma):
     problem, plain = problem_on(RBF(gamma), ROWS, seed=seed, lam=lam)
     _, best = kernel_optimum_of(plain)
-    # A wide Gaussian with weak regularisation is as badly conditioned as it gets for steps along one coordinate.
+    # A wide Gaussian with weak regularization is as badly conditioned as it gets for steps along one coordinate.
     solution = run(problem, Decomposition(1e-7), Stop(1e-7, max_iter=100_000), seed=0)
     assert solution.status is Status.CERTIFIED
     assert solution.certificate.primal == pytest.approx(best.primal, rel=1e-6)

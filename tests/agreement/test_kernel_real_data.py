@@ -73,7 +73,7 @@ def test_rbf_predicts_as_well_as_libsvm_and_better_than_linear(fashion, one, oth
     model = KernelPegasosClassifier("rbf", C=10, gamma=0.02, random_state=0).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-3
     accuracy = model.score(test_X, test_y)
-    # Of 2,000 test rows: the intercept is regularised here and not there.
+    # Out of 2,000 test rows: the intercept is regularized here and free there.
     assert accuracy >= SVC(C=10, gamma=0.02).fit(X, y).score(test_X, test_y) - 0.0025
     assert accuracy > PegasosClassifier(C=0.01, random_state=0).fit(X, y).score(test_X, test_y)
 
@@ -101,11 +101,11 @@ def test_subtree_patterns_on_thousands_of_molecules():
     assert accuracy_in_ten_folds(WeisfeilerLehman(5).normalized(), graphs, y, C=10) >= 0.82
 
 
-def test_alignments_beat_the_nearest_neighbour():
+def test_alignments_beat_the_nearest_neighbor():
     arrays = read("ucr_gunpoint")
     X, y, train = arrays["X"].astype(np.float64), arrays["y"], arrays["split"] == 0
     differences = np.abs(X[train].ravel()[::7, np.newaxis] - X[train].ravel()[::11])
     kernel = GlobalAlignment(sigma=0.5 * float(np.median(differences)) * X.shape[1] ** 0.5)
     model = KernelPegasosClassifier(kernel, C=10, random_state=0).fit(list(X[train]), y[train])
-    neighbour = KNeighborsClassifier(1).fit(X[train], y[train])
-    assert model.score(list(X[~train]), y[~train]) > neighbour.score(X[~train], y[~train])
+    neighbor = KNeighborsClassifier(1).fit(X[train], y[train])
+    assert model.score(list(X[~train]), y[~train]) > neighbor.score(X[~train], y[~train])

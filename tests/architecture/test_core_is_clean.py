@@ -1,4 +1,4 @@
-"""The core computes: it knows no Python, reads no files, prints nothing, has no clock and no hidden randomness."""
+"""The core only computes: no Python, no files, no printing, no clock and no hidden randomness."""
 
 import re
 from pathlib import Path

@@ -60,7 +60,7 @@ def test_the_baseline_and_the_best_instruction_set_agree():
         assert best[case] == pytest.approx(numbers, rel=1e-10, abs=1e-10), case
 
 
-def test_an_unknown_instruction_set_is_refused_with_a_sentence():
+def test_an_unknown_instruction_set_is_refused_with_a_reason():
     refused = run_with("abacus")
     assert refused.returncode != 0
     sentence = "PEGASOS_INSTRUCTION_SET is 'abacus', which this machine does not offer; unset it, or use 'baseline'."

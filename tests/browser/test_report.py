@@ -62,15 +62,15 @@ def test_hostile_names_are_read_and_do_not_run(opened):
     assert HOSTILE[:30] in page.locator("#results").inner_text()
 
 
-def test_colours_follow_the_system_until_the_reader_chooses(opened):
+def test_colors_follow_the_system_until_the_reader_chooses(opened):
     def paper(page):
         return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
     light, dark = opened("two", color_scheme="light"), opened("two", color_scheme="dark")
     assert paper(light) != paper(dark)
-    light.get_by_role("button", name="Use dark colours").click()
+    light.get_by_role("button", name="Use dark colors").click()
     assert paper(light) == paper(dark)
-    light.get_by_role("button", name="Use light colours").click()
+    light.get_by_role("button", name="Use light colors").click()
     assert paper(light) != paper(dark)
 
 
@@ -142,12 +142,12 @@ def test_without_scripts_everything_but_the_charts_is_there(browser, pages):
     context.close()
 
 
-# Of every element with text of its own: its colour against what lies behind it; the least ratio, and where.
+# For every element with text of its own: its color against what lies behind it; the least ratio, and where.
 CONTRAST = """() => {
   const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgb = (colour) => {
+  const rgb = (color) => {
     pen.clearRect(0, 0, 1, 1);
-    pen.fillStyle = colour;
+    pen.fillStyle = color;
     pen.fillRect(0, 0, 1, 1);
     return [...pen.getImageData(0, 0, 1, 1).data];
   };

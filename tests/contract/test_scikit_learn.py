@@ -28,7 +28,7 @@ FOLDS = dict.fromkeys(RANDOM_ORDER, "a class of one row has no probability")
 
 
 # Costs that differ by the factor 1e7 are to outweigh the data: accuracy prefers a lam with which they do not.
-CHOICE = {"check_class_weight_classifiers": "lam is chosen by the accuracy, which knows no class weights"}
+CHOICE = {"check_class_weight_classifiers": "lam is chosen by the accuracy, which ignores class weights"}
 
 
 def expected_failures(estimator):

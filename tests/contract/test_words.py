@@ -31,6 +31,15 @@ HABITS = {
     r"\b(is|are) no part of\b": "is not part of",
     r"\bwritten whole or not at all\b": "written atomically",
     r"\b(one|a) (vector|function|line|row|fold|panel|number) a (class|setting|thread|panel|data set|step|lam)\b": "per",
+    r"(\"\"\"|# |// |\. )Of (?!course\b|Ogita)[a-z0-9]": "For, with, or a subject",
+    r"\bbut for\b": "except for",
+    r"\bto be had\b": "available",
+    r"\b(is|are) asked (for|about|of|to)\b": "is requested, is used, should",
+    r"\bknows? (no|nothing)\b": "does not support, is independent of",
+    r"\b(of|after|for|with|by|through|into) so many\b": "this many",
+    r"\b(or|with|has|makes?) a sentence\b": "an error message",
+    r"\b(is|are) no (kernels?|classes|vectors|proof|sentence|child)\b(?! (in|of|for)\b)": "is not a",
+    r"\bgoes on\b": "continues",
 }
 
 # Names in the code have these spellings, so only pages are searched for them.
@@ -41,16 +50,21 @@ PAGES = [
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     if page.name != "CHANGELOG.md" and not str(page.relative_to(ROOT)).startswith(TOOLS)
 ]
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
+SOURCES = [
+    source
+    for folder in ("src", "cpp", "tests", "benchmarks", "experiments", "examples", "packaging", "docs/_site")
+    for source in sorted((ROOT / folder).rglob("*"))
+    if source.suffix in (".py", ".cpp", ".h", ".inl", ".sh") and source != Path(__file__)
+]
 
 
 def prose(path):
-    """The text without names: no code in a page, no identifier in a source file."""
+    """The text without names: no code of a page; of a source file, no identifier with an underscore or of `words`."""
     text = path.read_text(encoding="utf8")
     if path.suffix == ".md":
         text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
         return re.sub(r"`[^`\n]*`|\]\([^)]*\)", "", text)
-    words = r"\b(learnt|summarize|_?maximise_over|normalised_by_logarithms)\b|regularised"
+    words = r"\b(learnt|summarize|maximise|neighbours|neighbourhoods?|tell_neighbours)\b|regularised"
     return re.sub(rf"\w*_\w*|\.\w+|{words}", "", text)
 
 
@@ -75,6 +89,14 @@ def test_no_habit_of_the_house_style_s_list_is_found(path):
 def test_the_habits_are_recognized(tmp_path, text, is_found):
     (tmp_path / "page.md").write_text(text, encoding="utf8")
     assert any(re.search(habit, prose(tmp_path / "page.md")) for habit in HABITS) == is_found
+
+
+def test_names_of_tests_are_plain_sentences():
+    habits = r"_gets?_a_sentence|_in_a_sentence|_goes_on|_hands?_over|_anew\b|isation|_nobody_|neighbour|colour"
+    files = [source for source in SOURCES if source.name.startswith("test_")]
+    names = [name for file in files for name in re.findall(r"\bdef (test_\w+)", file.read_text(encoding="utf8"))]
+    assert len(names) > 1000
+    assert not [name for name in names if re.search(habits, name)]
 
 
 def beginning(page):

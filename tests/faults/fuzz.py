@@ -43,7 +43,7 @@ class Draw:
         self._data, self._at = data, 0
 
     def number(self, n):
-        """Of 0..n - 1."""
+        """A number from 0 to n - 1."""
         width = 1 if n <= 256 else 4
         piece = self._data[self._at : self._at + width]
         self._at += width
@@ -54,7 +54,7 @@ class Draw:
         return choices[self.number(len(choices))]
 
     def text(self, words):
-        """Of what is left: as it is, or a word for most of the bytes."""
+        """Text from the remaining bytes: unchanged, or a word for most of them."""
         is_raw, rest = self.number(4) == 0, self._data[self._at :]
         return rest if is_raw else b"".join(words[byte % len(words)] if byte < 224 else bytes([byte]) for byte in rest)
 
@@ -120,7 +120,7 @@ def learnt(source):
     """What a fit makes of blocks that were let through: the loops read memory by what stands in them."""
     try:
         PegasosClassifier(max_iter=2, random_state=0).fit_source(source, memory="20M")
-    except ValueError:  # PegasosError is one; of labels that are no classes scikit-learn has a sentence
+    except ValueError:  # PegasosError is one; scikit-learn raises one for labels that are not classes
         return
 
 
@@ -301,7 +301,7 @@ class Targets:
             all_of(source)
         except PegasosError as error:
             if not str(error).strip().endswith("."):
-                raise AssertionError("this is no sentence") from error
+                raise AssertionError("the message is not a sentence") from error
             return
         if learns:
             learnt(source)

@@ -137,7 +137,7 @@ def once(kind, share, length, *, refits):
 
 
 def campaign(each, seed, names=None):
-    """Interrupt every kind of fit so many times; what became of them, by kind."""
+    """Interrupt every kind of fit this many times; the outcomes, by kind."""
     random = np.random.default_rng(seed)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     outcomes = {}

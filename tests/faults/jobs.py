@@ -42,7 +42,7 @@ class Job:
 
 
 class Fit(Job):
-    """A model that had learnt something else before learns; where that fails, it still knows the old."""
+    """A model that was fitted before is fitted again; if that fails, it still predicts as before."""
 
     def __init__(self, name, kind):
         self.make, self.X, self.y = kind
@@ -99,7 +99,7 @@ class Write(Job):
 
 
 def digest_of(value):
-    """Of arrays, sparse or not, of models, and of tuples of them."""
+    """A digest of arrays, sparse or not, of models, and of tuples of them."""
     digest = hashlib.blake2b(digest_size=12)
     for part in value if isinstance(value, tuple | list) else (value,):
         if sp.issparse(part):

@@ -44,7 +44,7 @@ class Saves:
 
 
 class Checkpoints:
-    """A fit that writes one after every chunk, goes on from it, and begins anew when it is through."""
+    """A fit that writes one after every chunk, continues from it, and starts over when it is done."""
 
     def __init__(self, folder):
         self.path = folder / "run.checkpoint"
@@ -94,7 +94,7 @@ class Conversions:
 
 
 def kill(job, seconds):
-    """A process that works and is killed after so many seconds; whether it was at work."""
+    """A process that works and is killed after this many seconds; whether it was working."""
     child = os.fork()
     if child == 0:
         try:

@@ -8,7 +8,7 @@ A job is done once undisturbed; then again and again, each time with less:
 - ``request``: the first, second, third ... request for much memory is refused, and no other;
 - ``end``: it is refused, and so are all that follow;
 - ``limit``: the process may have a little more address space than it has (RLIMIT_AS), then more, until it is enough;
-- ``thread``: no thread is to be had from the first, second, third ... on.
+- ``thread``: no thread can be started from the first, second, third ... on.
 
 A job may fail with a MemoryError (where threads are refused, with Python's RuntimeError), and leaves what was there
 before as it was; or it finds another way, to the bits that it should give. ``scarce.c`` refuses; Linux, a C compiler.
@@ -180,7 +180,7 @@ def main():
 
 
 def job_for(make, means):
-    """In three threads; but where a thread of Python finds no memory to begin with, its parent waits for it for ever.
+    """In three threads; but if a thread of Python has no memory to start, its parent waits for it forever.
 
     That is issue 140746 of CPython. Under a limit, jobs that start threads of Python are done in one.
     """

@@ -64,7 +64,7 @@ def test_want_of_memory_in_a_kernel_of_the_user_is_not_taken_for_a_fault_of_it()
 
 
 def counts_of(*arguments):
-    """Of each job and means: how often it failed, at how many places, and how often it found another way."""
+    """For each job and kind of failure: how often it failed, at how many places, and how often it found another way."""
     done = preloaded(arguments, capture_output=True, text=True)
     assert done.returncode == 0, (done.returncode, done.stdout[-2000:], done.stderr[-4000:])
     found = re.findall(r"(.{24})(\w+) +(\d+) failed at +(\d+) places, +(\d+) found another way", done.stdout)

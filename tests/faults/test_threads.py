@@ -96,7 +96,7 @@ def test_a_child_fits_after_its_parent_did(method, name):
 
 
 def fitted_by_name(name):
-    """What a child is asked for: functions do not travel, names do."""
+    """The function that a child calls, by name, because functions cannot be sent."""
     return fitted(kinds(n_jobs=2)[name])
 
 

@@ -89,7 +89,7 @@ def kernels(X, y, many):
 
 def larger():
     """What little data does not lead to."""
-    X, y = rows(9000, 4)  # so many that their passes are cut into threads
+    X, y = rows(9000, 4)  # enough for passes to be split into threads
     PegasosClassifier(lam=1e-7, tol=1e-3, n_jobs=2, random_state=0).fit(X, y % 2).predict(X)
     X, y = rows(3000, 330)  # so wide that the matrix of Newton's method is not computed at each step
     PegasosClassifier(lam=1e-7, tol=1e-2, max_iter=3, random_state=0).fit(X, y % 2)

@@ -5,7 +5,7 @@
 
 Install the library itself, not editably: atheris does not see into the loader of an editable install. Most inputs are
 changes to what a real file holds, with checksums that are right; the rest are bytes of a file. A finding is any
-exception but a sentence, a crash, a hang, or more memory than libFuzzer allows.
+exception other than PegasosError, a crash, a hang, or more memory than libFuzzer allows.
 """
 
 import contextlib

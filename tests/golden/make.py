@@ -1,6 +1,6 @@
 """Writes the golden files of the present layout: ``python -m tests.golden.make``.
 
-Run it once, when the layout changes or a kind of model is added; files that are there already are left as they are,
+Run it once, when the layout changes or a kind of model is added; existing files are not changed,
 for they stand for the models that people have kept.
 """
 

@@ -2,7 +2,7 @@
 
 Pegasos (Mathematical Programming 127, 2011): of each row of the batch the class s != y_i of the largest claim g_is is
 the rival, and the row violates when g_is > g_{i y_i}. Dual ascent (Crammer and Singer 2001; Keerthi and
-others, KDD 2008, with its sort): a visit of row i maximises D over all of alpha_i.
+others, KDD 2008, with its sort): a visit of row i maximizes D over all of alpha_i.
 """
 
 from itertools import islice
@@ -73,7 +73,7 @@ def projected_on_simplex(point, total):
 
 
 class JointAscent:
-    """alpha and W = W(alpha) after so many visits, and the rows that take part in the sweep."""
+    """alpha and W = W(alpha) after this many visits, and the rows that take part in the sweep."""
 
     def __init__(self, problem, *, seed=0):
         self.problem = problem

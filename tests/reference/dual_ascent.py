@@ -1,6 +1,6 @@
-"""Dual coordinate ascent with shrinking, as ICML 2008 (Hsieh and others, Algorithm 3) writes it.
+"""Dual coordinate ascent with shrinking, as ICML 2008 (Hsieh and others, Algorithm 3) writes it; and with rests.
 
-A visit of row i maximises D over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
+A visit of row i maximizes D over alpha_i alone, with r_i = 1 - sign_i (<w, x_i> + offset_i):
 
     alpha_i <- clip(alpha_i + (r_i - d_i alpha_i) / (|x_i|^2 / (lam total) + d_i), 0, cap cost_i)
 
@@ -8,13 +8,15 @@ with d_i = ridge / cost_i, and w follows. A row at a bound that is pushed furthe
 sweep before leaves the sweep.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from tests.reference.random import Random
 
 
 class DualAscent:
-    """alpha and w = w(alpha) after so many visits, and the rows that take part in the sweep."""
+    """alpha and w = w(alpha) after this many visits, and the rows that take part in the sweep."""
 
     def __init__(self, problem, *, alpha=None, seed=0):
         self.problem = problem
@@ -46,7 +48,7 @@ class DualAscent:
         p, old, bound, damping = self.problem, self.alpha[i], self.problem.bound[i], self.problem.damping[i]
         r = 1.0 - p.sign[i] * (p.X[i] @ self.w + p.offset[i])
         self.gap_sum += p.cost[i] * p.phi(r) + 0.5 * damping * old**2 - old * r
-        slope = r - damping * old
+        slope = self.slope = r - damping * old
         if (old == 0.0 and slope < self.lower) or (old == bound and slope > self.upper):
             return False
         if old < bound:
@@ -76,3 +78,69 @@ class DualAscent:
         self.sweep_gap = self.gap_sum
         self.upper = self.highest if self.highest > 0.0 else np.inf
         self.lower = self.lowest if self.lowest < 0.0 else -np.inf
+
+
+class RestingAscent(DualAscent):
+    """The same, where a row at a bound and pushed outward rests; rows are parted only at the end of a sweep.
+
+    At level k a row is visited in the sweeps alone whose number is a multiple of 2^k. `parts` holds the rows of each
+    level in their order: those of the sweep first, those that left last.
+    """
+
+    TOP = 5
+
+    def visit(self):
+        if self.position == len(self.order):
+            self._begin_sweep()
+        self._maximise_over(self.order[self.position])
+        self.position += 1
+        if self.position == len(self.order):
+            self._end_sweep()
+
+    @property
+    def n_left(self):
+        return sum(map(len, self.parts[:-1])) if self.order else 0
+
+    def _maximise_over(self, i):
+        before, level = self.alpha[i], self.levels[i]
+        stays = super()._maximise_over(i)
+        if self.alpha[i] != before:
+            self.levels[i] = 0
+        elif not stays:
+            self.levels[i] = self.TOP + 1
+        else:
+            slope = self.slope
+            bound = self.problem.bound[i]
+            is_outward = (before == 0.0 and slope < 0.0) or (before == bound and slope > 0.0)
+            self.levels[i] = min(level + 1, self.TOP) if is_outward else 0
+        return stays
+
+    def _begin_sweep(self):
+        is_new = not self.order
+        super()._begin_sweep()
+        if is_new:
+            n = self.problem.n_rows
+            self.sweep, self.levels = 0, [0] * n
+            self.parts = [self.order, *([] for _ in range(self.TOP + 1))]
+
+    def _end_sweep(self):
+        super()._end_sweep()
+        flat = [row for part in self.parts for row in part]
+        ends = np.cumsum([len(part) for part in self.parts])[:-1].tolist()
+        for p in range(len(self.order) - 1, -1, -1):
+            row, hole = flat[p], p
+            for k in range(self.levels[row]):
+                ends[k] -= 1
+                flat[hole] = flat[ends[k]]
+                hole = ends[k]
+            flat[hole] = row
+            if self.levels[row] > self.TOP:
+                self.levels[row] = 0
+        self.sweep += 1
+        woken = max(k for k in range(self.TOP + 1) if self.sweep % 2**k == 0)
+        if ends[woken] == 0:
+            woken = self.TOP
+        ends[:woken] = [ends[woken]] * woken
+        self.parts = [flat[a:b] for a, b in pairwise([0, *ends, len(flat)])]
+        self.order = self.parts[0]
+        self.position = len(self.order)

@@ -7,7 +7,7 @@ rows, finds those that violate under w (sign_i (<w, phi(x_i)> + offset_i) < 1), 
     counts  <- scaled down to |w| <= radius           when projecting
 
 The dual point is alpha_i = n count_i / t. The published algorithm has costs of 1, k = 1 and total = n.
-The weights are 1, but for rows drawn by their signs in turn: tests.reference.pegasos.
+The weights are 1, except for rows drawn by alternating signs: tests.reference.pegasos.
 """
 
 from dataclasses import dataclass

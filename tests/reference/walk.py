@@ -24,7 +24,7 @@ def order_of(seed, walk, n_blocks):
 
 
 def walks_of_ascent(problem, starts, seed, n_walks):
-    """The weights and the dual point after so many walks of dual ascent."""
+    """The weights and the dual point after this many walks of dual ascent."""
     blocks = []
     for k, (begin, end) in enumerate(pairwise(starts)):
         columns = {name: getattr(problem, name)[begin:end] for name in ("X", "sign", "cost", "offset")}

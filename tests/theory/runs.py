@@ -34,7 +34,7 @@ def margins(plain, w):
 
 
 def gradient(plain, w, rows=slice(None)):
-    """Of the objective of some rows: lam w less the mean of cost_i sign_i x_i over those that violate."""
+    """The gradient of the objective of some rows: lam w minus the mean of cost_i sign_i x_i over those that violate."""
     X, sign, cost = plain.X[rows], plain.sign[rows], plain.cost[rows]
     violates = sign * (X @ w + plain.offset[rows]) < 1.0
     weight = plain.n_rows / (len(X) * plain.total)

@@ -42,7 +42,7 @@ def test_the_gap_is_a_sum_of_terms_that_are_not_negative(case):
 @settings(max_examples=8)
 @given(small_problems(lams=(0.2, 1.0)))
 def test_at_the_optimum_rows_beyond_the_margin_are_at_zero_and_violators_at_their_cost(problem):
-    """The dual point of a general-purpose solver of box-constrained problems, which knows nothing of margins."""
+    """The dual point of a general-purpose solver of box-constrained problems, which is independent of the library."""
     plain = PlainProblem.of(problem)
     scale = plain.lam * plain.total
     gram = (plain.sign[:, None] * plain.X) @ (plain.sign[:, None] * plain.X).T / scale

@@ -18,7 +18,7 @@ n_steps = 40
 
 @st.composite
 def runs(draw, problems=textbook_problems, *, projects=False):
-    """A problem in plain numpy, its exact minimiser, and a run with all rows."""
+    """A problem in plain numpy, its exact minimizer, and a run with all rows."""
     plain = PlainProblem.of(draw(problems()))
     radius = plain.radius() if projects or draw(st.booleans()) else np.inf
     return plain, optimum_of(plain), Run.of(plain, n_steps, radius=radius)
@@ -148,7 +148,7 @@ def noisy_problem(lam=0.1):
 
 
 def test_the_average_converges():
-    """Of the library's own iterates: ten times the steps, and the distance falls."""
+    """For the library's own iterates: with ten times the steps, the distance falls."""
     problem = noisy_problem()
     best = optimum_of(problem).weights
     solver = Pegasos(batch_size=problem.rows.n_rows, sampling="sequential", projection=True, average="uniform")

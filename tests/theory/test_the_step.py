@@ -1,4 +1,4 @@
-"""Questions 1 to 7 (docs/theory/the-step.md): the margin, the perceptron, the losses, the minimiser, the gradient."""
+"""Questions 1 to 7 (docs/theory/the-step.md): the margin, the perceptron, the losses, the minimizer, the gradient."""
 
 import runpy
 from pathlib import Path

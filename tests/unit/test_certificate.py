@@ -138,7 +138,7 @@ def certificate_of(primal, dual, **more):
         (0.5, -2.0, "not certified: the objective 0.5 has no useful lower bound yet (proved -2)"),
     ],
 )
-def test_a_certificate_says_itself_in_a_sentence(primal, dual, sentence):
+def test_the_text_of_a_certificate_is_a_sentence(primal, dual, sentence):
     assert str(certificate_of(primal, dual)) == sentence
 
 

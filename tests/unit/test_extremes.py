@@ -215,7 +215,7 @@ def test_kernel_values_beyond_single_precision_are_predicted_with():
         assert np.isfinite(model.decision_function(X)).all()
 
 
-def test_a_variance_that_overflows_is_a_sentence():
+def test_a_variance_that_overflows_raises_an_error():
     X, y = small_data()
     with pytest.raises(PegasosError, match="variance of X"):
         KernelPegasosClassifier().fit(X * 1e160, y)
@@ -275,7 +275,7 @@ def test_a_prior_without_any_loss_is_proved_by_the_dual_point_of_zeros():
     assert model.certify(1e12 * X, right).dual == 0.0
 
 
-def test_blocks_of_single_precision_hand_over_dual_variables_within_bounds_that_it_cannot_represent():
+def test_blocks_of_single_precision_return_dual_variables_within_bounds_that_it_cannot_represent():
     X, _ = small_data()
     y = np.array([1] + [-1] * 11)  # costs of 6 and 6 / 11
     source = ArraySource(1e-9 * X.astype(np.float32), y, block_rows=5)
@@ -283,7 +283,7 @@ def test_blocks_of_single_precision_hand_over_dual_variables_within_bounds_that_
     assert (model.alpha_ <= np.where(y > 0, 6.0, 12 / (2 * 11))).all()
 
 
-def test_blocks_of_single_precision_hand_over_the_dual_point_that_was_certified():
+def test_blocks_of_single_precision_return_the_dual_point_that_was_certified():
     random = np.random.default_rng(9117391)
     X = (1e-7 * random.normal(size=(9, 4))).astype(np.float32)
     y = np.array([-1, 1, -1, -1, -1, -1, 1, 1, 1])  # costs of 0.9, which single precision rounds down, and 1.125

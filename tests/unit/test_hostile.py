@@ -84,7 +84,7 @@ def test_a_broken_block_of_a_kernel_stream_is_refused(kind):
 
 @pytest.mark.parametrize("kind", ["fifo", "device"])
 @pytest.mark.parametrize("load", [pegasos.load], ids=["load"])
-def test_what_is_no_file_is_not_waited_for(load, kind, tmp_path):
+def test_what_is_not_a_file_is_not_waited_for(load, kind, tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with pytest.raises(PegasosError, match="not a file"):
@@ -104,7 +104,7 @@ def test_what_is_no_file_is_not_waited_for(load, kind, tmp_path):
     ],
     ids=["subnormal", "partly subnormal", "overflowing", "strings", "complex", "masked", "huge"],
 )
-def test_weights_that_are_no_weights_are_refused(weights, message):
+def test_invalid_weights_are_refused(weights, message):
     X = np.random.default_rng(0).normal(size=(40, 3))
     for model in (PegasosClassifier(), KernelPegasosClassifier(gamma=1.0)):
         with pytest.raises(PegasosError, match=message):

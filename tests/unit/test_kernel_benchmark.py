@@ -46,7 +46,7 @@ def test_values_of_pegasos_are_those_it_certifies(n_classes, as_rows):
     np.testing.assert_allclose(dual, [C * len(y) * part.dual for part in parts], rtol=1e-9)
 
 
-def test_an_unbalanced_point_is_no_bound_until_it_is_balanced():
+def test_an_unbalanced_point_is_not_a_bound_until_it_is_balanced():
     X, y = clouds(2)
     model = SVC(C=C, gamma=gamma, tol=1e-9).fit(X, y)
     best = values(X, gamma, C, one_against_one(model, y))[0]

@@ -1,4 +1,4 @@
-"""The paper's guarantee, and the two conventions of regularisation."""
+"""The paper's guarantee, and the two conventions of regularization."""
 
 import numpy as np
 import pytest

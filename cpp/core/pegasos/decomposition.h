@@ -46,8 +46,16 @@ struct KernelColumns {
   Block rows, transposed;  // (rows, features) and (features, rows), in the type of the table
   const double* left;  // squared norms
   const void* right;  // the same in the type of the table
+  const void* packed = nullptr;  // the rows in panels, instead of `transposed`, where `are_far`
+  const double* exact = nullptr;  // the rows in double, where the table is in single precision
   Index half = 0;  // where the second half of the rows repeats the first, as in regression: rows of each; or 0
 };
+
+// Whether so many rows do not fit the nearest caches, so that several columns are better computed together.
+inline bool are_far(const Block& rows) {
+  constexpr Index near_bytes = 1 << 18;
+  return rows.n_rows * rows.n_columns * (rows.scalar == Scalar::float32 ? 4 : 8) > near_bytes;
+}
 
 struct DualPoint {
   Index n;
@@ -66,7 +74,7 @@ struct DualPoint {
 };
 
 // An ascent ends at a gap of `enough`, or of `share` times the objective, or after n_steps steps, or after an amount of
-// work: slopes updated, plus the equivalent for each kernel value computed; or when it is asked to stop.
+// work: slopes updated, plus the equivalent for each kernel value computed; or when a stop is requested.
 struct Goal {
   double enough;
   double share;

@@ -23,6 +23,29 @@ struct ColumnStore {
   }
   T* slot(Index k) const { return static_cast<T*>(columns.table.data) + k * columns.table.stride; }
 
+  // How many columns are computed together.
+  static constexpr Index at_once = DenseKernel<T>::tall;
+  bool computes_several() const {
+    return columns.packed != nullptr && columns.table.n_rows - columns.n_kept >= at_once;
+  }
+  // Computes the columns of at most at_once rows that are not kept.
+  void compute(const Index* rows, Index n) const {
+    const Index d = columns.rows.n_columns;
+    Vector<T> lines(std::size_t(at_once * d));
+    double left[at_once];
+    T* out[at_once];
+    for (Index k = 0; k < at_once; ++k) {
+      const Index row = rows[k < n ? k : 0];
+      std::copy_n(static_cast<const T*>(columns.rows.data) + row * columns.rows.stride, d, lines.data() + k * d);
+      left[k] = columns.left[row];
+      if (k >= n) continue;
+      columns.slot_of[row] = columns.n_kept;
+      out[k] = slot(columns.n_kept++);
+    }
+    DenseKernel<T>::columns(columns.function, lines.data(), n, left, static_cast<const T*>(columns.packed), d,
+                            static_cast<const T*>(columns.right), columns.table.n_columns, out);
+  }
+
   // The column of row i; null where it is neither kept nor available.
   const T* column(Index i) const {
     if (has(i)) return slot(columns.slot_of[i]);
@@ -37,6 +60,9 @@ struct ColumnStore {
     if (columns.larger.n_rows > 0) {
       const T* from = static_cast<const T*>(columns.larger.data) + columns.members[i] * columns.larger.stride;
       for (Index j = 0; j < n; ++j) out[j] = from[columns.members[j]];
+    } else if (columns.packed != nullptr) {
+      compute(&i, 1);
+      return out;
     } else {
       DenseKernel<T>::column(columns.function, columns.rows, i, columns.transposed, columns.left[i],
                              static_cast<const T*>(columns.right), out);
@@ -183,6 +209,30 @@ struct ActiveSet {
     else
       for (Index j = 0; j < n; ++j) copy[j] = whole[place_of[rows[j]]];
     return columns[k] = copy;
+  }
+
+  // The same, for a row that is about to rise, or to fall; if it has to be computed, then together with the rows that
+  // violate most in the same direction, which need theirs next.
+  const T* column_to_move(Index k, bool rises) {
+    constexpr Index at_once = ColumnStore<T>::at_once;
+    if (columns[k] != nullptr || store.has(rows[k]) || !store.computes_several()) return column(k);
+    Index found[at_once] = {rows[k]};
+    double worth[at_once] = {infinity};
+    Index n_found = 1;
+    for (Index j = 0; j < n; ++j) {
+      const double value = rises ? slope[j] : -slope[j];
+      if (n_found == at_once && !(value > worth[at_once - 1])) continue;
+      if (!(rises ? up[j] > 0.0 : down[j] < 0.0) || j == k || store.has(rows[j])) continue;
+      Index place = n_found < at_once ? n_found++ : at_once - 1;
+      for (; worth[place - 1] < value; --place) {
+        worth[place] = worth[place - 1];
+        found[place] = found[place - 1];
+      }
+      worth[place] = value;
+      found[place] = rows[j];
+    }
+    store.compute(found, n_found);
+    return column(k);
   }
 
   static V load(const double* p) { return simd::load<double, lanes>(p); }
@@ -360,7 +410,7 @@ struct ActiveSet {
     return places;
   }
 
-  // How far coordinate j goes on its own.
+  // How far coordinate j moves alone.
   double move_of(Index j) const {
     double m = step[j] * slope[j];
     m = m > down[j] ? m : down[j];
@@ -516,7 +566,7 @@ struct Climb {
       slopes.lowest[g] = infinity;
       slopes.highest[g] = top;
       if (top == -infinity) continue;
-      const T* ki = active.column(i);
+      const T* ki = active.column_to_move(i, true);
       if (ki == nullptr) return false;
       const Partner falling = active.partner_of(i, ki, active.group(g));
       slopes.lowest[g] = falling.least;
@@ -548,7 +598,7 @@ struct Climb {
         until_look = steps_until_look();
       }
       const Index i = pair.i, j = pair.falling.place;
-      const T* kj = active.column(j);
+      const T* kj = active.column_to_move(j, false);
       if (kj == nullptr) return;
       const double m = active.pair_move(i, pair.falling);
       point.dual += m * (active.slope[i] - active.slope[j] - 0.5 * pair.falling.curvature * m);
@@ -684,7 +734,9 @@ inline void balance(Index n, const double* lower, const double* upper, double* b
 
 // Solves a small problem on some of the rows of a larger one; `room` is for small_room(n, features) doubles, of which
 // few are touched where few columns are needed.
-inline Index small_room(Index n, Index n_features) { return n * n + (6 + 2 * n_features) * n; }
+inline Index small_room(Index n, Index n_features) {
+  return n * n + (6 + 2 * n_features) * n + (3 + n_features) * n + 2 * packed_length(Scalar::float64, n, n_features);
+}
 
 // Moves the first rows of each sign from 0 to their bounds, until `spent` is spent.
 template <class T>
@@ -727,69 +779,151 @@ inline Index climb_to_width(KernelColumns& columns, DualPoint& point, const Smal
   return problem.goal.n_steps - goal.n_steps;
 }
 
+// The arrays of a small problem while it is solved, within `room`.
 template <class T>
-Index solve_small(const KernelColumns& larger, const SmallProblem& problem, double* room) {
-  constexpr Index few_steps_per_row = 2;
+struct SmallSolver {
+  const KernelColumns& larger;
+  const SmallProblem& problem;
+  double* const room;
   const Index n = problem.n, d = larger.is_computed ? larger.rows.n_columns : 0;
-  double *slope = room, *down = room + n, *up = room + 2 * n, *curvature = room + 3 * n, *left = room + 4 * n;
-  T *right = reinterpret_cast<T*>(room + 5 * n), *x = reinterpret_cast<T*>(room + 6 * n), *z = x + n * d;
-  Vector<Index> slots(std::size_t(n), -1);
+  double *const slope = room, *const down = slope + n, *const up = down + n, *const curvature = up + n;
+  double *const left = curvature + n, *const packed = slope + (6 + 2 * d) * n + n * n;
+  T *const right = reinterpret_cast<T*>(left + n), *const x = reinterpret_cast<T*>(left + 2 * n), *const z = x + n * d;
+  Vector<Index> slots = Vector<Index>(std::size_t(n), -1);
+  Vector<std::int8_t> sign = {};
   KernelColumns own = larger;
-  own.table = Block{room + (6 + 2 * d) * n, larger.table.scalar, n, n, n};
-  own.slot_of = slots.data();
-  own.place_of = nullptr;
-  own.n_kept = 0;
-  own.members = problem.members;
-  own.rows = Block{x, larger.table.scalar, n, d, d};
-  own.transposed = Block{z, larger.table.scalar, d, n, n};
-  own.left = left;
-  own.right = right;
-  for (Index k = 0; k < n; ++k) {
-    const Index member = problem.members[k];
-    slope[k] = problem.target[k];
-    down[k] = problem.lower[k];
-    up[k] = problem.upper[k];
-    curvature[k] = problem.unit * problem.diagonal[member];
-    if (!larger.is_computed) continue;
-    left[k] = larger.left[member];
-    right[k] = T(left[k]);
-    const T* from = static_cast<const T*>(larger.rows.data) + member * larger.rows.stride;
-    for (Index f = 0; f < d; ++f) x[k * d + f] = z[f * n + k] = from[f];
-  }
-  const Index half = n / 2;
-  if (larger.is_computed && n == 2 * half && std::equal(x, x + half * d, x + half * d) &&
-      std::equal(left, left + half, left + half)) {
-    own.half = half;
-    own.transposed.n_columns = half;
-  }
   DualPoint point{n, slope, down, up, curvature, nullptr, problem.unit, problem.keeps_sum, 0.0};
-  Vector<std::int8_t> sign;
-  Index n_steps = 0;
-  bool has_both = true;
-  if (problem.width != nullptr) {
-    sign.resize(std::size_t(n));
-    for (Index k = 0; k < n; ++k) sign[k] = problem.lower[k] < 0.0 ? -1 : 1;
-    has_both = std::find(sign.begin(), sign.end(), -1) != sign.end();
+
+  bool is_mixed() const { return larger.exact != nullptr; }
+
+  void gather() {
+    own.table = Block{slope + (6 + 2 * d) * n, larger.table.scalar, n, n, n};
+    own.slot_of = slots.data();
+    own.place_of = nullptr;
+    own.n_kept = 0;
+    own.members = problem.members;
+    own.rows = Block{x, larger.table.scalar, n, d, d};
+    own.transposed = Block{z, larger.table.scalar, d, n, n};
+    own.left = left;
+    own.right = right;
+    for (Index k = 0; k < n; ++k) {
+      const Index member = problem.members[k];
+      slope[k] = problem.target[k];
+      down[k] = problem.lower[k];
+      up[k] = problem.upper[k];
+      curvature[k] = problem.unit * problem.diagonal[member];
+      if (!larger.is_computed) continue;
+      left[k] = larger.left[member];
+      right[k] = T(left[k]);
+      const T* from = static_cast<const T*>(larger.rows.data) + member * larger.rows.stride;
+      std::copy_n(from, d, x + k * d);
+    }
+    const Index half = n / 2;
+    if (larger.is_computed && n == 2 * half && std::equal(x, x + half * d, x + half * d) &&
+        std::equal(left, left + half, left + half)) {
+      own.half = half;
+      own.transposed.n_columns = half;
+    }
+    if (larger.is_computed && own.half == 0 && are_far(own.rows)) {
+      pack_rows(own.rows, packed);
+      own.packed = packed;
+      return;
+    }
+    for (Index k = 0; k < n; ++k)
+      for (Index f = 0; f < d; ++f) z[f * n + k] = x[k * d + f];
+  }
+
+  Index ascend() {
+    constexpr Index few_steps_per_row = 2;
+    Goal goal = problem.goal;
+    if (is_mixed()) goal.share *= aim_of_single;
+    const Ascent ascent = climb(own, point, goal);
+    if (!(problem.fine > 0.0 && ascent.gap <= goal.share * point.dual)) return ascent.n_steps;
+    goal.share = problem.fine;
+    goal.n_steps = few_steps_per_row * n;
+    return ascent.n_steps + climb(own, point, goal).n_steps;
+  }
+
+  // The solution of the nu-dual; also writes its width.
+  Index ascend_to_width(bool has_both) {
     point.sign = sign.data();
     spend<T>(own, point, problem.spent);
-    n_steps = climb_to_width(own, point, problem, has_both);
-  } else {
-    const Ascent ascent = climb(own, point, problem.goal);
-    n_steps = ascent.n_steps;
-    if (problem.fine > 0.0 && ascent.gap <= problem.goal.share * point.dual) {
-      Goal further = problem.goal;
-      further.share = problem.fine;
-      further.n_steps = few_steps_per_row * n;
-      n_steps += climb(own, point, further).n_steps;
-    }
+    return climb_to_width(own, point, problem, has_both);
   }
+
   // Computed from the nearer bound, because the distance to the farther one has lost its last digits.
-  for (Index k = 0; k < n; ++k) problem.b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];
-  if (problem.keeps_sum && has_both) balance(n, problem.lower, problem.upper, problem.b);
-  for (Index k = 0; k < n; ++k) problem.scores[k] = 0.0;
-  for (Index k = 0; k < n; ++k)
-    if (problem.b[k] != 0.0) simd::add(problem.unit * problem.b[k], ColumnStore<T>{own}.column(k), problem.scores, n);
-  return n_steps;
+  void write_solution(bool has_both) {
+    double* const b = problem.b;
+    for (Index k = 0; k < n; ++k) b[k] = -down[k] < up[k] ? problem.lower[k] - down[k] : problem.upper[k] - up[k];
+    if (problem.keeps_sum && has_both) balance(n, problem.lower, problem.upper, b);
+    for (Index k = 0; k < n; ++k) problem.scores[k] = 0.0;
+    if (is_mixed()) return add_exact_scores();
+    for (Index k = 0; k < n; ++k)
+      if (b[k] != 0.0) simd::add(problem.unit * b[k], ColumnStore<T>{own}.column(k), problem.scores, n);
+  }
+
+  // The scores by kernel values in double.
+  void add_exact_scores() const {
+    double* const all = packed + packed_length(Scalar::float64, n, d);
+    double *rows = all + packed_length(Scalar::float64, n, d), *norms = rows + n * d, *factors = norms + n,
+           *all_norms = factors + n;
+    const auto copy = [&](Index k, Index to) { std::copy_n(larger.exact + problem.members[k] * d, d, rows + to * d); };
+    for (Index k = 0; k < n; ++k) copy(k, k);
+    for (Index k = 0; k < n; ++k) all_norms[k] = left[k];
+    pack_rows(Block{rows, Scalar::float64, n, d, d}, all);
+    Index n_moved = 0;
+    for (Index k = 0; k < n; ++k) {
+      if (problem.b[k] == 0.0) continue;
+      copy(k, n_moved);
+      norms[n_moved] = left[k];
+      factors[n_moved++] = problem.unit * problem.b[k];
+    }
+    kernel_sums(larger.function, Block{rows, Scalar::float64, n_moved, d, d}, all, norms, all_norms, factors, n,
+                problem.scores);
+  }
+
+  // Goes on from exact slopes while single precision has left too large a gap; what is still to be moved is small then,
+  // and so are its errors.
+  Index refine(Index n_steps, bool has_both) {
+    constexpr int most_rounds = 4;
+    for (int round = 0; round < most_rounds; ++round) {
+      point.dual = 0.0;
+      for (Index k = 0; k < n; ++k) {
+        slope[k] = problem.target[k] - problem.scores[k];
+        down[k] = problem.lower[k] - problem.b[k];
+        up[k] = problem.upper[k] - problem.b[k];
+        point.dual += 0.5 * problem.b[k] * (problem.target[k] + slope[k]);
+      }
+      Goal goal = problem.goal;
+      goal.n_steps -= n_steps;
+      goal.enough = goal.share * point.dual;
+      goal.share = 0.0;
+      if (goal.n_steps <= 0 || climb(own, point, {0.0, 0.0, 0, 0.0}).gap <= goal.enough) break;
+      goal.enough *= aim_of_single;
+      const Index taken = climb(own, point, goal).n_steps;
+      if (taken == 0) break;
+      n_steps += taken;
+      write_solution(has_both);
+    }
+    return n_steps;
+  }
+
+  Index solve() {
+    gather();
+    if (problem.width != nullptr)
+      for (Index k = 0; k < n; ++k) sign.push_back(problem.lower[k] < 0.0 ? -1 : 1);
+    const bool has_both = sign.empty() || std::find(sign.begin(), sign.end(), -1) != sign.end();
+    const Index n_steps = problem.width != nullptr ? ascend_to_width(has_both) : ascend();
+    write_solution(has_both);
+    return is_mixed() ? refine(n_steps, has_both) : n_steps;
+  }
+
+  static constexpr double aim_of_single = 0.6;  // of the gap asked for: the rest is for rounding
+};
+
+template <class T>
+Index solve_small(const KernelColumns& larger, const SmallProblem& problem, double* room) {
+  return SmallSolver<T>{larger, problem, room}.solve();
 }
 
 inline Index small_solve(const KernelColumns& larger, const SmallProblem& problem, double* room) {

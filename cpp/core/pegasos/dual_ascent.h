@@ -12,6 +12,10 @@
 // A row that sits at a bound and is pushed further out than any row was in the sweep before leaves the sweep
 // ("shrinking"); the driver brings all rows back when the certificate says so.
 //
+// With `rests`, a row at a bound and pushed outward also rests for some sweeps: at level k it is visited in those sweeps
+// alone whose number is a multiple of 2^k. Each such visit raises its level by one, a move sets it to 0. Rows that stay
+// at their bounds then cost a small part of a visit per sweep, and none is forgotten.
+//
 // For w = w(alpha) the duality gap is (1/total) sum_i (cost_i phi(r_i) + d_i alpha_i^2 / 2 - alpha_i r_i), each term >=
 // 0. The loop adds these terms up as it goes, so each sweep yields an estimate of the gap at no cost.
 #pragma once
@@ -35,12 +39,22 @@ struct DualCounters {
   double alpha_sum = 0.0;  // sum_i alpha_i (1 - sign_i offset_i) - d_i alpha_i^2 / 2
 };
 
+// order = | active | resting at level 1 | level 2 | ... | rows that left |, with the ends of the first six parts. The levels
+// that wake in a sweep are the lowest ones, so that waking them moves no row.
+struct Rests {
+  static constexpr int levels = 5;
+  Index sweep = 0;  // number of the current sweep, since all rows were recalled
+  Index ends[levels + 1] = {};
+};
+
 struct DualState {
   Buffer weights;  // n_features + 1
   Buffer alpha;  // n_rows, same type
   RowValues squared_norms;  // n_rows
   RowNumber* order;  // n_rows
   DualCounters* counters;
+  Rests* rests = nullptr;  // null: no row rests
+  std::uint8_t* levels = nullptr;  // n_rows
 };
 
 }  // namespace pegasos

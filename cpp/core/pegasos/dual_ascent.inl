@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <limits>
 
 #include "dual_ascent.h"
@@ -49,7 +50,10 @@ struct DualAscent {
   RowNumber* order;
   W unit;  // 1/(lam total)
   DualCounters& now;
+  Rests* rests = nullptr;
+  std::uint8_t* levels = nullptr;
 
+  static constexpr std::uint8_t top_level = Rests::levels, left = top_level + 1;
   static constexpr Index prefetch_distance = 6;
 
   // The sums of a sweep, in registers.
@@ -67,6 +71,7 @@ struct DualAscent {
     __builtin_prefetch(alpha + i, 1, 2);
     step.prefetch(i);
     __builtin_prefetch(problem.sign + i, 0, 2);
+    if (levels) __builtin_prefetch(levels + i, 1, 2);
     rows.prefetch(i);
   }
 
@@ -88,7 +93,8 @@ struct DualAscent {
     moved = moved < bound ? moved : bound;
 
     sweep.gap_sum += hinge ? double(bound * push - old * r) : row_gap(problem, i, double(r), double(old));
-    if ((at_zero & (slope < sweep.lower)) | (at_bound & (slope > sweep.upper))) return false;
+    const bool leaves = (at_zero & (slope < sweep.lower)) | (at_bound & (slope > sweep.upper));
+    if (leaves & !levels) return false;
     const W up = at_bound ? W(0) : push, down = at_zero ? W(0) : pull;
     sweep.highest = up > sweep.highest ? up : sweep.highest;
     sweep.lowest = down < sweep.lowest ? down : sweep.lowest;
@@ -97,6 +103,11 @@ struct DualAscent {
       const W linear = W(1) - sign * offset;
       sweep.alpha_sum += double((moved - old) * (hinge ? linear : linear - W(0.5) * damp * (moved + old)));
       rows.add(i, (moved - old) * (sign * unit), weights);
+      if (levels) levels[i] = 0;
+    } else if (levels) {
+      const bool is_outward = (at_zero & (slope < W(0))) | (at_bound & (slope > W(0)));
+      const std::uint8_t next = levels[i] < top_level ? levels[i] + 1 : top_level;
+      levels[i] = leaves ? left : is_outward ? next : 0;
     }
     return true;
   }
@@ -114,6 +125,36 @@ struct DualAscent {
     now.sweep_gap = now.gap_sum;
     now.upper = now.highest > 0.0 ? now.highest : 1e30;
     now.lower = now.lowest < 0.0 ? now.lowest : -1e30;
+    if (rests) {
+      part_rows();
+      wake_rows();
+    }
+  }
+
+  // Moves the rows of the sweep that now rest or leave behind those that do not.
+  void part_rows() {
+    Index* ends = rests->ends;
+    ends[0] = now.active;
+    for (Index p = now.active - 1; p >= 0; --p) {
+      const RowNumber i = order[p];
+      Index hole = p;
+      for (int k = 0; k < levels[i]; ++k) {
+        order[hole] = order[--ends[k]];
+        hole = ends[k];
+      }
+      order[hole] = i;
+      if (levels[i] == left) levels[i] = 0;
+    }
+  }
+
+  // Adds the levels whose turn it is, or all of them where the sweep would be empty.
+  void wake_rows() {
+    Index* ends = rests->ends;
+    const int turn = std::countr_zero(std::uint64_t(++rests->sweep));
+    int highest = turn < top_level ? turn : top_level;
+    if (ends[highest] == 0) highest = top_level;
+    for (int k = 0; k < highest; ++k) ends[k] = ends[highest];
+    now.position = now.active = ends[0];
   }
 
   void recall_all_rows() {
@@ -121,6 +162,10 @@ struct DualAscent {
     for (Index i = 0; i < rows.n_rows; ++i) order[i] = RowNumber(i);
     now.upper = 1e30;
     now.lower = -1e30;
+    if (!rests) return;
+    rests->sweep = 0;
+    for (Index& end : rests->ends) end = rows.n_rows;
+    for (Index i = 0; i < rows.n_rows; ++i) levels[i] = 0;
   }
 
   // Visits rows until the sweep or the visits end.
@@ -160,7 +205,9 @@ inline void dual_advance(const Problem& problem, const DualState& state, Index n
                               {state.squared_norms, problem.lam * problem.total},
                               state.order,
                               W(1.0 / (problem.lam * problem.total)),
-                              *state.counters}
+                              *state.counters,
+                              state.rests,
+                              state.levels}
           .advance(n_visits);
     };
     is_hinge(problem) ? advance.template operator()<true>() : advance.template operator()<false>();

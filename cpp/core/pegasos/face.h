@@ -5,11 +5,11 @@
 //
 // over the chosen rows, preconditioned by |z_i|^2 / mu + d_i (More, Toraldo: On the solution of large quadratic
 // programming problems with bound constraints. SIAM J. Optimization 1, 1991). The iteration ends when a product gains
-// little beside what all have gained, but goes on to rounding while alpha + x lies within the bounds: then this is the
-// face of the solution. The move is projected on the bounds, alpha <- clip(alpha + s x), s = 1, 1/2, 1/4, ..., until
-// the dual rises. Given: alpha with w = w(alpha). Results: the same, with a higher dual or unchanged; alpha has entries
-// exactly at their bounds. Where dual ascent crawls, because rows resemble each other, this takes the square root of
-// its epochs.
+// little compared with all before it, but continues to rounding while alpha + x lies within the bounds: then this is
+// the face of the solution. The move is projected on the bounds, alpha <- clip(alpha + s x), s = 1, 1/2, 1/4, ...,
+// until the dual rises. Given: alpha with w = w(alpha). Results: the same, with a higher dual or unchanged; alpha has
+// entries exactly at their bounds. Where dual ascent is slow, because rows resemble each other, this takes the square
+// root of its epochs.
 #pragma once
 
 #include "interior_point.h"

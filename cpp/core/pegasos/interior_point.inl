@@ -272,7 +272,7 @@ struct InteriorPoint {
     correct(centre);
   }
 
-  // Gondzio: products that a longer step would leave far from the center are brought back towards it, by a bounded
+  // Gondzio: products that a longer step would leave far from the center are brought back toward it, by a bounded
   // correction either way (he bounds it from below; from above as well, it takes a tenth fewer iterations).
   void correct(double centre) {
     Doubles last_push, last_pull, last_da, last_du, last_dv, last_dw;

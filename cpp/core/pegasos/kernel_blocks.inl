@@ -101,10 +101,10 @@ struct DenseKernel {
     }
   };
 
-  // The kernel of Rows rows with the columns of a panel.
-  template <Index Rows>
+  // The kernel of Rows rows with the columns of a panel: calls take(r, line) with the values of each row.
+  template <Index Rows, class Take>
   static void tile(const KernelFunction& f, const T* x, Index x_stride, Index d, const double* left, const Panel& panel,
-                   T* out, Index stride) {
+                   const Take& take) {
     V sums[Rows][2] = {};
     for (Index k = 0; k < d; ++k) {
       const V z0 = simd::load<T, lanes>(panel.values + k * wide),
@@ -119,27 +119,50 @@ struct DenseKernel {
       T line[wide];
       for (int p = 0; p < 2; ++p)
         simd::store<T, lanes>(line + p * lanes, KernelRow<T>::value(f, sums[r][p], T(left[r]), panel.right[p]));
-      std::memcpy(out + r * stride, line, std::size_t(panel.n) * sizeof(T));
+      take(r, line);
     }
   }
 
-  // The kernel of the rows of x with packed columns.
-  static void fill(const KernelFunction& f, const Block& x, const T* packed, const double* left, const T* right,
-                   const Block& out) {
+  // The kernel of the rows of x with n_columns packed columns, tile by tile: calls take(i, panel, begin, line) with the
+  // values of row i and the columns of the panel that starts at `begin`; for each column, the rows come in order.
+  template <class Take>
+  static void each_tile(const KernelFunction& f, const Block& x, const T* packed, const double* left, const T* right,
+                        Index n_columns, const Take& take) {
     const Index d = x.n_columns, rows_at_once = std::max(tall, block_bytes / Index(sizeof(T)) / (d + 1) / tall * tall);
     for (Index first = 0; first < x.n_rows; first += rows_at_once) {
       const Index last = std::min(x.n_rows, first + rows_at_once);
-      for (Index begin = 0; begin < out.n_columns; begin += wide) {
-        const Panel panel(packed, d, right, begin, out.n_columns);
+      for (Index begin = 0; begin < n_columns; begin += wide) {
+        const Panel panel(packed, d, right, begin, n_columns);
         for (Index i = first; i < last;) {
+          const T* row = static_cast<const T*>(x.data) + i * x.stride;
+          const auto keep = [&](Index r, const T* line) { take(i + r, panel, begin, line); };
           const Index n = last - i >= tall ? tall : (last - i >= 4 ? 4 : 1);
-          const auto step = n == tall ? tile<tall> : (n == 4 ? tile<4> : tile<1>);
-          step(f, static_cast<const T*>(x.data) + i * x.stride, x.stride, d, left + i, panel,
-               static_cast<T*>(out.data) + i * out.stride + begin, out.stride);
+          if (n == tall)
+            tile<tall>(f, row, x.stride, d, left + i, panel, keep);
+          else if (n == 4)
+            tile<4>(f, row, x.stride, d, left + i, panel, keep);
+          else
+            tile<1>(f, row, x.stride, d, left + i, panel, keep);
           i += n;
         }
       }
     }
+  }
+
+  static void fill(const KernelFunction& f, const Block& x, const T* packed, const double* left, const T* right,
+                   const Block& out) {
+    T* values = static_cast<T*>(out.data);
+    each_tile(f, x, packed, left, right, out.n_columns, [&](Index i, const Panel& panel, Index begin, const T* line) {
+      std::memcpy(values + i * out.stride + begin, line, std::size_t(panel.n) * sizeof(T));
+    });
+  }
+
+  // scores[j] += sum_i factors[i] K(x_i, z_j) over the rows of x, in double and in order; no kernel value is stored.
+  static void add_sums(const KernelFunction& f, const Block& x, const T* packed, const double* left, const T* right,
+                       const double* factors, Index n_columns, double* scores) {
+    each_tile(f, x, packed, left, right, n_columns, [&](Index i, const Panel& panel, Index begin, const T* line) {
+      simd::add(factors[i], line, scores + begin, panel.n);
+    });
   }
 
   // The kernel of the rows of x with those of z where x has few rows: packing z would take longer than the products.
@@ -182,6 +205,17 @@ struct DenseKernel {
     }
     KernelRow<T>::apply(f, out + rest, n - rest, left, right + rest);
   }
+
+  // The kernel of the first n of `tall` rows, one after the other, with packed columns, each into an array of its own.
+  static void columns(const KernelFunction& f, const T* rows, Index n, const double* left, const T* packed, Index d,
+                      const T* right, Index n_columns, T* const* out) {
+    for (Index begin = 0; begin < n_columns; begin += wide) {
+      const Panel panel(packed, d, right, begin, n_columns);
+      tile<tall>(f, rows, d, d, left, panel, [&](Index r, const T* line) {
+        if (r < n) std::memcpy(out[r] + begin, line, std::size_t(panel.n) * sizeof(T));
+      });
+    }
+  }
 };
 
 // The kernel of each of few rows of `x` with each row of `z`, all of one type.
@@ -205,6 +239,15 @@ inline void dense_kernel(const KernelFunction& f, const Block& x, const void* pa
                          const void* right, const Block& out) {
   visit(out, [&]<class T>(T*) {
     DenseKernel<T>::fill(f, x, static_cast<const T*>(packed), left, static_cast<const T*>(right), out);
+  });
+}
+
+// scores[j] += sum_i factors[i] K(x_i, z_j) for packed rows z_j.
+inline void kernel_sums(const KernelFunction& f, const Block& x, const void* packed, const double* left,
+                        const void* right, const double* factors, Index n_columns, double* scores) {
+  visit(x, [&]<class T>(T*) {
+    DenseKernel<T>::add_sums(f, x, static_cast<const T*>(packed), left, static_cast<const T*>(right), factors,
+                             n_columns, scores);
   });
 }
 

@@ -79,6 +79,8 @@ struct Loops {
   void (*pack_rows)(const Block& z, void* packed);
   void (*dense_kernel)(const KernelFunction&, const Block& x, const void* packed, const double* left, const void* right,
                        const Block& out);
+  void (*kernel_sums)(const KernelFunction&, const Block& x, const void* packed, const double* left, const void* right,
+                      const double* factors, Index n_columns, double* scores);
   Index (*products_width)(Scalar);
   void (*csr_products)(const Rows&, Index begin, Index end, const void* transposed, const Block& out);
   void (*pair_sums)(PairTerm, const Block& left, const Block& right, const Block& out);

@@ -179,7 +179,7 @@ inline Slope slope(const Problem& problem, const Line& line, double softness, In
                                                  : slope_of<double>(problem, line, softness, begin, end);
 }
 
-// Sums rows, each times a factor. Of dense rows, a block is added in the precision of W before the sum in double: short
+// Sums rows, each times a factor. Blocks of dense rows are added in the precision of W before the sum in double: short
 // ones column by column, so that a sum stays in a register while the rows go by.
 template <class R, class W>
 struct RowSum {

@@ -16,7 +16,7 @@ class Patience {
  public:
   explicit Patience(const Stop& stop) : stop_(stop) {}
 
-  // Whether to stop, after so many operations more; once it is so, it stays so.
+  // Whether to stop, after this many more operations; once true, it stays true.
   bool ends_after(Index work) {
     left_ -= work;
     if (left_ > 0 || ended_ || stop_.is_asked == nullptr) return ended_;

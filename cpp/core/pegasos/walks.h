@@ -6,7 +6,8 @@
 // length it is 1' (I + A + A^2 + ...) 1, found from half the powers: 1' A^(j + k) 1 = (A^j 1)' (A^k 1). A is never
 // formed.
 //
-// Nothing here is worth a vector: the code is compiled once, and its results do not depend on the instruction set.
+// Nothing here would gain from vector instructions, so the code is compiled once, and its results do not depend on the
+// instruction set.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,10 @@ struct Graphs {
 struct WalkSettings {
   double decay;
   Index n_steps;  // edges of a walk at most; 0: as many as there are
-  Stop stop{};  // where it is asked for, the value is any number
+  Stop stop{};  // after a stop, the value is meaningless
 };
 
-// The room that a pair of graphs of so many nodes needs: doubles, and numbers.
+// The memory that a pair of graphs with these numbers of nodes needs: doubles, and numbers.
 inline Index walk_values(Index largest_a, Index largest_b) { return 3 * largest_a * largest_b + largest_b; }
 inline Index walk_numbers(Index largest_a, Index largest_b) { return largest_a * (largest_b + 1) + 1; }
 

@@ -1,7 +1,7 @@
 """The command line: ``pegasos COMMAND``, also as ``python -m pegasos``.
 
 A command is a module of this package with `add_arguments(parser)` and `run(arguments)`, named in `_commands`; it is
-imported when it is asked for. `run` returns an exit code, or None for 0; an exception becomes an error
+imported on first use. `run` returns an exit code, or None for 0; an exception becomes an error
 message and the exit code 2.
 """
 
@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are not text are printed as they are
+        sys.stdout.reconfigure(errors="surrogateescape")  # file names that are not valid text are printed unchanged
     given = [_spelt(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     parsed = parser_for(next((word for word in given if word in _commands), None)).parse_args(given)
     try:

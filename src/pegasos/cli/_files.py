@@ -149,7 +149,7 @@ def read_rows_for(
 
 
 def keep_names(model: Any, names: Sequence[str] | None) -> None:
-    """Let a fitted model know its columns by the names that the file has."""
+    """Give a fitted model the column names of the file."""
     if names is not None:
         import numpy as np
 

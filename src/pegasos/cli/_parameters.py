@@ -130,7 +130,7 @@ def option_of(name: str) -> str:
 
 
 def _documented(text: str) -> dict[str, tuple[tuple[str, ...], str]]:
-    """Of each parameter in a numpydoc section: the words that it may be, and the first sentence about it."""
+    """For each parameter in a numpydoc section: its allowed words, and the first sentence about it."""
     section = re.search(r"^Parameters\n-+\n(.*?)\n\n\w+\n-+\n", text, re.DOTALL | re.MULTILINE)
     assert section is not None, "an estimator documents its parameters"
     found = {}

@@ -33,7 +33,7 @@ class Progress:
         self._epochs: dict[int, float] = {}
 
     def tell(self, k: int, n_problems: int, row: Any) -> None:
-        """Problem k of so many has a new certificate; from any thread."""
+        """Record a new certificate of problem k; called from any thread."""
         with self._lock:
             gap = row.gap / row.primal if row.primal > 0.0 else 0.0
             self._first.setdefault(k, max(gap, 1e-300))
@@ -46,7 +46,7 @@ class Progress:
             self._show(share, max(self._epochs.values()), max(self._gaps.values()), seconds, left)
 
     def _share(self, k: int) -> float:
-        """Of the way of problem k: by its gap, or by its epochs if those will end it first."""
+        """The share of the work of problem k that is done: by its gap, or by its epochs if those will end it first."""
         by_epochs = self._epochs[k] / self.max_iter
         if not self.tol:
             return min(1.0, by_epochs)

@@ -2,7 +2,7 @@
 
 For every w and every feasible alpha, D(alpha) <= P* <= P(w): weights from anywhere are as good as a dual point of the
 same problem can prove. A model of pegasos has one; for others we solve the problem ourselves, take the dual point of
-that, and leave the weights as they are.
+that, and leave the weights unchanged.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _aim(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _own(model: Any, table: Table, aim: dict[str, Any]) -> Certificate | None:
-    """By the dual point of the model, if it is one of these rows and of the problem that is asked about.
+    """Certify by the dual point of the model, if it belongs to these rows and to this problem.
 
     A kernel machine without one finds it itself.
     """

@@ -90,7 +90,7 @@ def _for_fish() -> str:
 
 
 def _options() -> Iterator[_Option]:
-    """Of all commands, as their parsers have them."""
+    """The options of all commands, read from their parsers."""
     from pegasos.cli import _commands, command_parser
 
     for command in _commands:
@@ -103,7 +103,7 @@ def _options() -> Iterator[_Option]:
 
 
 def _words(metavar: object) -> list[str]:
-    """Of a metavar such as {auto,dual}."""
+    """The words of a metavar such as {auto,dual}."""
     return metavar[1:-1].split(",") if isinstance(metavar, str) and metavar.startswith("{") else []
 
 

@@ -23,7 +23,7 @@ from pegasos.errors import PegasosError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The model, the rows, and what is asked about them."""
+    """Add the model, the rows, and the columns of the output."""
     parser.add_argument("model", metavar="MODEL", help=models)
     parser.add_argument("data", metavar="DATA", help=kinds)
     parser.add_argument("-o", "--output", metavar="FILE", help="file for the predictions; default: stdout")
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _columns(model: Any, X: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    """What is asked beside the predictions, by name."""
+    """The columns requested in addition to the predictions, by name."""
     columns = {}
     if arguments.scores:
         columns["scores"] = _asked(model, "decision_function", "scores: it predicts numbers")(X)

@@ -170,7 +170,7 @@ class _Training:
         return {} if self.test is None else measured(model, *self.test)
 
     def write_report(self, model: Any) -> str | None:
-        """A page about the model on the rows that it was trained on, if one is asked for; its path."""
+        """Write the report on the training rows, if requested; its path."""
         path: str | None = self.given.report
         if path is not None:
             from pegasos.report import write

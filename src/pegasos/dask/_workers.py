@@ -141,7 +141,7 @@ class OnCluster:
             self._check_scheduler()
             lost = [k for k, block in enumerate(blocks) if block.status != "finished"]
             raise PegasosError(
-                f"partitions {lost} were lost with their worker, and dask has no recipe to make them again: build them "
+                f"partitions {lost} were lost with their worker, and dask cannot recompute them: build them "
                 "from files or tasks and not by scatter."
             ) from error
         except KilledWorker as error:

@@ -34,7 +34,7 @@ _STEP = 64
 
 
 class DamagedCacheError(PegasosError):
-    """A damaged cache that has to be rebuilt."""
+    """A damaged cache that must be rebuilt."""
 
 
 class _Entry(NamedTuple):

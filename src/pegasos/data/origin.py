@@ -47,5 +47,5 @@ def stamp_of(path: Path) -> str:
 
 
 def reason(error: Exception) -> str:
-    """The message of another library, as the end of a sentence."""
+    """The message of another library, without its final stop."""
     return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")

@@ -92,7 +92,7 @@ class BlockSource(Protocol):
     def fingerprint(self) -> str: ...  # noqa: D102
 
     def block(self, k: int) -> Block:
-        """Block k, whichever was read before; from any thread. IndexError when there is none."""
+        """Return block k, in any order and from any thread; raises an IndexError if there is none."""
         ...
 
     def __iter__(self) -> Iterator[Block]:
@@ -149,7 +149,7 @@ class Blocks(ABC):
         return len(self.starts) - 1
 
     def block(self, k: int) -> Block:
-        """Block k; IndexError when there is none."""
+        """Return block k; raises an IndexError if there is none."""
         number = operator.index(k)
         if not 0 <= number < self.n_blocks:
             raise IndexError(f"there is no block {number}: the blocks are 0..{self.n_blocks - 1}.")
@@ -179,13 +179,13 @@ class FileBlocks(Blocks):
         return self.origin.fingerprint
 
     def block(self, k: int) -> Block:
-        """Block k; IndexError when there is none."""
+        """Return block k; raises an IndexError if there is none."""
         self.origin.refuse_changes()
         return super().block(k)
 
 
 class ArraySource(Blocks):
-    """Blocks that are slices of arrays in memory, or of memory maps; nothing is copied.
+    """Slices of arrays in memory, or of memory maps, as blocks; nothing is copied.
 
     Parameters
     ----------

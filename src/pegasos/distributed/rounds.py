@@ -1,4 +1,4 @@
-"""Passes over remote partitions: all problems ask together, so that several classes cost no more passes."""
+"""Passes over remote partitions: all problems share a pass, so that several classes take no more passes than one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pegasos.solvers.passes import Question
 
 
 class Engine(Protocol):
-    """The engine that holds the partitions and moves questions and answers: dask, Spark, or this process."""
+    """The engine that holds the partitions and transports questions and answers: dask, Spark, or this process."""
 
     def answers(self, asked: Sequence[Asked]) -> list[Any]:
         """Return the merged answers of all partitions, one for each question.
@@ -52,7 +52,7 @@ class Passes:
         return answer[0]
 
     def leave(self) -> None:
-        """Called when one problem is solved and asks no more."""
+        """Called when one problem is solved and has no more questions."""
         with self.changed:
             self.n_open -= 1
             if self.waiting and len(self.waiting) == self.n_open:

@@ -92,7 +92,7 @@ class TrainedModel(MeasuresRows):
         return self._task()
 
     def _pass_over(self, X: Any, y: Any, sample_weight: Any, told: Any) -> Self:
-        """Learn from a block of a stream; ``told`` is what the task must know of all targets that will ever come."""
+        """Learn from a block of a stream; ``told`` is what the task must know of all targets that will occur."""
         self._check_parameters()
         if self.C is not None:
             raise PegasosError(f"C={self.C!r} needs the number of samples, which is unknown in a stream; give lam.")
@@ -127,7 +127,7 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
     @available_if(can_stream)
     @keeps_on_failure
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
-        """One pass of Pegasos over a block of rows; the step count goes on.
+        """One pass of Pegasos over a block of rows; the step count continues.
 
         Unless ``solver="pegasos"``, it begins at what zero weights are worth, so that the first steps are not of length
         1 / lam. ``average="tail"`` or "uniform" suits a single pass better than the last iterate.
@@ -141,7 +141,7 @@ class TrainedClassifier(TrainedModel, CertifiedClassifier):
         X : as in `fit`
         y : array of shape (n_rows,)
         classes : array of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call.
+            All classes that will occur; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
         if is_indicator(y):

@@ -1,4 +1,4 @@
-"""A fit that goes on until enough predictions are certified: stages of smaller gaps, each from the last one's point."""
+"""A fit that continues until enough predictions are certified: stages of smaller gaps, each from the last point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other packages need of an estimator: the plan that its parameters make, and an estimator made of a `Fit`."""
+"""What other packages need from an estimator: the plan that its parameters describe, and an estimator from a `Fit`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Estimator = TypeVar("Estimator")
 
 
 def plan_of(estimator: Any) -> tuple[Any, Any, Settings]:
-    """The machine, the task and the settings that the parameters mean; raises an error where they mean nothing."""
+    """The machine, the task and the settings that the parameters describe; raises an error if they are invalid."""
     estimator._check_parameters()
     return estimator._machine(), estimator._task(), estimator._settings()
 
 
 def with_fit(estimator: Estimator, fitted: Fit, n_features: int | None = None, names: Any = None) -> Estimator:
-    """The estimator, fitted; ``names`` are those of its features, where they have any."""
+    """The estimator, fitted; ``names`` are those of its features, if they have names."""
     estimator.__dict__.pop("feature_names_in_", None)
     if n_features is not None:
         estimator.__dict__["n_features_in_"] = n_features

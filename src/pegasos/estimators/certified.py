@@ -102,7 +102,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator, ABC):
         return certificate
 
     def report(self, X: Any, y: Any = None, path: Any = None) -> Any:
-        """One HTML page about the model: what is proved, how it performs on these rows, what it looks at.
+        """One HTML page about the model: its certificate, its results on these rows, and its most important features.
 
         The page is a single file that needs no network; see `pegasos.report`.
 
@@ -172,7 +172,7 @@ class CertifiedModel(Saved, CallbackSupportMixin, BaseEstimator, ABC):
         return self.fitted_.lam
 
     def __sklearn_clone__(self) -> Any:
-        """A clone keeps its prior as it is, fitted."""
+        """A clone keeps its prior, fitted."""
         clone = super().__sklearn_clone__()
         if "prior" in vars(self):
             clone.prior = self.prior
@@ -260,7 +260,7 @@ class CertifiedAnswers(CertifiedModel):
 
     @property
     def certified_share_(self) -> float:
-        """The share of the rows of the fit, by sample weight, whose prediction is `certified`; computed when asked."""
+        """The certified share of the rows of the fit, by sample weight (see `certified`); computed on first access."""
         self._check_certified()
         if not hasattr(self, "_certified_share"):
             if not hasattr(self, "_evidence"):
@@ -376,7 +376,7 @@ class CertifiedClassifier(ClassifierMixin, CertifiedAnswers):
         return np.asarray(status[:, 0] if status.shape[1] == 1 else status, np.int8)
 
     def _target(self, y: Any, n_rows: int) -> Any:
-        """The numbers of the classes of so many rows."""
+        """The class numbers of this many rows."""
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise PegasosError(f"y must name the class of each of the {n_rows} rows, got shape {y.shape}.")

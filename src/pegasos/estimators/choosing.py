@@ -120,12 +120,12 @@ class ChoosesLam(ReadsRows, MeasuresRows):
 
     @property
     def C_(self) -> float:  # noqa: N802
-        """The lam chosen, in the other convention."""
+        """The chosen lam as C = 1 / (lam N)."""
         return float(1.0 / (self.lam_ * self.fitted_.task.total))
 
     @property
     def best_score_(self) -> float:
-        """The mean score of what was chosen."""
+        """The mean score of the chosen setting over the folds."""
         return float(self.scores_.mean(axis=0)[np.flatnonzero(self._is_chosen())[0]])
 
     def _is_chosen(self) -> Any:

@@ -51,7 +51,7 @@ def read_values(estimator: Any, X: Any) -> Matrix:
 
 
 def read_doubles(estimator: Any, X: Any, *, reset: bool, **how: Any) -> Any:
-    """X as scikit-learn reads it, in double with finite values; an array that is all this already is taken as it is."""
+    """X as scikit-learn reads it, in double with finite values; an array that already fits is not copied."""
     is_double = type(X) is np.ndarray and X.dtype == np.float64
     found = as_plain(X) if is_double and (reset or is_ready(estimator, X)) else None
     if found is None or not _has_finite_sum(found):
@@ -92,12 +92,12 @@ def is_dense(X: Any) -> bool:
 
 
 def is_plain_target(y: Any, n_rows: int) -> bool:
-    """Whether y has an integer for each of so many rows."""
+    """Whether y has an integer for each of this many rows."""
     return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub" and len(y) == n_rows
 
 
 def are_plain_numbers(y: Any, n_rows: int) -> bool:
-    """Whether y has a finite number in double for each of so many rows."""
+    """Whether y has a finite number in double for each of this many rows."""
     is_column = type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64 and len(y) == n_rows
     return is_column and n_rows > 0 and _has_finite_sum(y)
 
@@ -123,7 +123,7 @@ def read_rows_and_target(
 
 @contextmanager
 def kept_on_failure(estimator: Any) -> Iterator[None]:
-    """A fit that fails, or is interrupted, changes nothing: the last good model goes on predicting."""
+    """A fit that fails or is interrupted changes nothing: the last good model still predicts."""
     before = dict(estimator.__dict__)
     try:
         yield
@@ -155,7 +155,7 @@ def is_indicator(y: Any) -> bool:
 
 
 def check_room_for_weights(n_features: int, n_vectors: int) -> None:
-    """Refuse more features than this machine has memory for so many weight vectors."""
+    """Refuse features for which this many weight vectors would not fit into memory."""
     if not hasattr(os, "sysconf"):
         return
     needed = 8.0 * (n_features + 1.0) * n_vectors

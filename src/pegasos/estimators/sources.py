@@ -33,7 +33,7 @@ class TrainsOnSources:
             Bytes for blocks, dual variables and weights, as a number or with a unit, "500M". The interpreter and its
             libraries take 0.3 to 0.4 GB besides.
         checkpoint : path, optional
-            A file that the state of the run is written to. A fit that finds one there goes on from it, and ends where
+            A file that the state of the run is written to. A fit that finds one there continues from it, and ends where
             it would have ended without the interruption. It stays when the fit is over.
         checkpoint_seconds : float, default=60
             How often it is written.

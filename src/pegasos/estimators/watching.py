@@ -18,7 +18,7 @@ except ImportError:  # scikit-learn before 1.9: nothing to support, nothing to m
     CallbackSupportMixin = type("CallbackSupportMixin", (), {})
 
     def with_callbacks(method: Any) -> Any:
-        """Leave the method as it is."""
+        """Leave the method unchanged."""
         return method
 
 

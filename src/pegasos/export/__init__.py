@@ -1,4 +1,4 @@
-"""Models in the formats of others: ONNX, LIBLINEAR, LIBSVM, SVM-Light, plain JSON, scikit-learn; and theirs as ours.
+"""Export models to ONNX, LIBLINEAR, LIBSVM, JSON and scikit-learn, and import models of other libraries.
 
 `to_onnx`, `to_liblinear`, `to_libsvm`, `to_json` and `to_sklearn` hand a fitted model over. `from_liblinear`,
 `from_libsvm`, `from_svmlight`, `from_json` and `from_sklearn` read one: it predicts at once, and its ``certify(X, y)``

@@ -85,7 +85,7 @@ def to_liblinear(model: Any, path: Path) -> None:
     header = {
         "solver_type": _JOINT if is_joint else _SQUARED if formula.aim.loss == "squared_hinge" else _ONE_VS_REST,
         "nr_class": formula.n_classes,
-        # Of two classes a score is positive for the first label there, for the second class here.
+        # With two classes a score is positive for the first label there, for the second class here.
         "label": " ".join(map(str, labels[::-1] if formula.n_classes == 2 else labels)),
         "nr_feature": formula.n_features,
         "bias": exactly(bias),

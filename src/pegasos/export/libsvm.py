@@ -110,7 +110,7 @@ def to_libsvm(model: Any, path: Path) -> None:
 
 
 def _text_of_numbers(model: TrainedRegressor | TrainedOneClass) -> str:
-    """A file whose score is the prediction, or that of one class, as it is."""
+    """A file whose score is the prediction of a regressor, or the score of a one-class model."""
     check_is_fitted(model, "fitted_")
     found = model.fitted_.model
     if len(found.intercept) > 1:
@@ -331,7 +331,7 @@ def _support(text: ModelText, end: int, total: int, n_classes: int) -> tuple[Num
 
 
 def _fitting(text: ModelText, rows: sp.csr_array, kernel: Kernel, n_features: int | None) -> tuple[Any, int]:
-    """The support vectors in so many features; those of a precomputed matrix are its columns."""
+    """The support vectors with this many features; those of a precomputed matrix are its columns."""
     first = np.asarray(rows.indices == 0)
     if isinstance(kernel, Precomputed):
         if n_features is None:

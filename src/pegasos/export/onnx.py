@@ -147,7 +147,7 @@ def _facts(formula: Formula) -> dict[str, str]:
 
 
 def _scores(graph: Graph, formula: Formula) -> str:
-    """Of the problems, one column each."""
+    """The scores, with one column per problem."""
     coef = formula.linear_coef()
     if coef is not None:
         return graph.add("Add", graph.add("MatMul", "X", graph.number(coef.T)), graph.number(formula.intercept))

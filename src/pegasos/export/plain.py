@@ -174,7 +174,7 @@ def _refuse_constant(word: str) -> None:
 
 
 class _Keys:
-    """The object of a file, whose keys are asked for one by one."""
+    """The object of a file, whose keys are read one by one."""
 
     def __init__(self, name: str, found: Any):
         self.name, self.found = name, found

@@ -113,7 +113,7 @@ def _against_the_rest(formula: Formula, term: KernelTerm, k: int) -> tuple[Formu
 def _svc(formula: Formula, term: KernelTerm) -> SVC:
     """The attributes that a fit of scikit-learn 1.6 to 1.9 leaves: coefficients class by class."""
     parameters = _svc_parameters(term.kernel)
-    # Where votes tie, the sums of the scores decide here, and there if they are asked to.
+    # Where votes tie, the sums of the scores decide here; in scikit-learn only with break_ties=True.
     svc = SVC(C=_finite_c(formula.aim), break_ties=formula.n_classes > 2, **parameters)
     places = by_class(-term.dual_coef, formula.n_classes)
     is_given = isinstance(term.kernel, Precomputed)
@@ -133,7 +133,7 @@ def _svc(formula: Formula, term: KernelTerm) -> SVC:
         svc.support_vectors_ = _for_libsvm(support)
     if svc._sparse:
         svc._dual_coef_ = _full_csr(svc._dual_coef_)
-    # Of two classes scikit-learn shows the sign that decides for the second, and keeps the other.
+    # With two classes scikit-learn shows the sign that is positive for the second, and stores the other.
     sign = -1.0 if formula.n_classes == 2 else 1.0
     svc.dual_coef_, svc.intercept_ = sign * svc._dual_coef_, sign * svc._intercept_
     svc._num_iter = np.zeros(len(formula.intercept), np.int32)

@@ -18,7 +18,7 @@ from pegasos.tasks.terms import Terms
 
 @dataclass(frozen=True)
 class _Places:
-    """Rows of which only the number matters: problems are asked for their signs, costs and offsets."""
+    """Rows of which only the number matters: only signs, costs and offsets of the problems are used."""
 
     n_rows: int
 

@@ -121,7 +121,7 @@ def grid(lanes: Sequence[Lane], n_lams: int, eps: float) -> Lams:
 def check_grid(eps: Any, tol: Any) -> None:
     """Check eps, the ratio of the smallest lam to the largest, and tol."""
     if tol is None:
-        raise PegasosError("tol must be a number: a path goes on to the next lam when a fit has reached it.")
+        raise PegasosError("tol must be a number: a path continues to the next lam when a fit has reached it.")
     check_positive("eps", eps)
     if not eps < 1.0:
         raise PegasosError(f"eps is the smallest lam over the largest and must be below 1, got {eps!r}.")

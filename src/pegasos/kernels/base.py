@@ -89,7 +89,7 @@ class Kernel:
 
     @property
     def takes_vectors(self) -> bool:
-        """Whether items are rows of numbers; everything else is a collection of objects."""
+        """Whether items are rows of a matrix; otherwise they are a collection of objects."""
         return False
 
     @property
@@ -107,7 +107,7 @@ class Kernel:
         return self.evaluate_diagonal(self.read(A))
 
     def features(self, *collections: Any) -> Any:
-        """The explicit map: one sparse matrix a collection, with common columns.
+        """The explicit map: one sparse matrix per collection, with common columns.
 
         ``features(A)`` is one matrix, and ``F @ F.T`` is the block of A with itself; ``features(A, B)`` is a pair.
         """
@@ -115,7 +115,7 @@ class Kernel:
         return matrices[0] if len(collections) == 1 else matrices
 
     def read(self, items: Any) -> Items:
-        """Look at a collection once; what cannot be used raises an error."""
+        """Read a collection into the form that `evaluate` takes; raises an error if it cannot be used."""
         raise _missing(self, "read")
 
     def evaluate(self, a: Items, b: Items) -> Floats:
@@ -127,7 +127,7 @@ class Kernel:
         raise _missing(self, "evaluate_diagonal")
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
-        """Write the block plus a constant: what a solver asks for, in memory that it keeps."""
+        """Write the block plus a constant into memory that the solver keeps."""
         out[...] = self.evaluate(a, b)
         if plus:
             out += out.dtype.type(plus)
@@ -137,7 +137,7 @@ class Kernel:
         return np.dtype(np.float64)
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """How far k(x, z) of two of the items, computed in this type, may be off, over sqrt(k(x, x) k(z, z))."""
+        """The largest error of k(x, z) in this type, relative to sqrt(k(x, x) k(z, z))."""
         return _ROUNDINGS * unit_of(dtype)
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
@@ -145,7 +145,7 @@ class Kernel:
         raise PegasosError(f"{self} has no explicit feature map; use block(A, B).")
 
     def check(self) -> None:
-        """Refuse parameters that make no kernel; called whenever they are set."""
+        """Refuse parameters that do not give a kernel; called whenever they are set."""
 
     def __post_init__(self) -> None:
         self.check()
@@ -181,7 +181,7 @@ class Kernel:
         return self
 
     def copy(self) -> Self:
-        """A kernel of its own with the same parameters."""
+        """An independent kernel with the same parameters."""
         parameters = self.get_params(deep=False)
         inner = {name: value.copy() for name, value in parameters.items() if isinstance(value, Kernel)}
         with warnings.catch_warnings():
@@ -238,7 +238,7 @@ class TokenKernel(Kernel):
 
     @property
     def has_features(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def tokens(self, item: Any) -> Mapping[Hashable, float]:
@@ -289,7 +289,7 @@ def _csr(values: list[float], indices: list[int], starts: list[int], n_columns: 
 
 
 def _missing(kernel: Kernel, name: str) -> PegasosError:
-    """A kernel of one's own needs no more than what is asked of it."""
+    """The error for a method that a user's kernel lacks; it needs only the methods that are used."""
     return PegasosError(f"{type(kernel).__name__} has no {name}, which is needed here; give the class one.")
 
 

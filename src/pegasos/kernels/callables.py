@@ -55,7 +55,7 @@ class FunctionKernel(Kernel):
     function: Callable[[Any, Any], Any]
 
     def check(self) -> None:
-        """It can be called."""
+        """Require that the function can be called."""
         if not callable(self.function):
             raise PegasosError(f"a kernel function must be callable, got {self.function!r}.")
 
@@ -67,11 +67,11 @@ class FunctionKernel(Kernel):
         return Arguments(values, _length(values) > 0 and self._takes_collections(values))
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """None: the values are those that the function returns."""
+        """Return 0: the values of the function are taken as exact."""
         return 0.0
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """One call, or one for each pair."""
+        """The block: by one call, or by one per pair."""
         assert isinstance(a, Arguments)
         assert isinstance(b, Arguments)
         if not len(a) or not len(b):
@@ -82,7 +82,7 @@ class FunctionKernel(Kernel):
         return np.array([[self._number(x, z) for z in columns] for x in a.single()])
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """Each item with itself."""
+        """The kernel of each item with itself."""
         assert isinstance(a, Arguments)
         if not a.whole:
             return np.array([self._number(x, x) for x in a.single()], dtype=np.float64)

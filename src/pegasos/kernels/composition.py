@@ -36,32 +36,32 @@ class _Elementwise(Kernel, ABC):
 
     @property
     def takes_vectors(self) -> bool:
-        """Whether all the kernels inside do."""
+        """Whether all parts do."""
         return all(kernel.takes_vectors for kernel in self.kernels())
 
     def check(self) -> None:
-        """Everything inside must be a kernel."""
+        """Require that every part is a kernel."""
         for kernel in self.kernels():
             _check_kernel(self, kernel)
 
     def read(self, items: Any) -> Parts:
-        """The collection as each kernel inside reads it."""
+        """The collection as each part reads it."""
         if isinstance(items, Iterator):
             items = list(items)  # it can be walked only once
         return Parts(tuple(in_double(kernel.read(items)) for kernel in self.kernels()))
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """The blocks of the kernels inside, combined."""
+        """The blocks of the parts, combined."""
         kernels = enumerate(self.kernels())
         return self._finite([kernel.evaluate(_part(a, i), _part(b, i)) for i, kernel in kernels])
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """The diagonals of the kernels inside, combined."""
+        """The diagonals of the parts, combined."""
         diagonals = [kernel.evaluate_diagonal(_part(a, i)) for i, kernel in enumerate(self.kernels())]
         return self._finite(diagonals).astype(np.float64, copy=False)
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """What the errors of the kernels inside come to, and the roundings of combining them."""
+        """The errors of the parts, and the rounding of combining them."""
         inside = sum(kernel.value_error(_part(items, i), np.float64) for i, kernel in enumerate(self.kernels()))
         return self.error_factor(items) * inside + 16.0 * unit_of(dtype)
 
@@ -110,11 +110,11 @@ class Sum(_Elementwise):
 
     @property
     def has_features(self) -> bool:
-        """If both have."""
+        """Whether both have."""
         return self.left.has_features and self.right.has_features
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
-        """The columns of the one, then those of the other."""
+        """The columns of both, side by side."""
         lefts, rights = (
             kernel.map(*(_part(collection, number) for collection in collections))
             for number, kernel in enumerate(self.kernels())
@@ -177,21 +177,21 @@ class Scaled(_Elementwise):
     kernel: Kernel
 
     def kernels(self) -> tuple[Kernel, ...]:
-        """The one."""
+        """The only part."""
         return (self.kernel,)
 
     def check(self) -> None:
-        """A multiple by 0 or less is not a kernel."""
+        """Require a positive factor."""
         check_positive(self, factor=self.factor)
         super().check()
 
     def combine(self, *values: Floats) -> Floats:
-        """Factor k."""
+        """The factor times the block."""
         return float(self.factor) * values[0]
 
     @property
     def has_features(self) -> bool:
-        """If the kernel has."""
+        """Whether the inner kernel has."""
         return self.kernel.has_features
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
@@ -221,16 +221,16 @@ class Power(_Elementwise):
     exponent: int
 
     def kernels(self) -> tuple[Kernel, ...]:
-        """The one."""
+        """The only part."""
         return (self.kernel,)
 
     def check(self) -> None:
-        """The exponent is a whole number."""
+        """Require a whole exponent."""
         check_count(self, exponent=self.exponent)
         super().check()
 
     def error_factor(self, items: Items) -> float:
-        """That of a power of a value that no length exceeds."""
+        """The factor of the error: the exponent, because no value exceeds the product of the lengths."""
         return float(self.exponent)
 
     def combine(self, *values: Floats) -> Floats:
@@ -258,11 +258,11 @@ class Exp(_Elementwise):
     kernel: Kernel
 
     def kernels(self) -> tuple[Kernel, ...]:
-        """The one."""
+        """The only part."""
         return (self.kernel,)
 
     def error_factor(self, items: Items) -> float:
-        """The error of an exponent is one of the value, relative to it."""
+        """The absolute error of the exponent is the relative error of the value."""
         return 2.0 * float(np.max(self.kernel.evaluate_diagonal(_part(items, 0)), initial=1.0))
 
     def combine(self, *values: Floats) -> Floats:
@@ -309,16 +309,16 @@ class Normalized(Kernel):
 
     @property
     def takes_vectors(self) -> bool:
-        """If the kernel does."""
+        """Whether the inner kernel does."""
         return self.kernel.takes_vectors
 
     @property
     def has_features(self) -> bool:
-        """If the kernel has."""
+        """Whether the inner kernel has."""
         return self.kernel.has_features
 
     def check(self) -> None:
-        """Inside must be a kernel."""
+        """Require a kernel."""
         _check_kernel(self, self.kernel)
 
     def read(self, items: Any) -> Measured:
@@ -334,11 +334,11 @@ class Normalized(Kernel):
         return Measured(read, np.sqrt(squared))
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """That of the kernel, and of the two lengths."""
+        """The error of the inner kernel, and of the two lengths."""
         return 3.0 * self.kernel.value_error(_measured(items).items, np.float64) + 8.0 * unit_of(dtype)
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """The block over the lengths of its rows and of its columns."""
+        """The block, divided by the lengths of its rows and columns."""
         left, right = _measured(a), _measured(b)
         block = self.kernel.evaluate(left.items, right.items)
         rows, columns = (_divisors(items).astype(block.dtype) for items in (left, right))
@@ -349,7 +349,7 @@ class Normalized(Kernel):
         return (_measured(a).lengths > 0.0).astype(np.float64)
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
-        """The features over their lengths."""
+        """The features, divided by their lengths."""
         matrices = self.kernel.map(*(_measured(items).items for items in collections))
         return tuple(
             _over(matrix, _divisors(_measured(items))) for matrix, items in zip(matrices, collections, strict=True)
@@ -379,11 +379,11 @@ class On(Kernel):
 
     @property
     def has_features(self) -> bool:
-        """If the kernel has."""
+        """Whether the inner kernel has."""
         return self.kernel.has_features
 
     def check(self) -> None:
-        """A field has a name or a position."""
+        """Require a name or a position of a field."""
         _check_kernel(self, self.kernel)
         if self.field is None or (isinstance(self.field, list) and not self.field):
             raise PegasosError(
@@ -398,7 +398,7 @@ class On(Kernel):
         return self.kernel.read(rows_of(items, self.field) if several else column_of(items, self.field))
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """That of the field."""
+        """The error of the kernel on the field."""
         return self.kernel.value_error(items, dtype)
 
     def evaluate(self, a: Items, b: Items) -> Floats:

@@ -63,7 +63,7 @@ class WeisfeilerLehman(TokenKernel):
 
     The label of each node becomes, h times, the pattern of its own label and the labels of its neighbors; the kernel
     counts the pairs of nodes with the same pattern, at each depth [1]_. It has an explicit map: the counts of the
-    patterns, each named by ``(depth, digest)`` with a digest of 128 bits that depends on nothing but the pattern.
+    patterns, each named by ``(depth, digest)`` with a digest of 128 bits that depends only on the pattern.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class WeisfeilerLehman(TokenKernel):
     label: str = "label"
 
     def check(self) -> None:
-        """A number of rounds."""
+        """Require a number of rounds h."""
         check_count(self, least=0, h=self.h)
 
     def read(self, items: Any) -> Objects:
@@ -184,7 +184,7 @@ class RandomWalk(Kernel):
         largest eigenvalue of the adjacency matrix of any of the graphs, which is never above its largest degree:
         the default serves graphs of degree up to 4, such as molecules.
     n_steps : int or None, default=None
-        Sum over walks of at most so many edges instead, which is finite for every decay.
+        Sum over walks of at most this many edges instead, which is finite for every decay.
     label : str, default="label"
         The node attribute of networkx graphs that holds the label.
 
@@ -208,7 +208,7 @@ class RandomWalk(Kernel):
     label: str = "label"
 
     def check(self) -> None:
-        """A positive decay, and a number of steps if any."""
+        """Require a positive decay, and a number of steps that is None or a count."""
         check_positive(self, decay=self.decay)
         if self.n_steps is not None:
             check_count(self, n_steps=self.n_steps)
@@ -231,7 +231,7 @@ class RandomWalk(Kernel):
             )
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """Each pair, some rows of the block at a time, so that an interrupt is heard between them."""
+        """Evaluate each pair, a few rows of the block at a time, so that an interrupt takes effect between them."""
         assert isinstance(a, Objects)
         assert isinstance(b, Objects)
         block = np.empty((len(a), len(b)))
@@ -245,7 +245,7 @@ class RandomWalk(Kernel):
         return np.triu(block) + np.triu(block, 1).T if a is b else block
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """Each graph against itself."""
+        """The kernel of each graph with itself."""
         assert isinstance(a, Objects)
         return self._fill(a, a, np.empty(len(a)))
 

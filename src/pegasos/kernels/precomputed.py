@@ -39,12 +39,12 @@ class _OfMatrix(Kernel):
         return a.matrix[np.ix_(a.numbers, b.numbers)]
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """Of the matrix."""
+        """The diagonal of the matrix."""
         assert isinstance(a, Numbered)
         return a.matrix[a.numbers, a.numbers].astype(np.float64)
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """None: the values are those of the matrix."""
+        """Return 0: the values of the matrix are taken as exact."""
         return 0.0
 
 
@@ -91,7 +91,7 @@ class Precomputed(_OfMatrix):
         return Numbered(matrix, np.arange(len(matrix)))
 
     def read_against(self, matrix: Any, n_training: int, support: npt.NDArray[Any]) -> Floats:
-        """The kernel of new items with those training items that have a say.
+        """The kernel of new items with the support vectors.
 
         Parameters
         ----------

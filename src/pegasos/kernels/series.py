@@ -131,7 +131,7 @@ class GlobalAlignment(Kernel):
     triangular: int | None = None
 
     def check(self) -> None:
-        """Refuse a sigma that is not a scale and a band that is not a width."""
+        """Require a positive, finite sigma, and a band width that is a count."""
         check_positive(self, sigma=self.sigma)
         if self.triangular is not None:
             check_count(self, triangular=self.triangular)
@@ -151,7 +151,7 @@ class GlobalAlignment(Kernel):
         return np.exp(logs, out=logs)
 
     def evaluate_diagonal(self, a: Items) -> Doubles:
-        """Ones."""
+        """The diagonal: all 1."""
         return np.ones(len(a))
 
     def _fill(self, a: Sequences, b: Sequences, values: Doubles) -> Doubles:
@@ -210,7 +210,7 @@ class Fourier(Kernel):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """Refuse bands that are not a count and a gamma that is not a scale."""
+        """Require a positive number of bands, and a positive, finite gamma."""
         check_count(self, n_frequencies=self.n_frequencies)
         check_positive(self, gamma=self.gamma)
 
@@ -246,7 +246,7 @@ class Fourier(Kernel):
         return block
 
     def evaluate_diagonal(self, a: Items) -> Doubles:
-        """Ones."""
+        """The diagonal: all 1."""
         return np.ones(len(a))
 
 
@@ -304,7 +304,7 @@ class DynamicTimeWarping(Kernel):
         )
 
     def check(self) -> None:
-        """Refuse a gamma that is not a scale."""
+        """Require a positive, finite gamma."""
         check_positive(self, gamma=self.gamma)
 
     def read(self, items: Any) -> Sequences:
@@ -322,5 +322,5 @@ class DynamicTimeWarping(Kernel):
         return np.exp(-self.gamma * costs)
 
     def evaluate_diagonal(self, a: Items) -> Doubles:
-        """Ones."""
+        """The diagonal: all 1."""
         return np.ones(len(a))

@@ -118,7 +118,7 @@ class Spectrum(TokenKernel):
     count: str = "all"
 
     def check(self) -> None:
-        """Refuse a k that is not a count, and other words."""
+        """Require a positive k and a known word for count."""
         check_count(self, k=self.k)
         if self.count not in ("all", "distinct"):
             raise PegasosError(f"count of Spectrum must be 'all' or 'distinct', got {self.count!r}.")
@@ -128,7 +128,7 @@ class Spectrum(TokenKernel):
         return Objects([self.tokens(text) for text in in_time(strings_of(items))])
 
     def tokens(self, item: str) -> Mapping[Hashable, float]:
-        """How often each word of k letters occurs, or that it does."""
+        """How often each word of k letters occurs; with count="distinct", 1 for each."""
         words = _kmers(item, self.k)
         return Counter(words) if self.count == "all" else dict.fromkeys(words, 1.0)
 
@@ -178,7 +178,7 @@ class Mismatch(TokenKernel):
             )
 
     def read(self, items: Any) -> Objects:
-        """The words near the substrings of each string."""
+        """The words within m letters of the substrings of each string."""
         strings = strings_of(items)
         known = set(self.alphabet)
         for number, text in enumerate(strings):
@@ -193,7 +193,7 @@ class Mismatch(TokenKernel):
         return Objects([self._count(text, neighbours) for text in strings])
 
     def tokens(self, item: str) -> Mapping[Hashable, float]:
-        """How many substrings are near each word."""
+        """How many substrings are within m letters of each word."""
         return self._count(item, self._neighbours)
 
     def _count(self, text: str, neighbours: Callable[[str], Iterable[str]]) -> Mapping[Hashable, float]:
@@ -241,7 +241,7 @@ class Subsequence(Kernel):
     decay: float = 0.5
 
     def check(self) -> None:
-        """Refuse a decay outside (0, 1], and one that leaves nothing of k letters."""
+        """Require a decay in (0, 1] for which the weight of k letters does not underflow."""
         check_count(self, k=self.k)
         check_positive(self, decay=self.decay)
         if self.decay > 1:
@@ -308,7 +308,7 @@ class WeightedDegree(Kernel):
     Parameters
     ----------
     degree : int
-        Length of the longest common substring that counts by itself; longer ones count by their parts.
+        Length of the longest common substring that counts as a whole; longer ones count by their parts.
 
     Examples
     --------
@@ -320,7 +320,7 @@ class WeightedDegree(Kernel):
     degree: int
 
     def check(self) -> None:
-        """Refuse a degree that is not a count."""
+        """Require a positive whole degree."""
         check_count(self, degree=self.degree)
 
     @property
@@ -330,7 +330,7 @@ class WeightedDegree(Kernel):
         return 2.0 * (self.degree - lengths + 1) / (self.degree * (self.degree + 1))
 
     def read(self, items: Any) -> Places:
-        """The letters, bit by bit."""
+        """The letters as bits."""
         strings = strings_of(items)
         length = len(strings[0]) if strings else 0
         for number, text in enumerate(strings):
@@ -364,7 +364,7 @@ class WeightedDegree(Kernel):
         return values
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """Every place agrees: the same for all strings."""
+        """The diagonal: the same for all strings, because every position agrees."""
         assert isinstance(a, Places)
         n_places = np.maximum(a.length - np.arange(self.degree), 0)
         return np.full(len(a), float(self.weights @ n_places))

@@ -72,7 +72,7 @@ class Words(TokenKernel):
 
 @dataclass
 class Standardized(Kernel):
-    """A kernel of vectors on numbers in units of their own: (x - mean) / scale, feature by feature.
+    """A kernel of vectors on standardized numbers: (x - mean) / scale, feature by feature.
 
     Parameters
     ----------
@@ -93,16 +93,16 @@ class Standardized(Kernel):
 
     @property
     def takes_vectors(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     @property
     def has_features(self) -> bool:
-        """If the kernel has."""
+        """Whether the inner kernel has."""
         return self.kernel.has_features
 
     def check(self) -> None:
-        """A kernel of vectors, and as many means as scales."""
+        """Require a kernel of vectors, and as many means as scales."""
         if not isinstance(self.kernel, Kernel) or not self.kernel.takes_vectors:
             raise PegasosError(f"Standardized needs a kernel of vectors, such as RBF; got {self.kernel!r}.")
         means, scales = self._numbers
@@ -117,7 +117,7 @@ class Standardized(Kernel):
         return np.asarray(self.means, np.float64), np.asarray(self.scales, np.float64)
 
     def read(self, items: Any) -> Items:
-        """The rows in the new units, as the kernel reads them."""
+        """The standardized rows, as the kernel reads them."""
         means, scales = self._numbers
         rows = np.asarray(items, np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(means):
@@ -125,7 +125,7 @@ class Standardized(Kernel):
         return self.kernel.read((rows - means) / scales)
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """That of the kernel: the rows are what they are after the change of units."""
+        """The error of the kernel on the standardized rows."""
         return self.kernel.value_error(items, dtype)
 
     def evaluate(self, a: Items, b: Items) -> Floats:

@@ -29,7 +29,7 @@ _MOST_MONOMIALS = 10_000  # columns of an explicit map
 
 
 def in_double(items: Items) -> Items:
-    """The same vectors in double precision; anything else as it is."""
+    """The same vectors in double precision; anything else unchanged."""
     return Vectors(items.rows.of_type(np.float64)) if isinstance(items, Vectors) else items
 
 
@@ -77,11 +77,11 @@ class VectorKernel(Kernel):
 
     @property
     def takes_vectors(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def read(self, items: Any) -> Vectors:
-        """A matrix, or what numpy can make one of."""
+        """A matrix, or anything that numpy can convert to one."""
         if isinstance(items, Vectors):
             return items
         check_structure(items)
@@ -94,13 +94,13 @@ class VectorKernel(Kernel):
         return Vectors(Rows.of(items if sp.issparse(items) else np.ascontiguousarray(items), 0.0))
 
     def evaluate(self, a: Items, b: Items) -> Floats:
-        """The block, in single precision when both sides are."""
+        """The block, in single precision if both sides are."""
         out = np.empty((len(a), len(b)), self.result_type(a, b))
         self.fill(a, b, out, 0.0)
         return out
 
     def result_type(self, a: Items, b: Items) -> np.dtype[Any]:
-        """That of the wider side."""
+        """The type of the wider side."""
         x, z = _vectors(a), _vectors(b)
         if x.rows.n_features != z.rows.n_features:
             raise PegasosError(
@@ -148,16 +148,16 @@ class ProductKernel(VectorKernel, ABC):
         return vectors
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """That of the power of a product of rows."""
+        """The error of a power of a product of rows."""
         degree = self.function()[3]
         return degree * (_depth(items) + 8.0) * unit_of(dtype)
 
     def near(self, vectors: Vectors, dtype: npt.DTypeLike) -> Vectors:
-        """The rows as `function` may be applied to their products in this type."""
+        """The rows, in a form whose products `function` can take in this type."""
         return vectors
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
-        """Products of rows, and the function of them."""
+        """Compute products of rows, and the function of them."""
         x, z = _vectors(a), _vectors(b)
         left, right = x.squared_norms, z.squared_norms.astype(out.dtype)
         if not x.is_sparse and not z.is_sparse and z.rows.n_features > 0:
@@ -255,7 +255,7 @@ class Polynomial(ProductKernel):
     coef0: float = 1.0
 
     def check(self) -> None:
-        """A whole degree, a positive gamma, a coef0 that is not negative."""
+        """Require a whole degree, a positive gamma and a nonnegative coef0."""
         check_count(self, degree=self.degree)
         check_positive(self, gamma=self.gamma)
         known = isinstance(self.coef0, int | float | np.number) and not isinstance(self.coef0, bool)
@@ -263,7 +263,7 @@ class Polynomial(ProductKernel):
             raise PegasosError(f"coef0 of Polynomial must be a finite number that is not negative, got {self.coef0!r}.")
 
     def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
-        """A power."""
+        """Turn inner products into kernel values: a power."""
         return "polynomial", float(self.gamma), float(self.coef0), int(self.degree)
 
     def map(self, *collections: Items) -> tuple[Matrix, ...]:
@@ -320,22 +320,22 @@ class RBF(ProductKernel):
     sigma: float | None = None
 
     def check(self) -> None:
-        """One width, and a positive one."""
+        """Require exactly one width, which must be positive."""
         if (self.gamma is None) == (self.sigma is None):
             raise PegasosError(f"give gamma or sigma of RBF, one of the two: got {self.gamma!r} and {self.sigma!r}.")
         check_positive(self, **({"gamma": self.gamma} if self.sigma is None else {"sigma": self.sigma}))
 
     @property
     def rate(self) -> float:
-        """What multiplies the squared distance."""
+        """The factor of the squared distance: gamma, or 1 / (2 sigma^2)."""
         return float(self.gamma) if self.gamma is not None else 0.5 / float(self.sigma) ** 2  # type: ignore[arg-type]
 
     def function(self) -> tuple[Literal["polynomial", "radial"], float, float, int]:
-        """An exponential of the distance."""
+        """Turn inner products into kernel values: an exponential of the distance."""
         return "radial", self.rate, 0.0, 1
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """That of the exponent: the distance is off by so much of the squared norms, and no value exceeds 1."""
+        """The error of the exponent: that of the distance, relative to the squared norms; no value exceeds 1."""
         unit, longest, depth = unit_of(dtype), float(_vectors(items).squared_norms.max(initial=0.0)), _depth(items)
         if self._suits(2.0 * longest, np.dtype(dtype)):
             return unit * (4.0 * (depth + 4.0) * self.rate * longest + 16.0)
@@ -348,7 +348,7 @@ class RBF(ProductKernel):
         return loss <= _exponent_error[dtype.itemsize] and largest < _LARGEST_NORM
 
     def near(self, vectors: Vectors, dtype: npt.DTypeLike) -> Vectors:
-        """The rows, or where they are far from 0, for this width, the rows as seen from one of them."""
+        """The rows; if they are far from 0 for this width, the rows relative to one of them."""
         largest = 2.0 * float(vectors.squared_norms.max(initial=0.0))
         if self._suits(largest, np.dtype(dtype)) or len(vectors) == 0:
             return vectors
@@ -370,7 +370,7 @@ class RBF(ProductKernel):
             out[:, begin:end] = double
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """All 1."""
+        """The diagonal: all 1."""
         return np.ones(len(a))
 
 
@@ -390,11 +390,11 @@ class TermKernel(VectorKernel, ABC):
         """Turn the sums into kernel values, in place."""
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:
-        """That of a sum of terms that are not negative; t exp(-t), which an exponential makes of it, is below 1."""
+        """The error of a sum of nonnegative terms; the exponential multiplies it by t exp(-t) < 1."""
         return (_depth(items) + 16.0) * unit_of(dtype)
 
     def fill(self, a: Items, b: Items, out: Floats, plus: float) -> None:
-        """The sums, then the function, part by part."""
+        """Compute the sums, then the function of them, part by part."""
         x, z = _vectors(a), _vectors(b)
         left = x.dense(0, len(x), out.dtype)
         for begin in range(0, len(z), _ROWS_AT_ONCE):
@@ -439,7 +439,7 @@ class Laplacian(TermKernel):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """A positive gamma."""
+        """Require a positive gamma."""
         check_positive(self, gamma=self.gamma)
 
     def term(self) -> Literal["absolute", "chi_squared", "smaller"]:
@@ -447,11 +447,11 @@ class Laplacian(TermKernel):
         return "absolute"
 
     def of_sums(self, sums: Floats) -> None:
-        """The exponential."""
+        """Turn the sums into kernel values, in place: an exponential."""
         _decay(sums, self.gamma)
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """All 1."""
+        """The diagonal: all 1."""
         return np.ones(len(a))
 
 
@@ -474,7 +474,7 @@ class ChiSquared(TermKernel):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """A positive gamma."""
+        """Require a positive gamma."""
         check_positive(self, gamma=self.gamma)
 
     def read(self, items: Any) -> Vectors:
@@ -486,11 +486,11 @@ class ChiSquared(TermKernel):
         return "chi_squared"
 
     def of_sums(self, sums: Floats) -> None:
-        """The exponential."""
+        """Turn the sums into kernel values, in place: an exponential."""
         _decay(sums, self.gamma)
 
     def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """All 1."""
+        """The diagonal: all 1."""
         return np.ones(len(a))
 
 

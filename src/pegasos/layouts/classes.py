@@ -183,7 +183,7 @@ class Columns:
         return {name: out.array(f"{what}_{name}", column) for name, column in value.items()}
 
     def unpack(self, stored: Any, what: str, source: Reader) -> dict[str, Any]:
-        """Of numbers."""
+        """Read a table of columns of numbers."""
         require(isinstance(stored, dict), what, "a table")
         column = Array("float64 int32 int64", "n_lams", is_finite=False)
         return {str(name): column.unpack(each, what, source) for name, each in stored.items()}
@@ -253,7 +253,7 @@ _coef = Array("float64", "n_scores", _FEATURES)
 
 
 def _task_of(record: Any) -> OneVsRest:
-    """The task of a record, without what it costs: enough to know the lengths of what follows."""
+    """The task of a record, without its costs: enough to determine the lengths of the arrays that follow."""
     told = getattr(record, "_origin", None) or getattr(record, "_terms", None) or record
     return _tasks()[getattr(told, "multi_class", "ovr")].of(record.classes_)
 
@@ -435,7 +435,7 @@ def _stream_of(stored: Any) -> Any:
 
 
 def lean_linear(has: Mapping[str, Any]) -> dict[str, Any]:
-    """A linear model without what is as long as the training rows; a stream goes on from its weights."""
+    """A linear model without the arrays that are as long as the training data; a stream continues from its weights."""
     kept = {name: value for name, value in has.items() if name not in ("alpha_", "support_")}
     stream = kept.get("_stream")
     return kept if stream is None else kept | {"_stream": replace(stream, states=[None] * len(stream.states))}

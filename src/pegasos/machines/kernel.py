@@ -48,6 +48,8 @@ from pegasos.tasks.terms import Terms
 
 _MAPPED_FROM = 200  # rows below which the kernel matrix is cheap
 _SINGLE_FROM = 2000  # rows above which a table in single precision pays off
+# rows and least tol from which a table in single precision takes less time, and the largest coefficient up to which
+_MIXED_FROM, _MIXED_TOL, _MIXED_STRENGTH = 2_000, 1e-6, 20.0
 _VAST = 1.0  # squared rows per byte of cache_size above which working sets are used
 _WEAK = 100.0  # largest coefficient for which single precision is accurate enough
 
@@ -104,7 +106,12 @@ class Kernel:
         is_vast = is_quick(items) and of_problem**2 > _VAST * room
         single = is_large and isinstance(self.kernel, VectorKernel) and not is_cheap and not is_vast
         double = settings.is_exact or is_cheap or is_vast
-        return KernelRows.of(self.kernel, items, settings.bias, cache_bytes=room, double=double, single=single)
+        # Steps in single precision from slopes in double; a point that they reach is certified in double.
+        is_alone = of_problem == n >= _MIXED_FROM and settings.solver == "auto"
+        mixed = is_alone and settings.tol is not None and settings.tol >= _MIXED_TOL
+        mixed = mixed and _largest_coefficient(data, settings) <= _MIXED_STRENGTH
+        types = {"double": double, "single": single, "mixed": mixed and not is_vast}
+        return KernelRows.of(self.kernel, items, settings.bias, cache_bytes=room, **types)
 
     @property
     def _cache_bytes(self) -> float:
@@ -261,11 +268,14 @@ class Mapped(Kernel):
 def _strength(data: Data, settings: Settings, task: Task) -> float:
     """The largest coefficient that a row can have; infinite where unknown, or where the problems are small."""
     n_rows = _num_samples(data.X)
+    return _largest_coefficient(data, settings) if task.rows_per_problem(n_rows) >= _SINGLE_FROM else np.inf
+
+
+def _largest_coefficient(data: Data, settings: Settings) -> float:
+    n_rows = _num_samples(data.X)
     total = n_rows if data.weights is None else data.weights.sum()
     largest = 1.0 if data.weights is None else float(data.weights.max(initial=0.0))
     if settings.C is None and not (settings.lam is not None and total > 0.0):
-        return np.inf
-    if task.rows_per_problem(n_rows) < _SINGLE_FROM:
         return np.inf
     if settings.C is not None:
         return float(largest * settings.C)

@@ -159,7 +159,7 @@ def _in_batches(
     ended: Status | None = None
     try:
         with within(None if budget is None else _part_for(small, budget) * budget):
-            if rows.source is None:
+            if rows.source is None and not small.is_mixed(stop.tol or 0.0):
                 rows.load(np.arange(rows.n_rows))
             for first, end in small.batches:
                 if ended is None or (goes_on and ended is Status.TIME):

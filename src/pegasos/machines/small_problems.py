@@ -29,6 +29,8 @@ from pegasos.tasks.one_vs_one import Pairs, pairs_of
 
 most_rows = 4096  # most rows of one problem
 most_table_rows = 2048  # most rows of all problems together, where the kernel matrix is computed at once
+_MIXED_TOL = 1e-6  # least tol for steps in single precision
+_FEW_BYTES = 1 << 28  # a kernel matrix of all rows in double that takes less memory is the quickest
 _AIM = 0.9  # fraction of the requested gap that a problem is solved to
 _STEPS_PER_ROW, _WORK = 200, 1e9  # limits per problem: steps per row, and slopes updated
 _THREAD_WORK = 5e5  # squared rows of problems that are worth starting a thread for
@@ -59,6 +61,7 @@ class SmallProblems:
     lam: Column  # one per problem
     total: Column
     is_free: bool
+    is_apart: bool = False  # whether these are pairs of classes, each with rows of its own
 
     @classmethod
     def of(cls, problems: Sequence[Problem], is_free: bool) -> SmallProblems:
@@ -89,7 +92,7 @@ class SmallProblems:
             each = zip(pairs.offsets, pairs.members, strict=True)
             offset = np.concatenate([offset[mine] for offset, mine in each])
         lam, total = np.array(pairs.lams_and_totals).T
-        return cls(rows, members, sizes, sign, cost, offset, lam, total, is_free)
+        return cls(rows, members, sizes, sign, cost, offset, lam, total, is_free, is_apart=len(sizes) > 1)
 
     def part(self, first: int, end: int) -> SmallProblems:
         """Some of the problems."""
@@ -97,7 +100,7 @@ class SmallProblems:
         sign, cost, offset = (each[entries] for each in (self.sign, self.cost, self.offset))
         terms = self.lam[first:end], self.total[first:end]
         members, sizes = self.members[entries], self.sizes[first:end]
-        return SmallProblems(self.rows, members, sizes, sign, cost, offset, *terms, self.is_free)
+        return SmallProblems(self.rows, members, sizes, sign, cost, offset, *terms, self.is_free, self.is_apart)
 
     @property
     def batches(self) -> list[tuple[int, int]]:
@@ -137,6 +140,19 @@ class SmallProblems:
         """Repeat a value per problem for each of its entries."""
         return np.repeat(values, self.sizes)
 
+    def is_mixed(self, tol: float) -> bool:
+        """Whether steps are taken in single precision, on columns that each problem computes for itself."""
+        exact, n_bytes = self.rows.exact, 8.0 * self.rows.n_rows**2
+        return self.is_apart and n_bytes > _FEW_BYTES and tol >= _MIXED_TOL and exact is not None and exact.suits_single
+
+    def _kernel(self, tol: float) -> tuple[Any, Any, Any]:
+        """The table of all rows, how columns are computed instead, and the rows in double beside single precision."""
+        rows = self.rows
+        if not self.is_mixed(tol) or rows.exact is None:
+            return rows.table, rows.source, None
+        single = np.dtype(np.float32)
+        return np.empty((1, 1), single), rows.exact.columns(single), rows.exact.x
+
     def solve(self, tol: float, fine: float, threads: int) -> tuple[Column, Column, Numbers, Status | None]:
         """The dual point of every problem, the scores of its rows, its steps, and what ended the call early."""
         n, rows = len(self.members), self.rows
@@ -144,9 +160,10 @@ class SmallProblems:
         b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
         point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
         limits = _AIM * tol, fine, _STEPS_PER_ROW, _WORK, steps, threads
+        table, source, exact = self._kernel(tol)
         try:
             is_late = _core.small_solve(
-                rows.table, rows.source, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
+                table, source, exact, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
             )
         except KeyboardInterrupt:
             if not steps.any():
@@ -173,7 +190,7 @@ class SmallProblems:
         point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
         limits = _AIM * tol, 0.0, _STEPS_PER_ROW, _WORK, steps, threads
-        is_late = _core.small_solve(rows.table, rows.source, *point, units, True, *limits, spent, widths)
+        is_late = _core.small_solve(rows.table, rows.source, None, *point, units, True, *limits, spent, widths)
         ended = Status.TIME if is_late else None
         if not is_along_lam:
             return np.abs(b), scores, steps, widths, ended

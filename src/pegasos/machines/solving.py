@@ -104,7 +104,7 @@ def solve_all(
 
 @dataclass(frozen=True)
 class _Some:
-    """Some of the problems, each made when it is asked for."""
+    """Some of the problems, each made on access."""
 
     problems: Any
     chosen: list[int]

@@ -76,7 +76,7 @@ class OnlineClassifier(OnlineParameters, Saved, ClassifierMixin, BaseEstimator, 
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
-        """Visit each row once, in the order given; a stream cut into blocks gives what it gives in one.
+        """Visit each row once, in the order given; splitting a stream into blocks does not change the result.
 
         An interrupt between two chunks of rows is raised as usual and leaves the model reached so far.
 
@@ -85,7 +85,7 @@ class OnlineClassifier(OnlineParameters, Saved, ClassifierMixin, BaseEstimator, 
         X : as in `fit`
         y : array of shape (n_rows,)
         classes : array of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call.
+            All classes that will occur; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
         self._check_parameters()
@@ -203,9 +203,9 @@ class OnlineClassifier(OnlineParameters, Saved, ClassifierMixin, BaseEstimator, 
 
     @abstractmethod
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Of shape (n_rows, n_problems)."""
+        """The scores, of shape (n_rows, n_problems)."""
 
 
 def _counted(labels: Labels) -> Order:
-    """The rows that have a say, in the order given."""
+    """The rows with a positive weight, in the order given."""
     return np.flatnonzero(labels.cost > 0.0).astype(np.uint32)

@@ -65,7 +65,7 @@ class KernelOnlineClassifier(KernelParameters, OnlineClassifier):
 
     @available_if(_can_stream)
     def partial_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: Any = None) -> Self:
-        """Visit each item once, in the order given; a stream cut into blocks gives what it gives in one.
+        """Visit each item once, in the order given; splitting a stream into blocks does not change the result.
 
         The first block settles the kernel (``gamma="scale"``). An interrupt between two blocks of items is raised as
         usual and leaves the model reached so far.
@@ -75,7 +75,7 @@ class KernelOnlineClassifier(KernelParameters, OnlineClassifier):
         X : as in `fit`
         y : array of shape (n_rows,)
         classes : array of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call.
+            All classes that will occur; needed at the first call.
         sample_weight : array of shape (n_rows,), optional
         """
         return super().partial_fit(X, y, classes, sample_weight)

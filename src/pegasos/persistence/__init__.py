@@ -1,4 +1,4 @@
-"""Model files: written completely or not at all, read without trust."""
+"""Model files: written atomically, read without trusting them."""
 
 from pegasos.persistence import items  # noqa: F401  (its kinds of values are in the table once it is imported)
 from pegasos.persistence.models import Fitted, Saved, load, save

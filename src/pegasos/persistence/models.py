@@ -56,7 +56,7 @@ def _no_check(model: Any) -> None:
 
 
 def _all_attributes(model: Any) -> Mapping[str, Any]:
-    """Those that the estimator has."""
+    """The attributes of a fitted estimator."""
     found: Mapping[str, Any] = vars(model)
     return found
 
@@ -112,7 +112,7 @@ class Fitted:
     foreign: Fitted | None = None
 
     def of(self, names: Collection[str]) -> Fitted:
-        """What a model with attributes of these names has."""
+        """The record of a model with attributes of these names."""
         return self.foreign if self.foreign is not None and "_origin" in names else self
 
     def pack(self, model: Any, out: Writer) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Fitted:
         return {name: spec.pack(has[name], name, out) for name, spec in specs.items() if name in has}
 
     def unpack_into(self, model: Any, stored: Mapping[str, Any], source: Reader) -> None:
-        """Give the model its attributes; they fit together, or PegasosError."""
+        """Give the model its attributes; raises a PegasosError if they do not fit together."""
         missing = self._missing_in(stored)
         if missing is not None:
             raise PegasosError(f"it lacks {missing}")

@@ -83,7 +83,7 @@ def _check_order(state: PegasosState, lengths: Mapping[str, int]) -> None:
 
 
 def pegasos_state(*joint: str) -> Record:
-    """Of one vector of weights, or of a matrix whose second length is given, with a column for each class."""
+    """The state of one vector of weights, or of a matrix with a column per class, whose second length is given."""
     weights, alphas = ("n_features_in_+1", *joint), ("n_state_rows", *(("n_classes",) if joint else ()))
     floats = "float32 float64"
     return Record(

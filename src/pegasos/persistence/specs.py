@@ -205,7 +205,7 @@ class Array:
         return out.array(what, value)
 
     def unpack(self, stored: Any, what: str, source: Reader) -> npt.NDArray[Any]:
-        """Of the right type and shape; whole numbers below a length that is known."""
+        """Read an array of the right type and shape; indices must be below a known length."""
         array = source.array(stored, what)
         require(array.dtype in self.dtypes and array.ndim == len(self.dimensions), what, "an array of its type")
         for dimension, length in zip(self.dimensions, array.shape, strict=True):
@@ -264,7 +264,7 @@ class Either:
         raise PegasosError(f"{what} is a {type(value).__name__}, which a model file cannot hold")
 
     def unpack(self, stored: Any, what: str, source: Reader) -> Any:
-        """Of the kind with this number."""
+        """Read a value by the spec with the stored number."""
         require(isinstance(stored, list) and len(stored) == 2, what, "a kind and a value")
         number, value = stored
         require(isinstance(number, int) and 0 <= number < len(self.kinds), what, "of a kind that is known")

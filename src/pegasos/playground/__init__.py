@@ -1,4 +1,4 @@
-"""The playground: one page on which the algorithms train in front of you, step by step.
+"""The playground: a web page on which the algorithms train step by step.
 
 The page is a single file, with the C++ core compiled to WebAssembly inside; it needs neither a server nor the network.
 ``pegasos playground`` opens it.
@@ -27,7 +27,7 @@ def page() -> Path:
 
 
 def write(folder: str | os.PathLike[str]) -> Path:
-    """Copy the page into a folder, which is made if it does not exist, as ``playground.html``.
+    """Copy the page into a folder as ``playground.html``; the folder is created if it does not exist.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def named(models: Any) -> dict[str, Any]:
 
 
 def trace_of(model: Any, name: str = "the model") -> Any:
-    """The trace of a fitted model, or a sentence."""
+    """The trace of a fitted model; raises an error if it has none."""
     trace = getattr(model, "trace_", None)
     if trace is None or len(trace) == 0:
         raise PegasosError(

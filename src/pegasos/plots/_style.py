@@ -22,12 +22,12 @@ class NoMatplotlibError(PegasosError, ImportError):
 
 
 def pyplot() -> Any:
-    """Matplotlib's, or a sentence that says how to get it."""
+    """The pyplot module of matplotlib; raises an error that says how to install it."""
     return matplotlib_module("pyplot")
 
 
 def matplotlib_module(name: str) -> Any:
-    """A module of matplotlib, or a sentence that says how to get it."""
+    """A module of matplotlib; raises an error that says how to install it."""
     try:
         return import_module(f"matplotlib.{name}")
     except ImportError as error:

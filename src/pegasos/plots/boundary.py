@@ -229,7 +229,7 @@ def _like(X: Any, points: npt.NDArray[np.float64]) -> Any:
 
 
 def _support(estimator: Any, model: Any, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
-    """The rows that have a say: those that the model keeps, or else those of the fit that it numbers."""
+    """The support vectors: those that the model stores, or else the rows of the fit with their numbers."""
     is_alone = getattr(estimator, "best_estimator_", estimator) is model
     if is_alone and len(getattr(model, "support_vectors_", ())):
         return _plane(model.support_vectors_)
@@ -237,7 +237,7 @@ def _support(estimator: Any, model: Any, rows: npt.NDArray[np.float64]) -> npt.N
     if support is None or not hasattr(model, "alpha_"):
         return None
     alphas = model.alpha_
-    # Of pairs, each row is in one less than there are classes.
+    # With one-vs-one, each row belongs to one pair fewer than there are classes.
     n = sum(map(len, alphas)) // (len(model.classes_) - 1) if isinstance(alphas, list) else np.shape(alphas)[-1]
     if n != len(rows):
         raise PegasosError(

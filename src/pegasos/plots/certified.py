@@ -70,7 +70,7 @@ class CertifiedShareDisplay:
         Parameters
         ----------
         estimator : PegasosClassifier or KernelPegasosClassifier
-            Fitted or not: copies of it are fitted. Of a pipeline the steps before are fitted once.
+            Fitted or not: copies of it are fitted. The earlier steps of a pipeline are fitted once.
         X, y : rows to train on and their classes
         tols : sequence of float
             The relative gaps at which the fits end.

@@ -94,7 +94,7 @@ class ConvergenceDisplay:
         return cls([trace], ["trace"], lam=lam, largest_norm=largest_norm)
 
     def plot(self, ax: Any = None, *, by: str = "step", title: str | None = None) -> Self:
-        """Draw on logarithmic axes; what is not above 0, as a dual may be at first, is left out.
+        """Draw on logarithmic axes; values that are not positive, such as early duals, are left out.
 
         Parameters
         ----------

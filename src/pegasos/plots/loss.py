@@ -14,7 +14,7 @@ _DEPTH = 0.3  # of the height of the losses: how far the rows reach below
 
 
 class LossDisplay:
-    """The hinge, the mistakes that it stands for, and below them where the rows are.
+    """The hinge loss, the 0-1 loss it approximates, and a histogram of the rows below.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class LossDisplay:
         return cls(margins)
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Self:
-        """Draw the losses, and below them the rows, as far as 99 % of these reach.
+        """Draw the losses, and below them a histogram of the rows, over the range of 99 % of them.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ class MarginDisplay:
         return cls(margins, y)
 
     def plot(self, ax: Any = None, *, bins: int = 40, title: str | None = None) -> Self:
-        """Draw one outline a class, of shares: a class of few rows is as high as one of many.
+        """Draw one outline per class, as shares, so that small classes are as visible as large ones.
 
         More than three classes are drawn one below the other.
 

@@ -52,7 +52,7 @@ class PrimalRegion:
     bias: float
 
     def moves(self, rows: Rows) -> tuple[Vector, Vector]:
-        """From the model's scores to those of the centre, and how far that may be off; one column per vector."""
+        """The difference of the center's scores from the model's, with its error bound; one column per vector."""
         rows = rows.with_bias(self.bias)
         scores = np.empty((rows.n_rows, len(self.shift)))
         _core.scores(rows.native, self.shift, scores)
@@ -60,13 +60,13 @@ class PrimalRegion:
         return scores, unit * (rows.scores_depth + 4.0) * rows.lengths[:, None] * lengths
 
     def reaches(self, rows: Rows, blocks: Vector = _ALONE) -> Vector:
-        """Distance of a score of the exact solution from that of the center: the sum of blocks_k <w_k, x>."""
+        """The largest distance of exact scores from those of the center, for scores that sum blocks_k <w_k, x>."""
         squares = np.empty(rows.n_rows)
         _core.squared_reaches(rows.with_bias(self.bias).native, self.factor, np.ascontiguousarray(blocks), squares)
         return np.sqrt(self.level * squares) * (1.0 + 1e-9)
 
     def bounds_of_constant(self) -> tuple[float, float]:
-        """What the shift adds to a free intercept, and the distance of that of the exact solution."""
+        """The shift of a free intercept, and the largest distance of the exact solution's from it."""
         empty = Rows.of(np.zeros((1, self.shift.shape[1] - 1)), self.bias)
         moves, errors = self.moves(empty)
         return float(moves[0, 0]), float(self.reaches(empty)[0] + errors[0, 0])

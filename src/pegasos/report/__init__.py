@@ -1,4 +1,4 @@
-"""One HTML page about a fitted model: what is proved, how it does on given rows, what it looks at, how to repeat it.
+"""One HTML page about a fitted model: its certificate, its results on given rows, its features, how to repeat it.
 
 The page needs neither the network nor a library, and can be shown to people who train nothing themselves.
 """

@@ -40,7 +40,7 @@ class Report:
     html: str
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, whole or not at all, and return its path."""
+        """Write the page to a file, atomically, and return its path."""
         goal = check_path(path)
         with atomically(goal) as file:
             file.write(self.html.encode("utf-8", "replace"))  # names of files may be no text

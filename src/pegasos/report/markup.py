@@ -1,4 +1,4 @@
-"""HTML and numbers as they are written; all text goes through `text`."""
+"""HTML and the format of numbers; all text goes through `text`."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def chart(name: str, heading: str, words: str, *, wide: bool = False) -> str:
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], *, classes: str = "") -> str:
-    """A table whose first column names its rows; cells that are `Markup` stay as they are."""
+    """A table whose first column names its rows; cells that are `Markup` are not escaped."""
     head = "".join(f'<th scope="col">{text(one)}</th>' for one in heads)
     body = "\n".join(_row(row) for row in rows)
     return (

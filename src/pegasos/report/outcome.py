@@ -173,6 +173,6 @@ class Spread:
         self.sums = self.sums + X.shape[0] * (means - self.centre)
 
     def deviations(self) -> Numbers:
-        """Of all rows so far."""
+        """The standard deviations of the features over all rows so far."""
         mean = self.sums / self.n_rows
         return np.asarray(np.sqrt(np.maximum(self.squares / self.n_rows - mean**2, 0.0)))

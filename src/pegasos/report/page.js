@@ -318,7 +318,7 @@
 
   const theme = document.getElementById("theme"), root = document.documentElement;
   const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const name = () => { theme.textContent = isDark() ? "Light" : "Dark"; theme.setAttribute("aria-label", `Use ${isDark() ? "light" : "dark"} colours`); };
+  const name = () => { theme.textContent = isDark() ? "Light" : "Dark"; theme.setAttribute("aria-label", `Use ${isDark() ? "light" : "dark"} colors`); };
   theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; name(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", name);
   theme.hidden = false;

@@ -88,7 +88,7 @@ class Subject:
         return self.problem_name(k)
 
     def feature_name(self, column: int) -> str:
-        """A feature as it is written."""
+        """The text of a feature value."""
         return f"feature {column}" if self.names is None else shortened(str(self.names[column]), _LONGEST_NAME)
 
 
@@ -138,7 +138,7 @@ class ClassSubject(Subject):
         return "the first class named" if self.multi_class == "ovo" else "the class"
 
     def class_name(self, code: int) -> str:
-        """A class as it is written."""
+        """The text of a class."""
         return shortened(str(self.model.classes_[code]), _LONGEST_NAME)
 
     def problem_name(self, k: int) -> str:
@@ -206,12 +206,12 @@ def subject_of(given: Any, X: Any, y: Any, *, title: Any, trained_on: Any, featu
     model = chain[-1] if isinstance(chain, Pipeline) else chain
     if not isinstance(model, CertifiedModel):
         raise PegasosError(
-            "a report is about a certified classifier, regressor or one-class model of pegasos, such as a "
-            f"PegasosClassifier, or a Pipeline that ends in one, got {type(model).__name__}."
+            "a report needs a certified classifier, regressor or one-class model of pegasos, such as a "
+            f"PegasosClassifier, or a Pipeline that ends in one; got {type(model).__name__}."
         )
     check_is_fitted(model, "fitted_")
     if not hasattr(model, "certificate_"):
-        raise PegasosError("a report is about a certificate, and this model has none; fit one, or call certify.")
+        raise PegasosError("a report needs a certificate, and this model has none; fit one, or call certify.")
     inner, names = _transformed(chain, X)
     if feature_names is not None:
         names = _checked_names(feature_names, model)
@@ -226,7 +226,7 @@ def subject_of(given: Any, X: Any, y: Any, *, title: Any, trained_on: Any, featu
     if isinstance(model, CertifiedRegressor):
         return NumberSubject(*common, _targets(model, n_rows, y))
     if model.fitted_.task.name == ManyLabels.name:
-        raise PegasosError("a report is about one label at a time: fit a model to a column of y, and report on that.")
+        raise PegasosError("a report shows one label at a time: fit a model to a column of y, and report on that.")
     return ClassSubject(*common, _codes(model, n_rows, y))
 
 

@@ -1,10 +1,10 @@
 """Dual coordinate ascent with shrinking, block by block (for the loop, see cpp/core/pegasos/dual_ascent.h).
 
 Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM. ICML 2008, on a
-walk over blocks (`solvers.walk`). A turn is one sweep over the active rows of a block. Each block shrinks by itself,
-and a block without active rows is not read. When the active rows of all blocks are no more than one block has, they are
-gathered and swept together, as `DualAscent` would. All rows become active again when a certificate shows that the gap
-is still open. Any order of the rows leads to the same optimum, so the optimum is that of `DualAscent`.
+walk over blocks (`solvers.walk`). A turn is one sweep over the active rows of a block. Each block is shrunk
+separately, and a block without active rows is not read. When the active rows of all blocks are no more than one block
+has, they are gathered and swept together, as `DualAscent` would. All rows become active again when a certificate shows
+that the gap is still open. Any order of the rows leads to the same optimum, so the optimum is that of `DualAscent`.
 """
 
 from __future__ import annotations

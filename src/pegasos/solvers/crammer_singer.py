@@ -12,7 +12,6 @@ solvers are as for `Problem`; only the loops and the layout of their weights dif
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.problem import Floats
 from pegasos.solvers.auto import Auto, AutoState, all_rows
-from pegasos.solvers.dual_ascent import Climbing, DualAscent
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, DualState
 from pegasos.solvers.joint_interior import JointInterior
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
@@ -71,15 +70,12 @@ class JointAscent(DualAscent):
         weights, alpha = super().point(problem, state)
         return problem.picked_up(weights), alpha
 
-    @property
-    def _loop(self) -> Callable[..., None]:
-        return _core.joint_dual_advance
+    def _visit(self, problem: Any, state: Any, n_visits: int) -> None:
+        arrays = state.weights, state.alpha, problem.rows.squared_norms, state.order
+        _core.joint_dual_advance(problem.native, state.counters, *arrays, n_visits)
 
-    def _counters(self) -> _core.DualCounters:
-        return _core.JointCounters()
-
-    def _zero_weights(self, problem: Any) -> Floats:
-        return np.zeros(problem.laid_out_shape, self.dtype)
+    def _state(self, problem: Any, alpha: Floats, order: npt.NDArray[np.uint32]) -> DualState:
+        return DualState(_core.JointCounters(), np.zeros(problem.laid_out_shape, self.dtype), alpha, order)
 
     def _settle(self, problem: Any, state: Climbing, weights: npt.NDArray[np.float64], dual: float) -> None:
         super()._settle(problem, state, problem.laid_out(weights), dual)
@@ -114,7 +110,7 @@ class JointAuto(Auto):
         return float(problem.rows.n_rows * visit)
 
     def _reprieve(self, price: float, spent: float, n_looks: int) -> float:
-        """Let dual ascent go on where it is halfway there or its rate unknown: others start from scratch."""
+        """Let dual ascent continue if it is halfway there or its rate is unknown: other methods start from scratch."""
         return price + 2.0 * spent if n_looks >= _LOOKS_FOR_A_RATE else np.inf
 
     def _rows_from_far(self, problem: Any, alpha: Floats) -> tuple[npt.NDArray[np.uint32], Floats]:

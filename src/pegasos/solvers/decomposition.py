@@ -32,7 +32,6 @@ from pegasos.solvers.kernel_interior import DenseSystem, InteriorPoint, LowRankS
 from pegasos.solvers.working_set import Bounds, WorkingSet, chosen_rows, rows_within
 
 _FINE_TOL = 1e-5  # working sets are in double for a tol below this
-_COLUMNS_PER_SLOT = 4  # working sets are used unless the table has room for one in this many columns
 _WHOLE_ROWS, _WHOLE_ITEMS = 2048, 256  # up to this many vectors, or other items, all columns are loaded at the start
 _NEW_ROWS = 512  # most rows whose columns a round loads
 _BLOCK_VALUES = 1 << 25  # most kernel values loaded per round
@@ -56,6 +55,7 @@ _ROUNDING = 1e-15  # fraction of the objective: no step lowers a gap below this
 _MOSTLY = 0.5  # fraction of a gap due to rounding above which further steps do not help
 _SETTLEMENTS = 32  # rows tried when making two sums of doubles equal
 _PATIENCE = 0.05  # least seconds per call: how often the driver checks the clock
+_MARGIN = 1.5  # a busy machine may compute columns more slowly during a review than before
 _SUM_SECONDS = 1e-9  # most seconds per kernel value in memory that a review sums
 
 Column = npt.NDArray[np.float64]
@@ -186,7 +186,8 @@ class Decomposition:
         per_column = state.column_seconds
         if per_column == 0.0 and isinstance(rows.items, Vectors):  # native code may have computed all columns so far
             per_column = 0.2 * _SUM_SECONDS * rows.n_rows * (rows.items.rows.n_features + 8)
-        return _SUM_SECONDS * rows.n_rows * len(slots) + per_column * int(np.sum(slots < 0))
+        n_missing = len(slots) if rows.is_mixed else int(np.sum(slots < 0))
+        return _SUM_SECONDS * rows.n_rows * len(slots) + _MARGIN * per_column * n_missing
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
         """Bring the dual point within its bounds; where the intercept is free, make sum alpha_i sign_i = 0.
@@ -258,7 +259,8 @@ class Decomposition:
             members = chosen.members[part]
             b = problem.sign[members] * state.alpha[members] + chosen.moved[part]
             chosen.ahead = _moved(problem, *(chosen.ahead or (state.alpha, state.slope)), members, b)
-            seconds = (perf_counter() - begun) / len(members)
+            n_moved = max(1, int(np.count_nonzero(chosen.moved[part])))  # only their columns are computed
+            seconds = (perf_counter() - begun) / n_moved
             state.column_seconds += (seconds - state.column_seconds) * (0.2 if state.column_seconds else 1.0)
         else:
             self._end_set(problem, state, chosen)
@@ -340,7 +342,7 @@ class Decomposition:
             inside = inside[self._can_move(state.slope[inside], Room(room.down[inside], room.up[inside]))]
         state.inside, state.n_interiors = inside, state.n_interiors + 1
         state.is_chosen = True
-        if len(inside) <= _DENSE_ROWS and rows.holds_all:
+        if len(inside) <= _DENSE_ROWS and rows.holds_all and not rows.is_mixed:
             state.waiting = inside
 
     def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
@@ -462,7 +464,7 @@ class Decomposition:
         rows, room, slope = _rows(problem), _room(problem, state.alpha), state.slope.copy()
         unit = 1.0 / (problem.lam * problem.total)
         dual = (state.primal - state.gap) * problem.total
-        aim = _AIM if rows.dtype == np.float64 else _AIM_SINGLE
+        aim = _AIM if rows.table.dtype == np.float64 else _AIM_SINGLE
         share = 0.0 if self.tol is None else state.effort * aim * min(self.tol, state.target)
         damping = problem.damping if problem.ridge > 0.0 else None
         curvature = rows.squared_norms * unit + problem.damping
@@ -487,7 +489,7 @@ class Decomposition:
 
 def takes_sets(rows: KernelRows) -> bool:
     """Whether the table holds few of the columns, and kernel values are too cheap to be worth keeping."""
-    return is_quick(rows.items) and _COLUMNS_PER_SLOT * len(rows.table) < rows.n_rows
+    return is_quick(rows.items) and rows.is_narrow
 
 
 def _largest_of_both(sign: npt.NDArray[Any], violation: Column, n: int) -> Numbers:

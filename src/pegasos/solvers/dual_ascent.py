@@ -8,7 +8,6 @@ linearly. Rows that shrinking removed become active again whenever a certificate
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,12 +72,16 @@ class Climbing(Protocol):
         """State of the random generator."""
 
     @property
+    def n_active(self) -> int:
+        """Number of rows of the next sweep; 0 means all."""
+
+    @property
     def n_left(self) -> int:
-        """Number of active rows; 0 means that all become active again."""
+        """Number of rows that have not left; 0 means that all are recalled."""
 
     @property
     def left(self) -> npt.NDArray[np.uint32]:
-        """The active rows, in no particular order."""
+        """The rows that have not left, in no particular order."""
 
     def recall_all_rows(self) -> None:
         """Sweep over all rows again."""
@@ -92,6 +95,8 @@ class DualState:
     weights: Floats
     alpha: Floats
     order: npt.NDArray[np.uint32]
+    rests: _core.Rests | None = None  # None where no row rests
+    levels: npt.NDArray[np.uint8] | None = None  # how seldom each row is visited
     target: float = np.inf
 
     @property
@@ -119,13 +124,19 @@ class DualState:
         return self.counters.random
 
     @property
-    def n_left(self) -> int:
-        """Number of active rows; 0 means that all become active again."""
+    def n_active(self) -> int:
+        """Number of rows of the next sweep; 0 means all."""
         return self.counters.active
 
     @property
+    def n_left(self) -> int:
+        """Number of rows that have not left; 0 means that all are recalled."""
+        active = self.counters.active
+        return active if self.rests is None or active == 0 else self.rests.n_left
+
+    @property
     def left(self) -> npt.NDArray[np.uint32]:
-        """The active rows, in no particular order."""
+        """The rows that have not left, in no particular order."""
         return self.order[: self.n_left]
 
     def recall_all_rows(self) -> None:
@@ -150,7 +161,7 @@ class DualAscent:
         if not is_zero:
             own[:] = problem.within_bounds(alpha)
         order = np.empty(problem.rows.n_rows, np.uint32)
-        state = DualState(self._counters(), self._zero_weights(problem), own, order)
+        state = self._state(problem, own, order)
         state.counters.random = seed
         if not is_zero:
             self._settle(problem, state, *dual_point(problem, state.alpha))
@@ -168,12 +179,11 @@ class DualAscent:
         """Visit rows until the given number is reached."""
         n_visits = visits - state.counters.visits
         if n_visits > 0:
-            arrays = state.weights, state.alpha, problem.rows.squared_norms, state.order
-            self._loop(problem.native, state.counters, *arrays, n_visits)
+            self._visit(problem, state, n_visits)
 
-    @property
-    def _loop(self) -> Callable[..., None]:
-        return _core.dual_advance
+    def _visit(self, problem: Problem, state: DualState, n_visits: int) -> None:
+        arrays = state.weights, state.alpha, problem.rows.squared_norms, state.order
+        _core.dual_advance(problem.native, state.counters, *arrays, n_visits, state.rests, state.levels)
 
     def next_look(self, problem: Problem, state: Climbing) -> int:
         """The end of a sweep over the active rows, on data where an epoch of such sweeps would take long."""
@@ -182,7 +192,7 @@ class DualAscent:
             stretch = n * epochs_per_look(problem)
             return (visits // stretch + 1) * stretch
         end_of_epoch = (visits // n + 1) * n
-        return min(end_of_epoch, visits + max(state.n_left or n, n // 16))
+        return min(end_of_epoch, visits + max(state.n_active or n, n // 16))
 
     def review_due(self, problem: Problem, state: Climbing, epoch: int | None, tol: float | None) -> bool:
         """When the loop's own estimate of the gap is small enough, and at regular intervals."""
@@ -228,11 +238,10 @@ class DualAscent:
         primal = self.dual(problem, state) + gap
         return gap / primal if primal > 0.0 else 0.0
 
-    def _counters(self) -> _core.DualCounters:
-        return _core.DualCounters()
-
-    def _zero_weights(self, problem: Problem) -> Floats:
-        return np.zeros(problem.weights_shape, self.dtype)
+    def _state(self, problem: Problem, alpha: Floats, order: npt.NDArray[np.uint32]) -> DualState:
+        """The state of zero weights with this dual point."""
+        weights, levels = np.zeros(problem.weights_shape, self.dtype), np.zeros(len(order), np.uint8)
+        return DualState(_core.DualCounters(), weights, alpha, order, _core.Rests(), levels)
 
     def _settle(self, problem: Problem, state: Climbing, weights: npt.NDArray[np.float64], dual: float) -> None:
         with np.errstate(over="ignore"):

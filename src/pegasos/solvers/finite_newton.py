@@ -29,8 +29,8 @@ _STEPS = 12  # steps that usually suffice; more are taken only where the gap is 
 _MOST_STEPS = 60
 _READS = 2  # visits of a step to each row
 _MARGIN = 0.5  # fraction of the requested gap that the steps aim at
-# fewer products than this take less time than the rest of a fit: their steps go on to the exact optimum, whatever the
-# tol, where rounding leaves about this gap
+# fewer products than this take less time than the rest of a fit: their steps continue to the exact optimum, whatever
+# tol is, where rounding leaves about this gap
 _CHEAPEST, _CHEAPEST_GAP = 2e5, 1e-24
 _CLOSER = 0.01  # factor on that after a certificate that is not good enough
 _LEAST_TARGET = 1e-14  # relative gap below which rounding decides
@@ -52,7 +52,7 @@ class FiniteNewtonState:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its steps have come as far as they should, or can."""
+        """Whether the steps have reached the target, or cannot get closer."""
         counters = self.counters
         is_near = counters.gap <= (self.target if counters.steps < _STEPS else self.enough) and counters.stride == 1
         return is_near or counters.stalled or counters.steps >= _MOST_STEPS
@@ -106,7 +106,7 @@ class FiniteNewton:
         return state.counters.visits + (0 if state.handed_over is None else self.auto.visits(state.handed_over))
 
     def next_look(self, problem: Problem, state: FiniteNewtonState) -> int:
-        """After as many steps as usually suffice."""
+        """The visits after the number of steps that usually suffices."""
         if state.handed_over is not None:
             return state.counters.visits + self.auto.next_look(problem, state.handed_over)
         return state.counters.visits + _STEPS * _READS * len(state.scores)
@@ -122,7 +122,7 @@ class FiniteNewton:
             _core.finite_newton_advance(problem.native, state.counters, *arrays, n_steps, state.target)
 
     def review_due(self, problem: Problem, state: FiniteNewtonState, epoch: int | None, tol: float | None) -> bool:
-        """Whether the steps have come far enough."""
+        """Whether the steps have reached the target."""
         if state.handed_over is not None:
             return self.auto.review_due(problem, state.handed_over, epoch, tol)
         return state.is_ready

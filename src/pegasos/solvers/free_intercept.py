@@ -160,7 +160,7 @@ class FreeIntercept:
 
     def _next_stage(self, problem: Problem, state: FreeState, of_stage: Review, tol: float | None) -> None:
         bias, alpha = problem.rows.bias, of_stage.alpha
-        # Of huge features, the step of a dual point is mostly rounding; that of the weights need not be.
+        # With huge features, the step of a dual point is mostly rounding; that of the weights need not be.
         own_step = problem.rows.constant_score(of_stage.weights) if self._has_weights else _step(problem, alpha)
         slope = -own_step * problem.lam / bias**2
         here = state.intercept + own_step  # the intercept at which g has this slope

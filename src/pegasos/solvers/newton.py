@@ -46,8 +46,11 @@ _KEPT_REDUCTION = (
 _LARGEST_SIDE = 1500  # largest side of any matrix
 _MOST_STEPS = 80
 _MOST_STEPS_HERE = 12  # steps at one softness and on the same rows: more would hardly find the minimum either
+_HOPELESS_GAP = 1e3  # relative gap that the method never recovers from if it has not been below after _MOST_STEPS_HERE
 # nanoseconds of an interior point on all rows above which further steps are taken while they halve the gap
 _EXPENSIVE_SUCCESSOR = 1e8
+# nanoseconds of an interior point above which a gap counts as hopeless only after twice as many steps
+_VERY_EXPENSIVE_SUCCESSOR = 2e9
 _MOST_PRODUCTS = 30
 _PATIENCE = 8  # products after which a new matrix is worth its cost
 _THREAD_SPEEDUP = 1.6  # assumed on every machine: the choice of a solver must not depend on the machine
@@ -80,6 +83,7 @@ class NewtonState:
     steps_here: int = 0  # steps since the softness or the examined rows changed
     halved_at: int = 0  # value of `steps_here` when the gap had last fallen by half
     halved_gap: float = np.inf  # the gap at that time
+    least_gap: float = np.inf  # smallest gap after any step
     reviews: int = 0  # number of certificates requested
     stalled: bool = False
     is_lost: bool = False  # whether it stalled because no descent direction or no minimum was found
@@ -185,14 +189,20 @@ class Newton:
 
     @staticmethod
     def _is_stuck(problem: Problem, state: NewtonState) -> bool:
-        """Whether there were too many steps at this softness: in all, or since the gap fell to half."""
+        """Whether there were too many steps at this softness, or too many in all without coming near the optimum."""
         if state.steps_here <= 1 or state.gap <= 0.5 * state.halved_gap:
             state.halved_at, state.halved_gap = state.steps_here, state.gap
-        if state.steps_here < _MOST_STEPS_HERE:
+        state.least_gap = min(state.least_gap, state.gap)
+        if state.steps < _MOST_STEPS_HERE:
             return False
         rows = problem.rows
         assert isinstance(rows, Rows)
         successor = InteriorPoint.price_of(rows.n_rows, rows.n_features, rows.n_stored / rows.n_rows)
+        enough = _MOST_STEPS_HERE if successor < _VERY_EXPENSIVE_SUCCESSOR else 2 * _MOST_STEPS_HERE
+        if state.least_gap > _HOPELESS_GAP and state.steps >= enough:
+            return True
+        if state.steps_here < _MOST_STEPS_HERE:
+            return False
         return successor < _EXPENSIVE_SUCCESSOR or state.steps_here - state.halved_at >= _MOST_STEPS_HERE
 
     def look_at_all(self, problem: Problem, state: NewtonState) -> None:

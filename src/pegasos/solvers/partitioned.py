@@ -186,7 +186,7 @@ class PartitionedProblem:
         if terms.n_left_out != n_here:
             raise PegasosError(
                 f"{terms.n_left_out} rows are near the margin now, and {n_here} were when they were gathered: the "
-                "partitions have changed since; read them from files that stay as they are."
+                "partitions have changed since; read them from files that do not change."
             )
         room = lowered(terms.gain, length_of(terms.weights), self.lam * self.total)
         own = DualSums(terms.weights, *room, terms.gain.off, terms.gain.ridge)

@@ -59,8 +59,8 @@ class Level(NamedTuple):
     sums: Vector  # losses, gap of the smoothing, dual without |w|^2, number of rows that bend the objective
     spent: Vector  # the sum of alpha_i over the rows of sign -1, and of those of sign +1
     total: Vector  # sum_i alpha_i sign_i x_i
-    gains: Vector  # dual without |w|^2 of the rows of sign -1 and of those of sign +1, if they are asked for
-    positive: Vector  # the total of the rows of sign +1, if it is asked for; else empty
+    gains: Vector  # dual without |w|^2 of the rows of sign -1 and of those of sign +1, if requested
+    positive: Vector  # the total of the rows of sign +1, if requested; else empty
 
 
 class Surveyed(NamedTuple):
@@ -307,7 +307,7 @@ class Sample:
         return SomeRows.of(problem, counted[self.stride // 2 % max(len(counted), 1) :: self.stride])
 
     def merge(self, answers: Sequence[SomeRows]) -> SomeRows:
-        """All of them."""
+        """The rows of all answers together."""
         return SomeRows.merge(answers)
 
 

@@ -67,6 +67,8 @@ class NearbyAscent(DualAscent):
         carried = replace(
             state,
             counters=_core.DualCounters(),
+            rests=_core.Rests(),
+            levels=np.zeros_like(state.levels),
             weights=state.weights * factor,
             alpha=state.alpha.copy(),  # the solution of the other lam keeps its own array
             target=np.inf,
@@ -87,7 +89,7 @@ class NearbyAscent(DualAscent):
         r = 1.0 - problem.sign * (scores + problem.offset) - problem.damping * state.alpha
         stays = (state.alpha <= 0.0) & (r < -_FIRM)
         stays |= (state.alpha >= problem.bound.astype(state.alpha.dtype)) & (r > _FIRM)
-        _core.recall_rows(state.counters, state.order, np.flatnonzero(~stays).astype(np.uint32))
+        _core.recall_rows(state.counters, state.order, np.flatnonzero(~stays).astype(np.uint32), state.rests)
 
 
 def largest_lam(problem: Problem) -> float:

@@ -78,13 +78,18 @@ class SplitState:
         return self.parts[0].random
 
     @property
+    def n_active(self) -> int:
+        """Number of rows of the next sweeps; 0 means all."""
+        return sum(part.n_active for part in self.parts)
+
+    @property
     def n_left(self) -> int:
-        """Number of active rows; 0 means that all become active again."""
+        """Number of rows that have not left; 0 means that all are recalled."""
         return sum(part.n_left for part in self.parts)
 
     @property
     def left(self) -> npt.NDArray[np.uint32]:
-        """The active rows, in no particular order."""
+        """The rows that have not left, in no particular order."""
         n = len(self.parts)
         return np.concatenate([part.left * np.uint32(n) + np.uint32(k) for k, part in enumerate(self.parts)])
 
@@ -107,7 +112,7 @@ class SplitAscent(DualAscent):
         alpha = problem.within_bounds(alpha).astype(self.dtype, copy=False)
         problems = _parts(problem, n)
         parts = [self._alone.start(part, seed + k) for k, part in enumerate(problems)]
-        whole = SplitState(parts, self._zero_weights(problem), problems)
+        whole = SplitState(parts, np.zeros(problem.weights_shape, self.dtype), problems)
         if alpha.any():
             for k, part in enumerate(parts):
                 part.alpha[:] = alpha[k::n]

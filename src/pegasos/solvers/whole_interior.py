@@ -77,7 +77,7 @@ class WholeInterior:
         return tol is not None and state.relative_gap <= tol
 
     def review(self, problem: Problem, state: InteriorState, tol: float | None) -> Review:
-        """The dual point moved to the bounds that it tends to, where that is good enough; else as it is."""
+        """The dual point moved to the bounds that it tends to, if that is good enough; else unchanged."""
         on_bounds = self._reviewed(problem, state, self._on_bounds(problem, state))
         if tol is not None and on_bounds.certificate.relative_gap <= tol:
             return on_bounds

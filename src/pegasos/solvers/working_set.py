@@ -70,8 +70,11 @@ class WorkingSet:
         if self.n_loaded == len(self.members):
             return False
         end = min(len(self.members), self.n_loaded + max(1, _VALUES // len(self.members)))
-        part = rows.items.take(self.members[self.n_loaded : end])
-        rows.kernel.fill(part, rows.items.take(self.members), self.matrix[self.n_loaded : end], rows.bias**2)
+        part, out, exact = self.members[self.n_loaded : end], self.matrix[self.n_loaded : end], rows.exact
+        if exact is not None and (self.is_double or exact.suits_single):
+            exact.fill(part, self.members, out)
+        else:
+            rows.kernel.fill(rows.items.take(part), rows.items.take(self.members), out, rows.bias**2)
         self.n_loaded = end
         return True
 

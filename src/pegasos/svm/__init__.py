@@ -1,7 +1,7 @@
-"""scikit-learn's names for support vector machines, with its parameters, its semantics and its attributes.
+"""The support vector machines of scikit-learn, with the same names, parameters, semantics and attributes.
 
 Change the import, and keep the script: ``from pegasos.svm import SVC`` instead of ``from sklearn.svm import SVC``. The
-models have a certificate besides: ``certificate_``, ``certified(X)``, ``time_budget``.
+models also have ``certificate_``, ``certified(X)`` and ``time_budget``.
 
 >>> from pegasos.svm import SVC
 >>> model = SVC(kernel="linear").fit([[-1, -1], [-2, -1], [1, 1], [2, 1]], [1, 1, 2, 2])

@@ -309,7 +309,7 @@ class KernelSVM(CertifiedModel):
 
     @property
     def n_support_(self) -> npt.NDArray[np.int32]:
-        """How many support vectors there are, of each class."""
+        """The number of support vectors of each class."""
         return self._n_support
 
     def __sklearn_tags__(self) -> Any:
@@ -393,7 +393,7 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
         return of_classes(self.fitted_, self.fitted_.task.target(data.y, data.weights))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scores: of shape (n_samples,) for two classes, else of the classes or of the pairs of them."""
+        """Scores: of shape (n_samples,) for two classes, else one column per class or per pair of classes."""
         scores = self._scores(X)
         if len(self.classes_) > 2 and self.decision_function_shape == "ovo":
             return -scores
@@ -425,12 +425,12 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
 
     @property
     def probA_(self) -> npt.NDArray[np.float64]:  # noqa: N802
-        """What multiplies a score in Platt's sigmoid."""
+        """The factor of the score in Platt's sigmoid."""
         return self._platt("probA_", "slopes", -1.0)
 
     @property
     def probB_(self) -> npt.NDArray[np.float64]:  # noqa: N802
-        """What is added to it."""
+        """The constant in Platt's sigmoid."""
         return self._platt("probB_", "shifts", 1.0)
 
     def _platt(self, name: str, which: str, sign: float) -> npt.NDArray[np.float64]:
@@ -667,7 +667,7 @@ class OneClassSVM(OutlierMixin, KernelSVM):
         return -float(self.intercept_[0])
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Positive inside the region."""
+        """Scores, positive inside the region."""
         return np.asarray(self.score_samples(X) - self.offset_)
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:

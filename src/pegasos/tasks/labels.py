@@ -116,7 +116,7 @@ def check_classes(given: npt.ArrayLike | None, known: npt.NDArray[Any] | None) -
     named = None if given is None else np.unique(np.asarray(given))
     if known is None:
         if named is None:
-            raise PegasosError("the first call of partial_fit needs classes=, all the labels that will ever come.")
+            raise PegasosError("the first call of partial_fit needs classes=, all labels that will occur.")
         if len(named) < 2:
             raise PegasosError(f"classes must name at least 2 classes, got {named.tolist()}.")
         return named

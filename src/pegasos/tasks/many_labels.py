@@ -26,7 +26,7 @@ class ManyLabels(OneVsRest):
 
     name = "many_labels"
     noun = "label"
-    words = "each label by itself"
+    words = "each label separately"
 
     @property
     def n_problems(self) -> int:

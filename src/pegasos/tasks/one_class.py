@@ -73,7 +73,7 @@ class OneClass:
         """Accept everything: there are no labels to check."""
 
     def rows_per_problem(self, n_rows: int) -> int:
-        """All of them."""
+        """The number of rows of a problem: all of them."""
         return n_rows
 
     def members(self, target: Target) -> list[Members]:
@@ -94,7 +94,7 @@ class OneClass:
         return [Problem(rows, np.ones(n, np.int8), cost, constant(0.0, n), lam, terms.total)]
 
     def units(self, target: Target, weights: Weights | None) -> list[float]:
-        """Margins are about 1."""
+        """The unit of each problem: 1, because margins are about 1."""
         return [1.0] * self.n_problems
 
     def completed(self, problems: Sequence[Problem], solutions: list[Any], nu: float) -> list[Any]:

@@ -129,7 +129,7 @@ class Classification:
         return replace(self, classes=known, totals=nothing, counts=nothing)
 
     def goes_on(self, classes: Any) -> None:
-        """A later call may repeat the classes of the first one."""
+        """Check the classes of a later call, which may only repeat those of the first one."""
         check_classes(classes, self.classes)
 
     def follow(self, y: Any, weights: Weights | None) -> Self:
@@ -142,7 +142,7 @@ class Classification:
         return encode_known(y, self.classes, weights)
 
     def units(self, target: Target, weights: Weights | None) -> list[float]:
-        """Margins are about 1."""
+        """The unit of each problem: 1, because margins are about 1."""
         return [1.0] * self.n_problems  # type: ignore[attr-defined]
 
     def check_seen(self, target: Target, weights: Weights | None) -> None:
@@ -190,12 +190,12 @@ class OneVsRest(Classification):
 
     @property
     def n_problems(self) -> int:
-        """One per class."""
+        """The number of problems: one per class, or one for two classes."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
     def n_vectors(self) -> int:
-        """One per problem."""
+        """The number of weight vectors per problem: one."""
         return 1
 
     def of_blocks(
@@ -210,7 +210,7 @@ class OneVsRest(Classification):
         return learnt, ClassColumns(codes, positive, learnt.factors, labels), 1.0
 
     def rows_per_problem(self, n_rows: int) -> int:
-        """All of them."""
+        """The number of rows of a problem: all of them."""
         return n_rows
 
     def problem_names(self, names: Sequence[str]) -> list[str]:
@@ -220,17 +220,17 @@ class OneVsRest(Classification):
         return [f"{name} against the rest" for name in names]
 
     def members(self, target: Target) -> list[Members]:
-        """All rows, for each problem."""
+        """The rows of each problem: all of them."""
         return [slice(None)] * self.n_problems
 
     def is_present(self, target: Target, weights: Weights | None) -> list[bool]:
-        """Every row is relevant for every problem."""
+        """Whether each problem has rows: always."""
         return [True] * self.n_problems
 
     def problems(
         self, rows: RowsLike, target: Target, weights: Weights | None, terms: Terms, known: Known = NOTHING_KNOWN
     ) -> Sequence[Any]:
-        """All problems over all rows."""
+        """The problems, each over all rows."""
         cost = costs_of(target, weights, self.factors)
         n = self.n_problems
         offsets = [constant(0.0, rows.n_rows)] * n if known.offsets is None else known.offsets
@@ -247,7 +247,7 @@ class OneVsRest(Classification):
         return [2 * (target == k).view(np.int8) - np.int8(1) for k in positive]
 
     def against_others(self, scores: Scores) -> Scores:
-        """Scores that each alone measure how likely its positive side is: the scores themselves."""
+        """Scores, each of which measures by itself how likely its positive side is: the scores unchanged."""
         return scores
 
     def probabilities(self, of_problems: Scores) -> Scores:

@@ -164,7 +164,7 @@ class Regression:
         return [twice(len(target))] * self.n_targets
 
     def is_present(self, target: Target, weights: Weights | None) -> list[bool]:
-        """Every row is relevant for every problem."""
+        """Whether each problem has rows: always."""
         return [True] * self.n_targets
 
     def problems(

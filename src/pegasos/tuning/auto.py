@@ -119,7 +119,7 @@ class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scores, as those of the machine that won."""
+        """Scores of the winner; see its `decision_function`."""
         return np.asarray(self._fitted(X).decision_function(X))
 
     @available_if(_has_probabilities)
@@ -140,7 +140,7 @@ class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
         return np.asarray(machine.certified(rows, region=region))
 
     def margin(self, X: Any, y: Any, *, geometric: bool = False) -> npt.NDArray[np.float64]:
-        """How far each row is on the right side of the winner; see `PegasosClassifier.margin`.
+        """How far each row is on the right side of the winner's boundary; see `PegasosClassifier.margin`.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ from pegasos.tuning.space import Space
 from pegasos.tuning.trials import Examiner, Fold, Trial
 from pegasos.tuning.watching import Onlooker
 
-_FEW_ROWS, _MOST_FOLDS = 400, 25  # fewer rows than this are dealt into folds more than once, into so many in all
+_FEW_ROWS, _MOST_FOLDS = 400, 25  # below this many rows, cross-validation is repeated, up to this many folds in all
 # Beginnings of the names of scores that are never above 1.
 _AT_MOST_1 = (
     "accuracy",
@@ -190,13 +190,13 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
 
     @property
     def trace_(self) -> Any:
-        """How the winner's fit went, as of its machine."""
+        """The trace of the winner's fit."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_[-1].trace_
 
     @property
     def certificate_(self) -> Certificate:
-        """What is proved of the winner's fit."""
+        """The certificate of the winner's fit."""
         check_is_fitted(self, "best_estimator_")
         certificate: Certificate = self.best_estimator_[-1].certificate_
         return certificate
@@ -320,7 +320,7 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
         """The attributes that tell of y."""
 
     def _beside(self, examiner: Examiner, aim: Aim) -> str:
-        """Why this score, and what a guess is worth by it."""
+        """Why this score is used, and the score of a constant prediction."""
         why = f" Scores are {aim.metric}, since {aim.why}." if aim.why and self.scoring is None else ""
         nothing = np.zeros((len(examiner.y), 1))
         weighted = {} if examiner.weights is None else {"sample_weight": examiner.weights}

@@ -52,7 +52,7 @@ def _are_rows(X: Any) -> bool:
     if sp.issparse(X) or len(getattr(X, "shape", ())) == 2:
         return True
     if hasattr(X, "shape"):
-        # One dimension of numbers, or three: the reader of rows has a sentence for the former.
+        # One dimension of numbers, or three; for one, the reader of rows raises an error.
         return len(X.shape) < 2 and getattr(X.dtype, "kind", "O") in "biufc"
     if not isinstance(X, list | tuple):
         if not hasattr(X, "__len__") and not hasattr(X, "__array__"):

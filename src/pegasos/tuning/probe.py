@@ -33,7 +33,7 @@ class Look:
     pair_seconds: float
 
     def seconds(self, n_items: int) -> float:
-        """How long the kernel matrix of so many items would take."""
+        """The seconds that the kernel matrix of this many items would take."""
         return self.item_seconds * n_items + self.pair_seconds * n_items**2
 
 

@@ -1,13 +1,13 @@
-"""Who may go on: settings that cannot win, or very probably do not, are given up early.
+"""Which settings continue: those that cannot win, or very probably do not, are dropped early.
 
 Three rules, all of which compare scores on the same folds; a setting that is trained on a sample of the rows is also
-asked about a sample:
+scored on a sample:
 
-- on a sample of the rows, a setting goes on to the next larger one if it is among the best third of its family so far
-  (successive halving, as in Li et al. 2020, "A system for massively parallel hyperparameter tuning"): of its family,
-  since a machine with more freedom gains more from more rows;
-- after some of the folds, it is given up if perfect scores in all others would not make it the best;
-- or if it is worse than the best on those folds by more than 1.5 standard errors of a mean of so many folds.
+- from a sample of the rows, a setting continues to the next larger one if it is among the best third of its family so
+  far (successive halving, as in Li et al. 2020, "A system for massively parallel hyperparameter tuning"): within its
+  family, because a more flexible machine gains more from more rows;
+- after some of the folds, it is dropped if perfect scores in all others would not make it the best;
+- or if it is worse than the best on those folds by more than 1.5 standard errors of a mean of that many folds.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 
 from pegasos.tuning.trials import Trial
 
-_KEPT = 3  # one of so many goes on to more rows
-_DOUBT = 1.5  # standard errors: the best has been lucky on some folds, or it would not be the best
+_KEPT = 3  # one of this many settings continues to more rows
+_DOUBT = 1.5  # standard errors; the best was probably lucky on some folds, so a smaller lead says little
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Race:
     perfect : float
         The highest score there can be; infinite where that is not known.
     deal : int
-        Folds of one deal of the rows, where they are dealt several times; 0 where they are not.
+        Folds of one repetition, if cross-validation is repeated; 0 if not.
     """
 
     n_folds: int
@@ -43,8 +43,8 @@ class Race:
 
     @property
     def best(self) -> Trial | None:
-        """The finished trial with the highest mean; before there is one, that of a whole deal, or with most folds."""
-        # Of equals the first one: it is the simpler one, since the search begins with the simple ones.
+        """The finished trial with the highest mean; before there is one, that of a whole repetition or most folds."""
+        # In a tie the first one, which is the simpler one, since the search begins with simple settings.
         seen = [trial for trial in self.trials if trial.climbed and not trial.has_failed]
         return max(seen, key=lambda trial: (*self._progress(trial), trial.mean, -trial.number), default=None)
 
@@ -74,7 +74,7 @@ class Race:
         return float(np.sqrt(np.mean(spreads))) if spreads else 0.0
 
     def may_climb(self, trial: Trial) -> bool:
-        """Whether a setting goes on from the sample it was last trained on to more rows."""
+        """Whether a setting continues from the sample it was last trained on to more rows."""
         n_rows, score = trial.climbed[-1]
         rivals = [
             other_score
@@ -86,7 +86,7 @@ class Race:
         return sum(other > score for other in rivals) < math.ceil((len(rivals) + 1) / _KEPT)
 
     def lost(self, trial: Trial) -> str | None:
-        """Why a setting is given up after the folds so far; None: it goes on."""
+        """Why a setting is dropped after the folds so far; None if it continues."""
         best, done = self.best, len(trial.scores)
         if best is None or best is trial or not best.is_finished:
             return None

@@ -100,9 +100,9 @@ class Search:
     def _run(self) -> None:
         """One setting after the other.
 
-        All the settings to begin with take their first step before any takes its second, and the best of them goes on
-        first: the others are then soon given up. Where the rows are dealt into folds several times, all go through one
-        deal before. Those whose kernel alone would take as long as a fit may wait.
+        All first settings take their first step before any takes its second, and the best of them continues
+        first: the others are then soon dropped. If cross-validation is repeated, all finish one
+        repetition before. Those whose kernel alone would take as long as a fit may wait.
         """
         study, first = _study(self.seed), self.examiner.space.first()[: self.n_trials]
         quick = [start for start in first if self._is_quick(start)] or first[:1]
@@ -189,7 +189,7 @@ class Search:
         trial.verdict = trial.verdict or self.reason or "examined on all folds"
 
     def _pass(self, trial: Trial, n_folds: int) -> None:
-        """To as many rows as the time allows, then through so many folds, unless the others are ahead."""
+        """Train on as many rows as the time allows, then on so many folds, unless other settings are ahead."""
         self._grow(trial)
         while not trial.verdict and len(trial.scores) < n_folds:
             trial.verdict = self.race.lost(trial) or (self.reason if self._ends() else "")
@@ -237,12 +237,12 @@ class Search:
         return [*sizes, n_rows]
 
     def _can_afford(self, trial: Trial, n_rows: int) -> bool:
-        """Whether all folds with so many rows fit into a share of the time left."""
+        """Whether all folds with this many rows fit into a share of the remaining time."""
         foreseen = trial.fit_seconds * self.growth_of_time(trial, n_rows) * self.race.n_folds
         return not trial.is_cut and foreseen <= _SHARE_OF_TRIAL * self.clock.left
 
     def growth_of_time(self, trial: Trial, n_rows: int) -> float:
-        """How many times longer a fit takes with so many rows: kernels take the square."""
+        """How many times longer a fit takes with this many rows: with kernels, the time grows quadratically."""
         return (n_rows / trial.n_rows) ** (1 if self.examiner.space.is_linear(trial.setting) else 2)
 
     def _tell(self, study: Any, trial: Trial) -> None:
@@ -257,7 +257,7 @@ class Search:
 
 
 def load_optuna() -> Any:
-    """The module, or a sentence that says how to get it."""
+    """The module optuna; raises an error that says how to install it."""
     try:
         import optuna
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What can be chosen for a collection: scaling, family, its parameters, C and class weights; and what that makes."""
+"""The settings to choose from: scaling, family, its parameters, C and class weights; and the machines they describe."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Space:
     units : Units of the items, for each scaling in question
     class_weights : those in question
     n_rows : int
-        Of the whole collection, which ``lam`` is for.
-    multi_class : how several classes are dealt with
+        The size of the whole collection, to which ``lam`` refers.
+    multi_class : how several classes are handled
     probe : Probe, or None where no family is one of items
-        Looks at kernels of strings, graphs and series, whose units are known when they have been seen.
+        Measures the units of kernels on strings, graphs and series, on a few items.
     spread : float or None
-        Of the targets of a regression; None for classes.
+        The spread of the targets of a regression; None for classes.
     """
 
     families: Families
@@ -112,7 +112,7 @@ class Space:
         return cls(families, {"none": Units()}, class_weights, len(X), multi_class, Probe.of(X), spread)
 
     def suggest(self, trial: Any) -> Setting:
-        """The setting that a trial of Optuna asks for."""
+        """The setting that a trial of Optuna suggests."""
         name = trial.suggest_categorical("kernel", list(self.families))
         family = self.families[name]
         scaling = "none" if family.is_of_items else trial.suggest_categorical("scaling", list(self.units))
@@ -157,7 +157,7 @@ class Space:
         return [_named(each) for each in found]
 
     def lam(self, setting: Setting, n_rows: float) -> float:
-        """On a sample of the rows lam is larger: the weight of one row, C, stays what it is."""
+        """The lam of a setting for this many rows; larger for a sample, since C, the weight of one row, is the same."""
         family, units = self._parts(setting)
         kernel = self.kernel(setting)
         if kernel is not None and family.is_of_items:
@@ -173,19 +173,19 @@ class Space:
         return None if family.kernel is None else family.kernel(units, setting.chosen)
 
     def seconds(self, setting: Setting) -> float:
-        """About how long the kernel matrix of all items takes; that of rows is never computed as a whole."""
+        """Estimated seconds for the kernel matrix of all items; 0 for rows, whose matrix is never computed at once."""
         kernel = self.kernel(setting)
         if self.probe is None or kernel is None or not self.families[setting.family].is_of_items:
             return 0.0
         return self.probe.look(kernel).seconds(self.n_rows)
 
     def machine(self, setting: Setting, n_rows: float, **parameters: Any) -> Any:
-        """The machine of a setting, to be trained on so many rows that are scaled already."""
+        """The machine of a setting, to be trained on this many rows, which are scaled already."""
         common: dict[str, Any] = {"lam": self.lam(setting, n_rows), **parameters}
         kernel = self.kernel(setting)
         if self.spread is not None:
             assert setting.epsilon is not None
-            # Targets may be far from 0, and what shifts them should cost nothing.
+            # Targets may be far from 0, so their mean must not be penalized.
             common |= {"epsilon": setting.epsilon * self.spread, "regularize_intercept": False}
             return PegasosRegressor(**common) if kernel is None else KernelPegasosRegressor(kernel, **common)
         common |= {"multi_class": self.multi_class, "class_weight": setting.class_weight}
@@ -197,7 +197,7 @@ class Space:
         return KernelPegasosClassifier(kernel, regularize_intercept=False, **common)
 
     def scaler(self, setting: Setting) -> Any:
-        """What scales the rows, or None."""
+        """The scaler of the rows, or None."""
         return None if setting.scaling == "none" else clone(_scalers[setting.scaling])
 
     def pipeline(self, setting: Setting, n_rows: float, **parameters: Any) -> Pipeline:
@@ -207,7 +207,7 @@ class Space:
         return Pipeline([*steps, ("classifier" if self.spread is None else "regressor", machine)])
 
     def is_linear(self, setting: Setting) -> bool:
-        """Whether a fit takes time in proportion to the rows."""
+        """Whether the time of a fit is proportional to the number of rows."""
         return self.families[setting.family].kernel is None
 
     def as_row(self, setting: Setting) -> dict[str, Any]:
@@ -268,11 +268,11 @@ def _scaled(X: Any, scaling: str) -> Any:
 
 
 def _check_variety(X: Any) -> None:
-    """Refuse rows that are all the same, and those whose lengths no number holds."""
+    """Refuse rows that are all the same, and rows whose squared lengths overflow."""
     highest, lowest = (each.toarray() if sp.issparse(each) else each for each in (X.max(axis=0), X.min(axis=0)))
     largest = float(max(highest.max(), -lowest.min()))
     if largest > np.sqrt(np.finfo(X.dtype).max / X.shape[1]):
-        raise PegasosError(f"X has entries of size {largest:.3g}, whose squares exceed every number; scale it down.")
+        raise PegasosError(f"X has entries of size {largest:.3g}, whose squares overflow; scale it down.")
     if np.array_equal(highest, lowest):
         raise PegasosError(
             f"every one of the {X.shape[1]} columns of X is constant: no row differs from another, so there is "

@@ -75,11 +75,11 @@ def test_generated_rows_are_sparse_and_of_both_classes():
         (["--n-jobs", "0"], "--n-jobs must be"),
     ],
 )
-def test_what_cannot_be_raced_gets_a_sentence(rows, failing, options, sentence):
+def test_what_cannot_be_raced_raises_an_error(rows, failing, options, sentence):
     assert sentence in failing("bench", rows, *options)
 
 
-def test_rows_of_one_class_get_a_sentence(failing, tmp_path):
+def test_rows_of_one_class_raise_an_error(failing, tmp_path):
     path = tmp_path / "one.svm"
     path.write_text("1 1:1\n1 1:2\n")
     assert "has rows of one class only, 1: two are needed." in failing("bench", path)

@@ -59,7 +59,7 @@ def test_a_model_on_other_rows_is_judged_by_a_solution_for_those(model, rows, tm
     assert "a solution for these rows, found now" in capsys.readouterr().out
 
 
-def test_what_is_missing_or_does_not_fit_gets_a_sentence(rows, weights, failing, tmp_path):
+def test_what_is_missing_or_does_not_fit_raises_an_error(rows, weights, failing, tmp_path):
     assert "give --lam or --C" in failing("certify", weights, rows)
     np.savez(tmp_path / "w.npz", coef=np.ones((1, 5)), intercept=[0.0])
     assert "6 features, but the model has 5" in failing("certify", tmp_path / "w.npz", rows, "--lam", "1")
@@ -75,7 +75,7 @@ def test_what_is_missing_or_does_not_fit_gets_a_sentence(rows, weights, failing,
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_damaged_weights_get_a_sentence(rows, failing, tmp_path, save):
+def test_damaged_weights_raise_an_error(rows, failing, tmp_path, save):
     path = tmp_path / "w.npz"
     save(path, coef=np.random.default_rng(0).random((1, 6)), intercept=[0.0])
     sound = path.read_bytes()

@@ -93,7 +93,7 @@ def test_missing_and_unknown_columns_are_named(frame, folder, failing, capsys):
     assert "has no line of names" in failing("predict", model, folder / "bare.csv")
 
 
-def test_a_weight_column_weighs_the_rows_and_is_no_feature(frame, folder, capsys):
+def test_a_weight_column_weighs_the_rows_and_is_not_a_feature(frame, folder, capsys):
     weights = np.random.default_rng(1).integers(0, 3, len(frame))
     frame.assign(w=weights).to_csv(folder / "weighted.csv", index=False)
     frame.loc[frame.index.repeat(weights)].to_csv(folder / "repeated.csv", index=False)

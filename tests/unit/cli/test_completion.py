@@ -35,5 +35,5 @@ def test_the_scripts_of_other_shells_name_every_command_and_option(shell, capsys
     assert "regularize-intercept" in script
 
 
-def test_an_unknown_shell_gets_a_sentence(failing):
+def test_an_unknown_shell_raises_an_error(failing):
     assert "invalid choice: 'tcl'" in failing("completion", "tcl")

@@ -14,6 +14,6 @@ def test_json_says_what_the_cache_holds(rows, tmp_path, capsys):
     assert open_source(path).n_features == values["n_features"] == 6
 
 
-def test_what_cannot_be_converted_gets_a_sentence(rows, failing, tmp_path):
+def test_what_cannot_be_converted_raises_an_error(rows, failing, tmp_path):
     assert "is not a folder" in failing("convert", rows, "-o", tmp_path / "none" / "rows.cache")
     assert "cannot be read" in failing("convert", tmp_path / "none.svm")

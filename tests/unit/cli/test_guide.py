@@ -1,4 +1,4 @@
-"""What docs/command-line.md shows is what the commands print, but for the digits of numbers."""
+"""What docs/command-line.md shows is what the commands print, except for the digits of numbers."""
 
 import doctest
 import re

@@ -116,7 +116,7 @@ def test_a_one_class_machine_is_trained_without_labels(kind, tmp_path, capsys):
     assert "It is not known which" in page.read_text("utf8")
 
 
-def test_words_are_no_targets_and_options_belong_to_their_task(numbers, tmp_path, failing):
+def test_words_are_not_targets_and_options_belong_to_their_task(numbers, tmp_path, failing):
     pytest.importorskip("pyarrow")
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n3,x\n")
     output = ["-o", tmp_path / "m.pegasos", "--quiet"]

@@ -98,7 +98,7 @@ def test_a_class_called_nan_is_not_the_label_of_rows_without(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_column_of_labels_that_is_not_named_gets_a_sentence(model, failing, tmp_path):
+def test_a_column_of_labels_that_is_not_named_raises_an_error(model, failing, tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "new.csv").write_text("a,b,c,d,e,f,y\n1,2,3,4,5,6,7\n")
     assert "has 7 features, but the model has 6" in failing("predict", model, tmp_path / "new.csv")
@@ -125,13 +125,13 @@ def test_where_it_cannot_be_seen_whether_indices_begin_with_0_that_is_said(model
         assert "index" not in capsys.readouterr().err
 
 
-def test_rows_of_another_kind_get_a_sentence(model, failing, tmp_path):
+def test_rows_of_another_kind_raise_an_error(model, failing, tmp_path):
     path = tmp_path / "wide.svm"
     path.write_text("1 9:0.5\n")
     assert "has 9 features, but the model has 6" in failing("predict", model, path)
 
 
-def test_what_the_model_has_not_gets_a_sentence(rows, model, failing, tmp_path):
+def test_what_the_model_lacks_raises_an_error(rows, model, failing, tmp_path):
     assert "has no probabilities; train it with --probability." in failing("predict", model, rows, "--probabilities")
     assert "does not exist" in failing("predict", model, rows, "-o", tmp_path / "none" / "p.txt")
     assert "give it or -o, not both" in failing("predict", model, rows, "--json", "-o", tmp_path / "p.txt")
@@ -144,13 +144,13 @@ def test_what_is_read_is_not_written_over(rows, model, failing, command):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and then nothing", b"\x00\x01\x02", b"{}", b"[1, 2]", b"{"])
-def test_what_is_no_model_gets_a_sentence(rows, failing, tmp_path, content):
+def test_what_is_not_a_model_raises_an_error(rows, failing, tmp_path, content):
     path = tmp_path / "odd.pegasos"
     path.write_bytes(content)
     assert str(path) in failing("predict", path, rows)
 
 
-def test_a_model_that_is_not_there_or_is_data_gets_a_sentence(rows, failing, tmp_path):
+def test_a_model_that_is_not_there_or_is_data_raises_an_error(rows, failing, tmp_path):
     assert "No such file" in failing("predict", tmp_path / "none.pegasos", rows)
     assert "is a folder" in failing("predict", tmp_path, rows)
     assert "rows.svm" in failing("predict", rows, rows)

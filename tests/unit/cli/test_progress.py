@@ -38,7 +38,7 @@ def test_of_several_problems_the_mean_of_the_ways_and_the_largest_gap_are_shown(
     assert (share, gap) == (pytest.approx(0.25, abs=1e-5), 0.1)
 
 
-def test_what_is_reached_at_once_or_never_is_no_error():
+def test_what_is_reached_at_once_or_never_is_not_an_error():
     assert shown_after((0, row(0.0)), tol=1e-3)[0] == 1.0
     assert 0.0 <= shown_after((0, row(math.inf)), tol=1e-3, max_iter=100)[0] <= 1.0
 

@@ -17,7 +17,7 @@ def test_a_training_writes_the_page_of_its_model(rows, tmp_path, capsys):
     assert path.read_text(encoding="utf8").lower().startswith("<!doctype html>")
 
 
-def test_a_page_that_cannot_be_written_gets_a_sentence(rows, model, failing, tmp_path):
+def test_a_page_that_cannot_be_written_raises_an_error(rows, model, failing, tmp_path):
     assert "does not exist" in failing("report", model, rows, "-o", tmp_path / "none" / "page.html")
     assert "is a folder" in failing("report", model, rows, "-o", tmp_path)
     assert "No such file" in failing("report", tmp_path / "none.pegasos", rows)

@@ -144,12 +144,12 @@ def test_an_interrupt_before_there_is_a_model_writes_nothing(rows, tmp_path, mon
         (["--magic"], "unrecognized arguments: --magic"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(rows, failing, options, sentence, empty_folder):
+def test_what_cannot_be_done_raises_an_error(rows, failing, options, sentence, empty_folder):
     assert sentence in failing("train", rows, *(word.replace("@rows", rows) for word in options))
     assert list(empty_folder.iterdir()) == []
 
 
-def test_a_file_that_is_no_checkpoint_is_refused_and_kept(rows, failing, tmp_path):
+def test_a_file_that_is_not_a_checkpoint_is_refused_and_kept(rows, failing, tmp_path):
     state = tmp_path / "run.ckpt"
     state.write_text("no state of a run")
     assert "run.ckpt" in failing("train", rows, "-o", tmp_path / "m.pegasos", "--checkpoint", state)
@@ -165,18 +165,18 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_kept(rows, failing, tmp_pat
         ("1 1:1\n-1 1:nan\n", "is not finite"),
     ],
 )
-def test_a_file_that_cannot_be_trained_on_gets_a_sentence(failing, tmp_path, text, sentence):
+def test_a_file_that_cannot_be_trained_on_raises_an_error(failing, tmp_path, text, sentence):
     path = tmp_path / "bad.svm"
     path.write_text(text)
     assert sentence in failing("train", path, "-o", tmp_path / "m.pegasos")
 
 
-def test_a_file_that_is_not_there_or_no_file_gets_a_sentence(failing, tmp_path):
+def test_a_file_that_is_not_there_or_is_not_a_file_raises_an_error(failing, tmp_path):
     assert "No such file" in failing("train", tmp_path / "none.svm", "-o", tmp_path / "m.pegasos")
     assert "is a folder or a device" in failing("train", tmp_path, "-o", tmp_path / "m.pegasos")
 
 
-def test_a_name_that_is_no_text_is_printed_as_it_is(rows, tmp_path):
+def test_a_name_that_is_not_text_is_printed_as_it_is(rows, tmp_path):
     name = os.fsencode(tmp_path) + b"/rows\xff.svm"
     try:
         shutil.copyfile(rows, name)

@@ -39,20 +39,20 @@ def test_times_are_read_with_their_units(text, seconds):
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-5", "0", "5d", "0m"])
-def test_what_is_no_time_gets_a_sentence(text):
+def test_what_is_not_a_time_raises_an_error(text):
     with pytest.raises(PegasosError, match="--budget must be a time such as 90, 30s, 5m or 1h"):
         seconds_of(text)
 
 
 @pytest.mark.parametrize(("text", "sentence"), [("nonsense here\n", "line 1, column 1"), ("", "holds no rows")])
-def test_a_file_without_rows_gets_a_sentence(tmp_path, capsys, text, sentence):
+def test_a_file_without_rows_raises_an_error(tmp_path, capsys, text, sentence):
     path = tmp_path / "bad.svm"
     path.write_text(text)
     assert main(["tune", str(path)]) == 2
     assert sentence in capsys.readouterr().err
 
 
-def test_a_file_that_is_not_there_gets_a_sentence(tmp_path, capsys):
+def test_a_file_that_is_not_there_raises_an_error(tmp_path, capsys):
     assert main(["tune", str(tmp_path / "none.svm")]) == 2
     assert "No such file" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Whatever is given, a sentence says what is wrong with it and where."""
+"""For any bad input, the error message says what is wrong and where."""
 
 from dataclasses import replace
 

@@ -171,7 +171,7 @@ def test_rows_in_memory_are_predicted_at_once():
     assert model.score(X, y) == model.score(cut(X, [300]), cut(y, [300]))
 
 
-def test_the_local_model_predicts_the_same_and_says_why_it_cannot_be_certified_anew():
+def test_the_local_model_predicts_the_same_and_says_why_it_cannot_be_certified_again():
     X, y = data(4)
     model = PegasosClassifier(lam=0.05, random_state=0).fit(cut(X, [300]), cut(y, [300]))
     local = model.to_local()

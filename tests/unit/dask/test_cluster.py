@@ -161,7 +161,7 @@ def fitted_within_a_task(blocks, labels):
 
 
 @pytest.mark.slow
-def test_a_fit_within_a_task_waits_for_nobody(cluster):
+def test_a_fit_within_a_task_does_not_wait(cluster):
     X, y = (list(np.split(column.compute(), 4)) for column in data())
     coef = Client.current().submit(fitted_within_a_task, X, y).result(timeout=60)
     assert np.array_equal(coef, PegasosClassifier(**SETTINGS).fit(*data()).coef_)

@@ -100,7 +100,7 @@ def test_another_file_of_labels_is_another_fingerprint(tmp_path):
         (dense().astype(str), y, "X must hold numbers that a float64 can hold, got <U"),
     ],
 )
-def test_arrays_that_are_no_rows_are_refused(tmp_path, X, labels, sentence):
+def test_arrays_that_are_not_rows_are_refused(tmp_path, X, labels, sentence):
     with pytest.raises(PegasosError, match=sentence):
         npy(tmp_path, X, labels)
 

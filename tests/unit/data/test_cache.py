@@ -207,7 +207,7 @@ def test_a_cache_that_is_none_too_new_or_damaged_says_so(tmp_path):
         open_source(cache)
 
 
-def test_what_is_no_cache_is_not_written_over_and_a_damaged_one_is(tmp_path):
+def test_what_is_not_a_cache_is_not_written_over_and_a_damaged_one_is(tmp_path):
     path = svmlight(tmp_path / "data.svm")
     goal = tmp_path / "thesis.tex"
     goal.write_text("precious")

@@ -53,7 +53,7 @@ def test_a_block_that_is_not_there_is_an_index_error():
             source.block(k)
 
 
-def test_no_rows_are_no_blocks():
+def test_no_rows_make_no_blocks():
     source = ArraySource(np.empty((0, 3)), [])
     assert (source.n_rows, source.n_blocks, list(source)) == (0, 0, [])
 

@@ -105,7 +105,7 @@ def test_labels_that_are_all_numbers_are_numbers_in_every_block(tmp_path, labels
     ],
 )
 @pytest.mark.parametrize("block_bytes", [1, 10**6])
-def test_what_a_csv_file_cannot_say_is_refused(tmp_path, text, sentence, block_bytes):
+def test_what_a_csv_file_cannot_represent_is_refused(tmp_path, text, sentence, block_bytes):
     with pytest.raises(PegasosError, match=sentence) as refused:
         open_source(written(tmp_path, text), label="species", block_bytes=block_bytes)
     assert "data.csv" in str(refused.value)
@@ -143,7 +143,7 @@ def test_options_that_make_no_sense_are_refused(tmp_path, options, sentence):
         (pa.ArrowMemoryError("malloc of size 64 failed"), MemoryError, "malloc"),
     ],
 )
-def test_what_pyarrow_lacks_is_no_fault_of_the_file(tmp_path, monkeypatch, raised, expected, sentence):
+def test_what_pyarrow_lacks_is_not_a_fault_of_the_file(tmp_path, monkeypatch, raised, expected, sentence):
     source = open_source(written(tmp_path, CSV), label="species")
 
     def fail(*_, **__):
@@ -204,7 +204,7 @@ def test_wide_numbers_make_double_rows(tmp_path, write):
 
 
 @pytest.mark.parametrize("write", [parquet_file, arrow_file])
-def test_what_a_table_cannot_say_is_refused(tmp_path, write):
+def test_what_a_table_cannot_represent_is_refused(tmp_path, write):
     def refused(of, **options):
         with pytest.raises(PegasosError) as refused:
             list(open_source(write(tmp_path, of, 8), **{"label": "y", **options}))
@@ -224,7 +224,7 @@ def test_what_a_table_cannot_say_is_refused(tmp_path, write):
 
 
 @pytest.mark.parametrize("name", ["data.parquet", "data.arrow"])
-def test_rubbish_is_no_table(tmp_path, name):
+def test_rubbish_is_not_a_table(tmp_path, name):
     of = table()
     path = parquet_file(tmp_path, of, 8) if name.endswith("parquet") else arrow_file(tmp_path, of, 8)
     content = path.read_bytes()
@@ -234,7 +234,7 @@ def test_rubbish_is_no_table(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["data.csv", "data.parquet", "data.arrow"])
-def test_without_pyarrow_a_sentence_names_the_extra(tmp_path, name, monkeypatch):
+def test_without_pyarrow_the_error_names_the_extra(tmp_path, name, monkeypatch):
     for part in ("pyarrow", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc"):
         monkeypatch.setitem(sys.modules, part, None)
     with pytest.raises(PegasosError, match=r"not installed: run pip install \"pegasos\[data\]\""):

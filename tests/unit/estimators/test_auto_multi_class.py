@@ -28,7 +28,7 @@ def test_many_classes_are_told_from_the_rest():
     assert model.coef_.shape == (31, 4)
 
 
-def test_streams_go_on_as_they_began(tmp_path):
+def test_streams_continue_as_they_began(tmp_path):
     stream = PegasosClassifier(lam=1e-2, multi_class="auto", random_state=0).partial_fit(X, Y, classes=[0, 1, 2])
     assert stream.coef_.shape == (3, 4)
     fitted = PegasosClassifier(lam=1e-2, multi_class="auto", random_state=0).fit(X, Y)

@@ -118,7 +118,7 @@ def test_rows_and_labels_are_checked(rows, labels, sentence):
         PegasosClassifier().fit(rows, labels)
 
 
-def test_a_class_without_weight_is_no_class():
+def test_a_class_without_weight_is_not_a_class():
     with pytest.raises(PegasosError, match="only one class, 1 among the rows with a weight above 0"):
         PegasosClassifier().fit(X, Y, (Y == 1).astype(float))
 

@@ -1,4 +1,4 @@
-"""The classifier with one problem of all classes: what a fit hands over, and what it goes on from."""
+"""The classifier with one problem of all classes: what a fit returns, and what it continues from."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def model_of(**settings):
 
 
 @pytest.mark.parametrize("solver", ["auto", "dual", "pegasos"])
-def test_a_fit_hands_over_one_certified_problem(solver):
+def test_a_fit_returns_one_certified_problem(solver):
     model = model_of(solver=solver, tol=0.05).fit(X, NAMES[Y])
     assert model.coef_.shape == (4, 8)
     assert model.intercept_.shape == (4,)
@@ -82,7 +82,7 @@ def test_rows_of_no_weight_may_be_of_no_class():
 
 
 @pytest.mark.parametrize("solver", ["auto", "dual", "pegasos"])
-def test_a_warm_start_goes_on_from_where_the_last_fit_ended(solver):
+def test_a_warm_start_continues_from_where_the_last_fit_ended(solver):
     model = model_of(solver=solver, tol=0.1, warm_start=True).fit(X, Y)
     before = model.certificate_
     model.set_params(tol=0.02).fit(X, Y)
@@ -106,7 +106,7 @@ def test_a_stream_learns_and_certifies_its_block():
     assert model.certificate_.dual <= best.primal <= model.certificate_.primal
 
 
-def test_a_fit_goes_on_as_a_stream_and_a_stream_before_any_row_is_zero():
+def test_a_fit_continues_as_a_stream_and_a_stream_before_any_row_is_zero():
     model = model_of().fit(X, Y)
     accuracy, steps = model.score(X, Y), model.n_steps_
     model.partial_fit(X[:50], Y[:50])
@@ -117,7 +117,7 @@ def test_a_fit_goes_on_as_a_stream_and_a_stream_before_any_row_is_zero():
     assert empty.coef_.shape == (4, 8)
 
 
-def test_a_change_of_multi_class_begins_anew():
+def test_a_change_of_multi_class_starts_over():
     model = model_of(warm_start=True).fit(X, Y)
     model.set_params(multi_class="ovr").fit(X, Y)
     assert len(model.certificate_.parts) == 4

@@ -208,7 +208,7 @@ def test_a_budget_that_is_not_needed_changes_nothing():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_a_warm_start_goes_on_from_the_last_solution(kernel):
+def test_a_warm_start_continues_from_the_last_solution(kernel):
     model = model_of(kernel, tol=1e-7, warm_start=True).fit(X, Y)
     steps, primal = model.n_steps_, model.certificate_.primal
     model.fit(X, Y)
@@ -216,7 +216,7 @@ def test_a_warm_start_goes_on_from_the_last_solution(kernel):
     assert model.certificate_.primal == pytest.approx(primal, rel=1e-6)
 
 
-def test_a_warm_start_of_pegasos_goes_on_with_its_steps():
+def test_a_warm_start_of_pegasos_continues_with_its_steps():
     model = model_of(solver="pegasos", tol=None, max_iter=3, warm_start=True).fit(X, Y)
     straight = model_of(solver="pegasos", tol=None, max_iter=6).fit(X, Y)
     assert model.fit(X, Y).n_steps_ == straight.n_steps_ == 6 * len(X)
@@ -225,7 +225,7 @@ def test_a_warm_start_of_pegasos_goes_on_with_its_steps():
 
 @pytest.mark.parametrize("lam", [1e-3, 1e-1])
 @pytest.mark.parametrize("average", [None, "tail"])
-def test_a_warm_start_of_pegasos_with_another_lam_goes_on_from_the_same_weights(average, lam):
+def test_a_warm_start_of_pegasos_with_another_lam_continues_from_the_same_weights(average, lam):
     settings = {"solver": "pegasos", "gamma": 2.0, "tol": None, "average": average}
     model = model_of(max_iter=20, warm_start=True, **settings).fit(X, Y)
     model.set_params(lam=lam).fit(X, Y)
@@ -242,7 +242,7 @@ def test_a_warm_start_of_pegasos_notices_another_average():
     assert model.n_steps_ == 12 * len(X)
 
 
-def test_other_rows_begin_anew():
+def test_other_rows_start_over():
     model = model_of(warm_start=True).fit(X, Y)
     model.fit(X[:100], Y[:100])
     fresh = model_of().fit(X[:100], Y[:100])
@@ -261,7 +261,7 @@ def stream(rows, labels, n_blocks=4, kernel="rbf", **settings):
 @pytest.mark.parametrize("settings", [{}, {"batch_size": 9}, {"batch_size": "all"}, {"projection": True}], ids=str)
 def test_a_stream_learns_and_certifies_its_last_block(settings, average):
     model = stream(X, Y, average=average, solver="pegasos", **settings)
-    # One step a block is no more than a few means; a step a row learns the shape.
+    # One step per block is hardly more than a few means; one step per row learns the shape.
     assert model.score(X, Y) > (0.6 if settings.get("batch_size") == "all" else 0.8)
     assert len(model.trace_) == 4
     assert model.n_steps_ == {9: 28, "all": 4}.get(settings.get("batch_size"), len(X))
@@ -295,7 +295,7 @@ def test_a_stream_keeps_its_budget_and_a_finite_certificate(average):
     assert model.score(X, Y) > 0.7
 
 
-def test_a_fit_goes_on_as_a_stream():
+def test_a_fit_continues_as_a_stream():
     model = model_of(gamma=2.0).fit(X, Y)
     accuracy, steps = model.score(X, Y), model.n_steps_
     model.partial_fit(X[:40], Y[:40])
@@ -407,7 +407,7 @@ def test_a_budget_that_ends_is_told():
         model_of(tol=1e-12, time_budget=1e-9, lam=1e-5).fit(X, Y)
 
 
-# Tools of scikit-learn, frames, and items that are no vectors.
+# Tools of scikit-learn, frames, and items that are not vectors.
 
 
 def test_a_model_survives_pickle_and_clone():
@@ -505,7 +505,7 @@ def asymmetric(x, z):
         ({"solver": "pegasos", "batch_size": 241}, "batch_size=241 exceeds the 240 rows"),
     ],
 )
-def test_settings_and_kernels_that_make_no_sense_get_a_sentence(settings, sentence):
+def test_settings_and_kernels_that_make_no_sense_raise_an_error(settings, sentence):
     with pytest.raises(PegasosError, match=sentence):
         KernelPegasosClassifier(**settings).fit(X, Y)
 
@@ -524,7 +524,7 @@ def test_settings_and_kernels_that_make_no_sense_get_a_sentence(settings, senten
         (RBF(1.0), [[1.0, 2.0], [np.inf, 0.0]], "NaN or infinity in row 1"),
     ],
 )
-def test_items_that_a_kernel_cannot_take_get_a_sentence(kernel, items, sentence):
+def test_items_that_a_kernel_cannot_take_raise_an_error(kernel, items, sentence):
     with pytest.raises(PegasosError, match=sentence):
         KernelPegasosClassifier(kernel).fit(items, [0, 1] if items else [])
 
@@ -547,7 +547,7 @@ def test_an_indefinite_matrix_is_used_with_a_warning_that_names_the_line():
 
 @pytest.mark.parametrize("is_regularized", [True, False])
 @pytest.mark.parametrize("budget", [1e-3, 0.05])
-def test_explicit_features_hand_over_coefficients_when_the_time_is_up(is_regularized, budget):
+def test_explicit_features_return_coefficients_when_the_time_is_up(is_regularized, budget):
     random = np.random.default_rng(0)
     rows = random.normal(size=(800, 20))
     y = rows[:, 0] + 2.0 * random.normal(size=800) > 0.0

@@ -58,7 +58,7 @@ def test_graphs_are_items_like_others():
     assert model.predict(graphs).tolist() == labels
 
 
-def test_a_pair_that_hangs_on_single_precision_goes_on_in_double(monkeypatch):
+def test_a_pair_that_hangs_on_single_precision_continues_in_double(monkeypatch):
     lam, tol, n_rows = 1e-6, 1e-5, 120
     doubles = []
     of = KernelRows.of.__func__

@@ -40,7 +40,7 @@ def test_the_gap_is_that_of_the_kernel_however_far_the_rows_are_from_zero(offset
 
 
 @pytest.mark.parametrize(("lam", "tol"), [(1e-5, 1e-5), (1e-7, 1e-3)])
-def test_weak_regularisation_of_single_precision_rows_goes_on_in_double(lam, tol):
+def test_weak_regularization_of_single_precision_rows_continues_in_double(lam, tol):
     X, y = rows_and_labels(300, dtype=np.float32)
     model = KernelPegasosClassifier(gamma=1.0, lam=lam, tol=tol, max_iter=10_000, random_state=0).fit(X, y)
     assert exact_gap(model, X, y, 1.0, lam) <= tol
@@ -104,7 +104,7 @@ def test_a_subsequence_longer_than_every_string_has_no_match():
     assert Subsequence(k=2**50, decay=1.0).block(["abcab"], ["abca"]).item() == 0.0
 
 
-def test_a_warm_start_after_a_stream_begins_anew():
+def test_a_warm_start_after_a_stream_starts_over():
     X, y = rows_and_labels(60)
     model = KernelPegasosClassifier(solver="pegasos", warm_start=True, max_iter=2, tol=None, random_state=0)
     model.partial_fit(X, y, classes=[False, True])

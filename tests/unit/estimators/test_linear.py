@@ -215,7 +215,7 @@ def test_warm_start_resumes_pegasos_and_speeds_the_others_up():
     assert model.fit(X, Y).n_iter_ <= cold / 2
 
 
-def test_warm_start_on_other_rows_begins_from_the_weights_or_anew():
+def test_warm_start_on_other_rows_begins_from_the_weights_or_starts_over():
     for solver in ("pegasos", "dual"):
         model = PegasosClassifier(solver=solver, tol=None, max_iter=2, warm_start=True, random_state=0).fit(X, Y)
         assert model.fit(X[:300], Y[:300]).alpha_.shape == (300,)
@@ -261,7 +261,7 @@ def test_few_rows_with_many_columns_end():
 
 @pytest.mark.filterwarnings("ignore::pegasos.GapWarning")
 @pytest.mark.parametrize("max_iter", [101, 115, 130, 140])
-def test_the_status_speaks_of_the_certificate_handed_over(max_iter):
+def test_the_status_speaks_of_the_certificate_returned(max_iter):
     rows, labels = load_breast_cancer(return_X_y=True)
     weights = np.ones(len(labels))
     weights[:37] = 0

@@ -234,7 +234,7 @@ def test_folds_that_end_too_soon_are_spoken_of():
         ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused_in_a_sentence(settings, sentence):
+def test_a_setting_that_makes_no_sense_is_refused_with_a_reason(settings, sentence):
     with pytest.raises(PegasosError, match=sentence):
         fitted(**settings)
 
@@ -300,7 +300,7 @@ def test_the_picture_shows_the_scores_and_the_lam_chosen():
     plt.close("all")
 
 
-def test_the_grid_goes_on_below_its_smallest_lam_while_that_is_the_best():
+def test_the_grid_continues_below_its_smallest_lam_while_that_is_the_best():
     rows, y = load_breast_cancer(return_X_y=True)  # unscaled: features from 0.001 to 4,000
     model = PegasosClassifierCV(5, eps=1e-3, random_state=0).fit(rows[::2], y[::2])
     assert len(model.lams_) > 5

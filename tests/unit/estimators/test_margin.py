@@ -106,7 +106,7 @@ def test_two_equal_rows_of_different_classes_cannot_be_separated_by_any_kernel()
         KernelPegasosClassifier(C=np.inf, gamma=1.0).fit(rows, [0, 0, 1, 1])
 
 
-def test_bad_calls_get_a_sentence():
+def test_bad_calls_raise_an_error():
     with pytest.raises(NotFittedError):
         PegasosClassifier().margin(X, Y)
     model = PegasosClassifier(lam=1e-2).fit(X, Y)

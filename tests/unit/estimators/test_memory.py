@@ -37,7 +37,7 @@ def test_dual_ascent_takes_no_more_than_16_bytes_a_row(rows, n_jobs):
 def test_a_dual_point_in_single_precision_is_the_one_that_was_certified(rows):
     X, score = rows[0][:2000], rows[1][:2000]
     y = np.where(score + 0.3 * X[:, 2] > 0.0, 1, -1)
-    for class_weight, dtype in ((None, np.float32), ({1: 0.1}, np.float64)):  # 0.1 is no number of float32
+    for class_weight, dtype in ((None, np.float32), ({1: 0.1}, np.float64)):  # 0.1 is not representable in float32
         model = PegasosClassifier(1e-3, solver="dual", class_weight=class_weight, random_state=0).fit(X, y)
         assert model.alpha_.dtype == dtype
         assert (model.alpha_ <= np.where((y == 1) & (class_weight is not None), 0.1, 1.0)).all()

@@ -164,7 +164,7 @@ def test_two_classes_are_one_problem_as_against_the_rest(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_warm_start_goes_on_where_the_last_fit_ended(kind):
+def test_a_warm_start_continues_where_the_last_fit_ended(kind):
     model = fitted(kind, tol=1e-6, warm_start=True)
     first = model.n_steps_
     model.fit(X, Y)
@@ -228,7 +228,7 @@ def test_a_pair_never_seen_is_the_zero_vector_and_certifies_nothing():
     assert np.isfinite(model.certificate_.relative_gap)
 
 
-def test_a_stream_goes_on_after_a_fit():
+def test_a_stream_continues_after_a_fit():
     model = fitted()
     before, steps = model.coef_.copy(), model.n_steps_
     block = np.flatnonzero(Y < 2)

@@ -56,7 +56,7 @@ def test_every_fitted_linear_classifier_can_be_a_prior(make, y, name):
 
 
 class Stranger:
-    """A classifier that is no child of scikit-learn's."""
+    """A classifier that does not inherit from scikit-learn."""
 
     def fit(self, rows, y):
         self.classes_ = np.unique(y)
@@ -198,7 +198,7 @@ def test_the_intercept_of_the_prior_counts_even_where_none_is_learnt(fit_interce
 
 @pytest.mark.parametrize("make", MAKES)
 @pytest.mark.parametrize("y", [Y, MANY], ids=["two classes", "three classes"])
-def test_a_stream_goes_on_from_its_prior(make, y):
+def test_a_stream_continues_from_its_prior(make, y):
     prior = LinearSVC(random_state=0).fit(X, y)
     settings = {"prior": prior, "random_state": 0}
     stuck = make(lam=1e6, **settings)

@@ -150,7 +150,7 @@ def test_rows_without_weight_have_no_say_in_probabilities():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_bad_calls_get_a_sentence():
+def test_bad_calls_raise_an_error():
     with pytest.raises(PegasosError, match="needs rows for at least two folds, but class True has only 1"):
         PegasosClassifier(probability=True).fit(X[:20], np.arange(20) < 1)
     model = PegasosClassifier(lam=1e-2).fit(X, Y)

@@ -76,7 +76,7 @@ def test_pegasos_walks_over_both_sides_of_each_row():
     assert best.dual <= mine.certificate_.primal <= 1.2 * best.primal
 
 
-def test_an_interrupted_fit_goes_on_from_its_checkpoint(tmp_path):
+def test_an_interrupted_fit_continues_from_its_checkpoint(tmp_path):
     path, stopped = tmp_path / "state", []
 
     class Interrupted(ArraySource):

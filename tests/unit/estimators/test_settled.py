@@ -188,7 +188,7 @@ def test_a_stream_has_the_ball_of_its_last_block():
 
 
 @pytest.mark.parametrize("settings", [{}, {"multi_class": "crammer_singer"}, {"regularize_intercept": False}])
-def test_a_fit_goes_on_until_enough_predictions_are_certified(settings):
+def test_a_fit_continues_until_enough_predictions_are_certified(settings):
     plain = fitted(0.05, **settings)
     model = fitted(0.05, certified_share=0.995, **settings)
     assert plain.certified_share_ < 0.995 <= model.certified_share_
@@ -202,7 +202,7 @@ def test_a_fit_goes_on_until_enough_predictions_are_certified(settings):
     assert len(trace.parts) == len(model.certificate_.parts)
 
 
-def test_a_kernel_fit_goes_on_too():
+def test_a_kernel_fit_continues_too():
     X, y = make_moons(400, noise=0.25, random_state=0)
     model = fitted(0.1, KernelPegasosClassifier, X, y, gamma=2.0, certified_share=0.99)
     assert model.certified_share_ >= 0.99

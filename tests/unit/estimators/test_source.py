@@ -128,7 +128,7 @@ def test_an_interrupt_leaves_the_model_reached_and_no_thread():
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("pegasos-reader")]
 
 
-def test_a_model_goes_on_learning_from_a_stream():
+def test_a_model_continues_learning_from_a_stream():
     mine = model().fit_source(source(), memory="200K").partial_fit(X[:500], Y[:500])
     assert mine.score(X, Y) > 0.7
 
@@ -229,7 +229,7 @@ def test_the_checkpoint_of_the_same_rows_in_other_blocks_is_refused(checkpoint):
 
 
 @pytest.mark.parametrize("solver", ["auto", "dual"])
-def test_a_checkpoint_goes_on_to_a_smaller_tol_and_back(tmp_path, solver):
+def test_a_checkpoint_continues_to_a_smaller_tol_and_back(tmp_path, solver):
     options = {"memory": "300K", "checkpoint": tmp_path / "state", "checkpoint_seconds": 0}
     loose = model(tol=1e-3, solver=solver).fit_source(source(), **options)
     tight = model(tol=1e-4, solver=solver).fit_source(source(), **options)
@@ -254,7 +254,7 @@ def test_a_damaged_checkpoint_is_refused(checkpoint):
         model().fit_source(source(), memory="200K", checkpoint=checkpoint)
 
 
-def test_a_full_disk_ends_the_fit_with_a_sentence_and_leaves_the_last_checkpoint(checkpoint):
+def test_a_full_disk_ends_the_fit_with_an_error_and_leaves_the_last_checkpoint(checkpoint):
     before, limits = checkpoint.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
@@ -343,7 +343,7 @@ def test_sources_that_cannot_be_trained_on_are_refused(bad, sentence):
         model().fit_source(bad, memory="200K")
 
 
-def test_labels_that_are_no_classes_are_refused():
+def test_labels_that_are_not_classes_are_refused():
     with pytest.raises(ValueError, match="Unknown label type"):
         model().fit_source(ArraySource(X, RANDOM.normal(size=3000), 250), memory="200K")
 

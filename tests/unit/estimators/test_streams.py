@@ -1,4 +1,4 @@
-"""Blocks of rows: the step count goes on, weights and classes are counted as they come."""
+"""Blocks of rows: the step count continues, weights and classes are counted as they arrive."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def stream(form=np.asarray, blocks=BLOCKS, sample_weight=None, **settings):
     return model
 
 
-def test_the_step_count_goes_on():
+def test_the_step_count_continues():
     assert [stream(blocks=BLOCKS[:k], solver="pegasos").n_steps_ for k in (1, 2, 6)] == [100, 200, 600]
     assert stream(batch_size=30, solver="pegasos").n_steps_ == 6 * 4
     assert stream(batch_size="all", solver="pegasos").n_steps_ == 6
@@ -57,7 +57,7 @@ def test_dense_and_sparse_streams_agree():
     assert np.allclose(stream().coef_, stream(sp.csr_matrix).coef_)
 
 
-def test_a_fit_goes_on_as_a_stream():
+def test_a_fit_continues_as_a_stream():
     model = PegasosClassifier(solver="pegasos", lam=0.01, tol=None, max_iter=5, random_state=0).fit(X, Y)
     before = model.coef_.copy()
     model.partial_fit(X[:50], Y[:50])
@@ -66,7 +66,7 @@ def test_a_fit_goes_on_as_a_stream():
     assert 0 < np.abs(model.coef_ - before).max() < 0.5 * np.abs(before).max()
 
 
-def test_a_certified_fit_goes_on_as_a_stream():
+def test_a_certified_fit_continues_as_a_stream():
     model = PegasosClassifier(lam=0.01, random_state=0).fit(X, Y)
     accuracy, steps = model.score(X, Y), model.n_steps_
     model.partial_fit(X[:50], Y[:50])
@@ -120,7 +120,7 @@ def test_many_classes_come_as_a_stream_in_any_number_of_threads():
 
 def test_a_uniform_average_is_the_mean_of_the_iterates():
     smooth = stream(lam=0.1, average="uniform", batch_size="all")
-    # With one step a block the iterates can be read off: the average takes w_1 .. w_T, the one before each step.
+    # With one step per block the iterates can be read off: the average takes w_1 .. w_T, the one before each step.
     iterates = [np.zeros(10)] + [stream(lam=0.1, batch_size="all", blocks=BLOCKS[:k]).coef_[0] for k in range(1, 6)]
     assert np.allclose(smooth.coef_[0], np.mean(iterates, axis=0))
 

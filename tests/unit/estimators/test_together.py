@@ -66,7 +66,7 @@ def test_probabilities_next_to_a_prior_with_names(make, multi_class):
 
 
 @pytest.mark.parametrize("setting", [{"regularize_intercept": False}, {"sampling": "balanced"}])
-def test_what_the_problem_of_all_classes_does_not_offer_gets_a_sentence(setting):
+def test_what_the_problem_of_all_classes_does_not_offer_raises_an_error(setting):
     with pytest.raises(PegasosError, match="crammer_singer"):
         PegasosClassifier(multi_class="crammer_singer", **setting).fit(X, Y)
 
@@ -120,7 +120,7 @@ def test_a_fitted_model_stays_what_it_is_when_its_parameters_change():
 
 
 @pytest.mark.parametrize("make", BOTH)
-def test_a_stream_does_not_go_on_from_a_free_intercept(make):
+def test_a_stream_does_not_continue_from_a_free_intercept(make):
     model = quiet(make, regularize_intercept=False, tol=1e-3).fit(X + 10.0, Y == 1)
     with pytest.raises(PegasosError, match="cannot go on from a fit whose intercept was not regularized"):
         model.set_params(regularize_intercept=True).partial_fit(X + 10.0, Y == 1)

@@ -1,4 +1,4 @@
-"""Whatever is in a file: a model, or a sentence."""
+"""Whatever a file contains, reading it gives a model or an error message."""
 
 import numpy as np
 import pytest

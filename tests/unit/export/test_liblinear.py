@@ -24,7 +24,7 @@ def of_liblinear(path, rows):
 
 
 def vector_of(path, label):
-    """The scores of one label: of two classes predict hands over only one of them."""
+    """The scores of one label: with two classes, predict returns only one of them."""
     model = liblinearutil.load_model(str(path))
     weights, bias = model.get_decfun(model.get_labels().index(label))
     return NEW @ weights + bias
@@ -103,7 +103,7 @@ def test_the_certificate_of_a_model_of_liblinear_is_true_and_close(options, y, t
         multi_class="crammer_singer" if is_joint else "ovr",
     ).fit(X, y)
     assert -1e-12 <= proof.relative_gap < 2e-3
-    assert proof.dual <= ours.certificate_.primal * (1.0 + 1e-14)  # which may be exact but for its own rounding
+    assert proof.dual <= ours.certificate_.primal * (1.0 + 1e-14)  # which may be exact up to its own rounding
     assert proof.primal >= ours.certificate_.dual
     if not is_joint:
         assert proof.primal == pytest.approx(objective(model, y, 0.1, bias if "-B" in options else 0.0))
@@ -183,7 +183,7 @@ def test_a_model_goes_by_the_classes_of_its_fit_whatever_the_parameter_says_now(
         np.testing.assert_array_equal(prior.coef, model.coef_)
 
 
-def test_what_liblinear_cannot_say_is_refused_in_a_sentence(tmp_path):
+def test_what_liblinear_cannot_represent_is_refused_with_a_reason(tmp_path):
     with pytest.raises(PegasosError, match="no pairs of classes: fit with multi_class='ovr'"):
         to_liblinear(model_of("linear, pairs"), tmp_path / "model")
     with pytest.raises(PegasosError, match="linear models only, and this one has RBF"):

@@ -118,7 +118,7 @@ def test_a_file_read_back_is_the_same_model(name, tmp_path):
 OPTIONS = ["-t 0", "-t 1 -d 2 -g 0.5 -r 1", "-t 2 -g 0.5", "-t 2 -g 0.5 -b 1"]
 
 
-# Of three classes, LIBSVM's own interface writes past its memory when it predicts with nu.
+# With three classes, LIBSVM's own interface writes past its memory when it predicts with nu.
 @pytest.mark.parametrize(("options", "y"), [*product(OPTIONS, [PAIR, NUMBERS]), ("-s 1 -n 0.1", PAIR)])
 def test_we_read_what_libsvm_writes(options, y, tmp_path):
     trained(tmp_path / "model", options, y)
@@ -147,7 +147,7 @@ def test_the_certificate_of_a_model_of_libsvm_is_true_and_close(options, y, tmp_
     for part, exact in zip(proof.parts, best.certificate_.parts, strict=True):
         assert part.dual <= exact.primal
         assert part.primal >= exact.dual
-    # Of rows in another order, or twice, it is as good.
+    # For rows in another order, or twice, it is as good.
     assert model.certify(X[::-1], y[::-1]).primal == pytest.approx(proof.primal, rel=1e-6)
 
 
@@ -205,7 +205,7 @@ def test_a_support_vector_of_our_fit_has_one_place():
     assert (np.searchsorted(model.classes_, NUMBERS)[model.support_[places.numbers]] == codes).all()
 
 
-def test_what_libsvm_cannot_say_is_refused_in_a_sentence(tmp_path):
+def test_what_libsvm_cannot_represent_is_refused_with_a_reason(tmp_path):
     for name, sentence in (
         ("rbf, rest", "one against one, and this model does not: fit with multi_class='ovo'"),
         ("linear, joint", "one against one"),

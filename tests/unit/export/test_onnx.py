@@ -76,7 +76,7 @@ def test_rows_far_from_zero_lose_little_in_single_precision():
     np.testing.assert_allclose(found["scores"], model.decision_function(rows.astype(np.float64)), atol=3e-5)
 
 
-def test_what_has_no_graph_is_refused_in_a_sentence(tmp_path):
+def test_what_has_no_graph_is_refused_with_a_reason(tmp_path):
     strings = KernelPegasosClassifier(Spectrum(2), lam=0.1).fit(["abab", "cdcd"], [0, 1])
     own = KernelPegasosClassifier(lambda x, z: float(x @ z), lam=0.1).fit(X, PAIR)
     matrix = KernelPegasosClassifier("precomputed", lam=0.1).fit(X @ X.T, PAIR)

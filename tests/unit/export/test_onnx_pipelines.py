@@ -67,7 +67,7 @@ def test_a_frame_of_mixed_columns_has_an_input_for_each():
     np.testing.assert_allclose(found["scores"], pipeline.decision_function(frame), rtol=1e-3, atol=1e-4)
 
 
-def test_a_search_hands_over_its_best_estimator():
+def test_a_search_returns_its_best_estimator():
     search = GridSearchCV(
         make_pipeline(StandardScaler(), PegasosClassifier()), {"pegasosclassifier__lam": [1e-3, 1e-1]}
     )

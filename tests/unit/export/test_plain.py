@@ -94,7 +94,7 @@ def test_the_lines_of_javascript_in_the_guide_predict_what_the_model_does(name, 
     assert json.loads(done.stdout) == model_of(name).predict(NEW).tolist()
 
 
-def test_what_json_cannot_say_is_refused_in_a_sentence():
+def test_what_json_cannot_represent_is_refused_with_a_reason():
     strings = KernelPegasosClassifier(Spectrum(2), lam=0.1).fit(["abab", "cdcd"], [0, 1])
     for model, sentence in (
         (strings, "not a kernel of rows of numbers"),
@@ -144,7 +144,7 @@ KERNEL = json.loads(to_json(model_of("rbf, two")))
         (KERNEL, {"intercept": [17.0]}, "call it free"),
     ],
 )
-def test_a_broken_file_is_refused_in_a_sentence(base, changes, sentence):
+def test_a_broken_file_is_refused_with_a_reason(base, changes, sentence):
     with pytest.raises(PegasosError, match=sentence):
         from_json(json.dumps(base | changes))
 
@@ -158,7 +158,7 @@ def test_a_broken_file_is_refused_in_a_sentence(base, changes, sentence):
         ('{"a": ' + "1" * 100_000 + "}", "not the JSON of a model|format is not"),
     ],
 )
-def test_what_is_no_json_is_refused_with_the_line(text, sentence):
+def test_what_is_not_json_is_refused_with_the_line(text, sentence):
     with pytest.raises(PegasosError, match=sentence):
         from_json(text)
 

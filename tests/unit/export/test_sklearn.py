@@ -35,7 +35,7 @@ def test_it_stands_in_pipelines_and_can_be_scored():
     assert there.n_support_.sum() == len(there.support_vectors_)
 
 
-def test_probabilities_are_handed_over():
+def test_probabilities_are_returned():
     model = model_of("probability, pairs")
     there = to_sklearn(model)
     agree = there.classes_[there.predict_proba(NEW).argmax(axis=1)] == model.predict(NEW)
@@ -123,11 +123,11 @@ def test_sparse_and_nu_machines_are_read():
 @pytest.mark.parametrize("theirs", [LinearSVC(loss="hinge"), SVC()], ids=str)
 def test_of_what_was_read_there_is_no_report(theirs):
     model = from_sklearn(theirs.fit(X, CODES))
-    with pytest.raises(PegasosError, match="a report is about a certificate"):
+    with pytest.raises(PegasosError, match="a report needs a certificate"):
         model.report(X, CODES)
 
 
-def test_what_cannot_be_read_is_refused_in_a_sentence():
+def test_what_cannot_be_read_is_refused_with_a_reason():
     for model, sentence in (
         (SVC(), "this SVC is not fitted"),
         (SVC, "got SVC"),

@@ -1,4 +1,4 @@
-"""Plain functions as kernels: which of the two kinds they are is found out, and nonsense gets a sentence."""
+"""Plain functions as kernels: which of the two kinds they are is detected, and nonsense raises an error."""
 
 import numpy as np
 import pytest
@@ -148,7 +148,7 @@ def test_the_exception_of_the_function_is_the_cause():
         (FunctionKernel, r"expected a kernel, got its class; write FunctionKernel\(\)"),
     ],
 )
-def test_what_is_no_function_is_refused(value, message):
+def test_what_is_not_a_function_is_refused(value, message):
     with pytest.raises(PegasosError, match=message):
         as_kernel(value)
 

@@ -192,7 +192,7 @@ def test_what_makes_no_kernel_is_refused(make, message):
 @pytest.mark.parametrize(
     ("kernel", "name"), [(Exp(Dot()), "Exp"), (Dot() ** 200, "Power"), (Dot() ** 60 * Dot() ** 60, "Product")]
 )
-def test_overflow_says_to_scale_or_normalise(kernel, name):
+def test_overflow_says_to_scale_or_normalize(kernel, name):
     X = np.full((2, 1), 100.0)
     message = (
         rf"{name} of kernel values .* too large .* scale the inner kernel down \(0.01 \* k\) or use k.normalized\(\)"
@@ -204,7 +204,7 @@ def test_overflow_says_to_scale_or_normalise(kernel, name):
     assert np.isfinite(Exp(Dot().normalized()).block(X, X)).all()
 
 
-def test_what_has_a_negative_square_cannot_be_normalised():
+def test_what_has_a_negative_square_cannot_be_normalized():
     with pytest.raises(PegasosError, match=r"item 1 has k\(x, x\) = -1 under Dot\(shift=-2.0\)"):
         Dot(-2.0).normalized().block(np.array([[2.0], [1.0]]), np.ones((1, 1)))
 
@@ -298,7 +298,7 @@ def test_a_field_may_hold_a_vector_in_each_record():
         (0, "text", "expected a list of records, got str"),
     ],
 )
-def test_a_field_that_cannot_be_used_gets_a_sentence(field, items, message):
+def test_a_field_that_cannot_be_used_raises_an_error(field, items, message):
     with pytest.raises(PegasosError, match=message):
         on(field, Dot()).read(items)
 

@@ -131,8 +131,8 @@ def test_graphs_for_the_core_that_are_not_sound_are_refused():
         ({"links": [0, 1, 2]}, "links must have an entry for each node"),
         ({"links": [0, 1, 2, 3]}, "links must go from 0"),
         ({"links": [0, 2, 1, 2]}, "links must .* not decrease"),
-        ({"neighbours": [1, 2]}, "a neighbour is not in the graph"),
-        ({"neighbours": [-1, 0]}, "a neighbour is not in the graph"),
+        ({"neighbours": [1, 2]}, "a neighbor is not in the graph"),
+        ({"neighbours": [-1, 0]}, "a neighbor is not in the graph"),
     ]
     for change, message in broken:
         with pytest.raises(ValueError, match=message):
@@ -195,7 +195,7 @@ def test_graphs_of_networkx(kernel):
     np.testing.assert_allclose(nameless.block(same, without), nameless.block(without, without), rtol=1e-12)
 
 
-def test_networkx_graphs_that_cannot_be_used_get_a_sentence():
+def test_networkx_graphs_that_cannot_be_used_raise_an_error():
     networkx = pytest.importorskip("networkx")
     with pytest.raises(PegasosError, match=r"graph 1 is directed; use graph.to_undirected\(\)"):
         ShortestPath().read([networkx.path_graph(2), networkx.DiGraph([(0, 1)])])
@@ -205,7 +205,7 @@ def test_networkx_graphs_that_cannot_be_used_get_a_sentence():
         ShortestPath().read([networkx.Graph()])
 
 
-def test_a_loop_makes_a_node_its_own_neighbour():
+def test_a_loop_makes_a_node_its_own_neighbor():
     (graph,) = read_graphs([(np.array([[1, 1], [1, 0]]), "ab")], "label")
     np.testing.assert_array_equal(graph.adjacency.toarray(), [[1.0, 1.0], [1.0, 0.0]])
     assert graph.degree == 2
@@ -272,7 +272,7 @@ def test_composition_of_graph_kernels():
     ],
 )
 @pytest.mark.parametrize("kernel", ALL[:3], ids=lambda kernel: type(kernel).__name__)
-def test_what_is_not_a_graph_gets_a_sentence(kernel, item, message):
+def test_what_is_not_a_graph_raises_an_error(kernel, item, message):
     with pytest.raises(PegasosError, match=message):
         kernel.read([(PATH, None), item])
 
@@ -287,6 +287,6 @@ def test_what_is_not_a_graph_gets_a_sentence(kernel, item, message):
         (lambda: RandomWalk(1e9, 50).block(GRAPHS, GRAPHS), "walks of 50 steps with decay 1000000000.0 are too many"),
     ],
 )
-def test_parameters_that_cannot_be_used_get_a_sentence(make, message):
+def test_parameters_that_cannot_be_used_raise_an_error(make, message):
     with pytest.raises(PegasosError, match=message):
         make()

@@ -1,4 +1,4 @@
-"""A function that is no kernel is refuted by a counterexample that anybody can check."""
+"""A function that is not a kernel is refuted by a counterexample that can be checked."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ def test_kernels_pass(n_items, dtype):
     assert str(report) == f"no counterexample among {n_items} items: symmetric, smallest eigenvalue 0."
 
 
-def test_items_that_occur_twice_are_no_counterexample_in_single_precision():
+def test_items_that_occur_twice_are_not_a_counterexample_in_single_precision():
     items = np.repeat(X, 5, axis=0).astype(np.float32)
     assert check_mercer(gaussian, items).valid
 
@@ -126,7 +126,7 @@ def test_any_kernel_can_be_checked():
     assert check_mercer(WeisfeilerLehman(), [(path, list(labels)) for labels in ["CCO", "COC", "CNC"]]).valid
 
 
-def test_what_cannot_be_checked_gets_a_sentence():
+def test_what_cannot_be_checked_raises_an_error():
     with pytest.raises(PegasosError, match="no items to check the kernel on"):
         check_mercer(gaussian, [])
     with pytest.raises(PegasosError, match="expected a kernel or a function of two items, got 'rbf'"):

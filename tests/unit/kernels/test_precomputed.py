@@ -65,6 +65,6 @@ def test_new_items_against_the_support():
         (np.array([[1.0, 2.0], [np.nan, 1.0]]), "contains NaN or infinity in row 1, column 0"),
     ],
 )
-def test_what_is_no_kernel_matrix_gets_a_sentence(values, message):
+def test_what_is_not_a_kernel_matrix_raises_an_error(values, message):
     with pytest.raises(PegasosError, match=message):
         Precomputed().read(values)

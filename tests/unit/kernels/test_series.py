@@ -53,7 +53,7 @@ def alignment_sum(x, y, sigma, triangular=None):
     return total
 
 
-def normalised(x, y, *parameters):
+def normalized(x, y, *parameters):
     lengths = alignment_sum(x, x, *parameters) * alignment_sum(y, y, *parameters)
     return alignment_sum(x, y, *parameters) / np.sqrt(lengths)
 
@@ -74,7 +74,7 @@ def log_alignment_sum(x, y, sigma, triangular=np.inf):
     return M[n, m]
 
 
-def normalised_by_logarithms(x, y, *parameters):
+def normalized_by_logarithms(x, y, *parameters):
     lengths = log_alignment_sum(x, x, *parameters) + log_alignment_sum(y, y, *parameters)
     return np.exp(log_alignment_sum(x, y, *parameters) - lengths / 2)
 
@@ -82,7 +82,7 @@ def normalised_by_logarithms(x, y, *parameters):
 @given(pairs_of_collections, st.sampled_from([0.3, 1.0, 10.0]), st.sampled_from([None, 1, 2, 4]))
 def test_global_alignment_sums_over_all_alignments(collections, sigma, triangular):
     A, B = collections
-    expected = [[normalised(x, y, sigma, triangular) for y in B] for x in A]
+    expected = [[normalized(x, y, sigma, triangular) for y in B] for x in A]
     # Below 2^-500 the exponential of the core is 0.
     np.testing.assert_allclose(GlobalAlignment(sigma, triangular).block(A, B), expected, rtol=1e-11, atol=2.0**-500)
 
@@ -106,7 +106,7 @@ def test_long_series_keep_their_digits(lengths, sigma):
     stretched = np.interp(np.linspace(0, 1, lengths[1]), np.linspace(0, 1, lengths[0]), x)
     y = stretched + 0.05 * rng.normal(size=lengths[1])
     kernel = GlobalAlignment(sigma)
-    expected = normalised_by_logarithms(x, y, sigma)
+    expected = normalized_by_logarithms(x, y, sigma)
     np.testing.assert_allclose(kernel.block([x], [y]), [[expected]], rtol=1e-9, atol=1e-60)
     np.testing.assert_allclose(np.diag(kernel.block([x, y], [x, y])), 1.0, rtol=1e-9)
 
@@ -133,7 +133,7 @@ def test_a_band_as_wide_as_the_series_is_long_crosses_strips():
 def test_a_narrow_band_is_followed_through_the_strips(band):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=260), rng.normal(size=260)
-    expected = normalised_by_logarithms(x, y, 4.0, band)
+    expected = normalized_by_logarithms(x, y, 4.0, band)
     np.testing.assert_allclose(GlobalAlignment(4.0, band).block([x], [y]), [[expected]], rtol=1e-9)
 
 
@@ -226,7 +226,7 @@ def test_every_way_to_pass_series_is_the_same(kernel):
     ],
 )
 @pytest.mark.parametrize("kernel", [GlobalAlignment(1.0), Fourier(), warping(1.0)], ids=str)
-def test_what_is_no_collection_of_series_gets_a_sentence(kernel, items, sentence):
+def test_what_is_not_a_collection_of_series_raises_an_error(kernel, items, sentence):
     with pytest.raises(PegasosError, match=sentence):
         kernel.read(items)
 
@@ -250,7 +250,7 @@ def test_collections_of_different_channels_are_refused(kernel):
         (lambda: warping(np.inf), "gamma of DynamicTimeWarping must be a positive number, got inf."),
     ],
 )
-def test_parameters_that_make_no_kernel_get_a_sentence(make, sentence):
+def test_parameters_that_make_no_kernel_raise_an_error(make, sentence):
     with pytest.raises(PegasosError, match=sentence):
         make()
 

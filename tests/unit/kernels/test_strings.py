@@ -173,7 +173,7 @@ BAD_STRINGS = [
 
 @pytest.mark.parametrize(("items", "sentence"), BAD_STRINGS)
 @pytest.mark.parametrize("kernel", [Spectrum(1), Mismatch(2), Subsequence(1), WeightedDegree(1)], ids=str)
-def test_what_is_no_collection_of_strings_gets_a_sentence(kernel, items, sentence):
+def test_what_is_not_a_collection_of_strings_raises_an_error(kernel, items, sentence):
     with pytest.raises(PegasosError, match=sentence):
         kernel.read(items)
 
@@ -215,7 +215,7 @@ def test_mismatch_refuses_a_letter_outside_its_alphabet():
         (lambda: WeightedDegree(True), "degree of WeightedDegree must be a whole number of at least 1, got True."),
     ],
 )
-def test_parameters_that_make_no_kernel_get_a_sentence(make, sentence):
+def test_parameters_that_make_no_kernel_raise_an_error(make, sentence):
     with pytest.raises(PegasosError, match=sentence):
         make()
 

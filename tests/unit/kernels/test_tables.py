@@ -36,7 +36,7 @@ def test_categories_are_equal_or_not_and_missing_ones_are_a_category():
         Category().block([["a"]], [["a"]])
 
 
-def test_words_count_and_refuse_what_is_no_text():
+def test_words_count_and_refuse_what_is_not_text():
     assert Words().block(["a b A"], ["A c", "", None]).tolist() == [[2.0, 0.0, 0.0]]
     with pytest.raises(PegasosError, match="reads texts, got 3"):
         Words().block([3], [3])

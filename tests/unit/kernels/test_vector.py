@@ -347,7 +347,7 @@ def test_a_block_of_dense_rows_is_that_of_numpy_and_the_same_in_any_number_of_th
     assert_near(blocks[0][:, 1:-1], expected, dtype)
 
 
-def test_a_row_of_a_packed_block_does_not_depend_on_its_neighbours():
+def test_a_row_of_a_packed_block_does_not_depend_on_its_neighbors():
     random = np.random.default_rng(0)
     a, b = random.normal(size=(31, 20)), random.normal(size=(45, 20))
     whole = RBF(0.1).block(a, b)

@@ -70,7 +70,7 @@ def test_one_pass_in_the_order_given_is_a_stream(model):
 
 
 @every_model
-def test_a_fit_goes_on_as_a_stream(model):
+def test_a_fit_continues_as_a_stream(model):
     X, y = sample()
     known = clone(model).set_params(random_state=0).fit(X, y)
     before = known.n_steps_
@@ -112,7 +112,7 @@ def test_single_precision_rows_are_read_in_place(model, monkeypatch):
 
 
 @every_model
-def test_a_row_of_weight_zero_is_no_row(model):
+def test_a_row_of_weight_zero_is_ignored(model):
     X, y = sample()
     weights = (np.arange(len(y)) % 3 > 0).astype(float)
     plain = clone(model).partial_fit(X[weights > 0], y[weights > 0], classes=np.unique(y))
@@ -242,7 +242,7 @@ def test_a_function_and_a_precomputed_matrix_are_kernels():
     ],
     ids=lambda value: name(value)[:40],
 )
-def test_a_setting_out_of_range_is_refused_with_a_sentence(model, sentence):
+def test_a_setting_out_of_range_is_refused_with_a_reason(model, sentence):
     X, y = sample()
     for call in (lambda: model.fit(X, y), lambda: model.partial_fit(X, y, classes=np.unique(y))):
         with pytest.raises(PegasosError, match="^" + re.escape(sentence)):
@@ -281,7 +281,7 @@ def test_a_stream_refuses_what_it_cannot_use_and_keeps_its_model(model):
     assert stream.n_steps_ == len(y)
 
 
-def test_a_stream_cannot_change_which_vector_it_hands_over():
+def test_a_stream_cannot_change_which_vector_it_returns():
     X, y = sample()
     stream = Perceptron("last").partial_fit(X, y, classes=np.unique(y))
     with pytest.raises(PegasosError, match="began with the last vector and cannot go on with the averaged one"):
@@ -321,6 +321,6 @@ def test_a_pass_that_changes_nothing_is_the_last(model):
     np.testing.assert_array_equal(before.decision_function(rows), model.decision_function(rows))
 
 
-def test_norma_fades_at_every_row_and_goes_on():
+def test_norma_fades_at_every_row_and_continues():
     rows = np.array([[1.0], [-1.0]])
     assert Norma(max_iter=7, random_state=0).fit(rows, [1, 0]).n_iter_ == 7

@@ -135,13 +135,13 @@ def _changed_array(array, choose):
 
 
 def use(packed, arrays, rows, labels):
-    """Load a tampered file and use what comes of it: a sentence at the most; True if it could be loaded."""
+    """Load a tampered file and use the result: at most an error; True if it could be loaded."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             model = _model_of(packed, "the model", Reader(arrays))
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            return False  # `load` makes a sentence of it
+            return False  # `load` turns it into an error message
         calls = [
             ("predict", (rows,)),
             ("certify", (rows, labels)),

@@ -1,4 +1,4 @@
-"""Model files from anywhere: a sentence, never a crash, a hang or an odd exception."""
+"""Untrusted model files: an error message, never a crash, a hang or an unexpected exception."""
 
 import json
 import tracemalloc
@@ -84,7 +84,7 @@ def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, data):
         (lambda values: values.pop("model"), "the model is not a model"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(path, change, sentence):
+def test_what_is_wrong_is_named_in_the_error(path, change, sentence):
     values, arrays = stored(path)
     change(values)
     archive.write(path, "model", values, arrays)

@@ -51,7 +51,7 @@ def test_what_needs_the_dual_point_says_that_it_was_left_out(tmp_path):
     assert found.fit(*load_iris(return_X_y=True)).certificate_.relative_gap <= 1e-3
 
 
-def test_a_lean_stream_goes_on_from_its_weights(tmp_path):
+def test_a_lean_stream_continues_from_its_weights(tmp_path):
     stream = pegasos.PegasosClassifier(lam=1e-2, random_state=0)
     for block in (slice(0, 500), slice(500, 1000)):
         stream.partial_fit(X[block], Y[block], classes=[0, 1, 2])

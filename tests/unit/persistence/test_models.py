@@ -1,4 +1,4 @@
-"""Model files: what is loaded is what was saved, bit for bit, and goes on from there."""
+"""Model files: what is loaded is what was saved, bit for bit, and training continues from it."""
 
 from dataclasses import replace
 
@@ -120,7 +120,7 @@ def test_a_linear_model_comes_back(tmp_path, parameters, y):
 
 
 @pytest.mark.parametrize("parameters", [{}, *LINEAR[1:2], *LINEAR[3:6]], ids=" ".join)
-def test_a_stream_goes_on_as_if_it_had_not_been_saved(tmp_path, parameters):
+def test_a_stream_continues_as_if_it_had_not_been_saved(tmp_path, parameters):
     model = PegasosClassifier(lam=1e-2, random_state=0, **parameters)
     model.partial_fit(X[:60], names[:60], classes=np.unique(names))
     loaded = reloaded(model, tmp_path)
@@ -131,7 +131,7 @@ def test_a_stream_goes_on_as_if_it_had_not_been_saved(tmp_path, parameters):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"solver": "pegasos"}, {"multi_class": "crammer_singer"}], ids=" ".join)
-def test_a_warm_start_goes_on_as_if_it_had_not_been_saved(tmp_path, parameters):
+def test_a_warm_start_continues_as_if_it_had_not_been_saved(tmp_path, parameters):
     model = PegasosClassifier(lam=1e-3, warm_start=True, tol=None, max_iter=3, random_state=0, **parameters)
     model.fit(X, names)
     loaded = reloaded(model, tmp_path)
@@ -224,7 +224,7 @@ def test_a_pipeline_of_a_scaler_and_a_machine_comes_back(tmp_path, scaler):
     ids=str,
 )
 @pytest.mark.parametrize("rows", [X, sp.csr_array(X)], ids=["dense", "sparse"])
-def test_an_online_learner_comes_back_and_goes_on(tmp_path, learner, rows):
+def test_an_online_learner_comes_back_and_continues(tmp_path, learner, rows):
     model = clone(learner).set_params(random_state=0).partial_fit(rows[:80], names[:80], classes=np.unique(names))
     loaded = reloaded(model, tmp_path)
     assert_same_model(model, loaded, rows, names)

@@ -93,7 +93,7 @@ def test_a_kernel_machine_of_a_stream_shows_the_support_vectors_that_it_keeps():
     np.testing.assert_array_equal(drawn(model, y=Y).support, model.support_vectors_)
 
 
-def test_what_cannot_be_drawn_gets_a_sentence():
+def test_what_cannot_be_drawn_raises_an_error():
     model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, WORDS)
     with pytest.raises(PegasosError, match=r"exactly 2 features, got X of shape \(60, 3\)"):
         drawn(model, np.c_[X, X[:, 0]])

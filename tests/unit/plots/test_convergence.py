@@ -91,7 +91,7 @@ def test_pipelines_searches_kernels_and_streams_have_a_run_too(plt):
         assert drawn.figure_ is ax.figure
 
 
-def test_what_cannot_be_drawn_gets_a_sentence():
+def test_what_cannot_be_drawn_raises_an_error():
     with pytest.raises(PegasosError, match=r"Perceptron\) has no trace of a run; fit a PegasosClassifier"):
         ConvergenceDisplay.from_estimator(Perceptron().fit(X, Y))
     with pytest.raises(NotFittedError):

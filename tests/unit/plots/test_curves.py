@@ -66,7 +66,7 @@ def test_the_results_of_the_benchmark_can_be_drawn():
     assert drawn.ax_.get_title() == f"{row['problem']}, lam = {row['lam']:g}"
 
 
-def test_what_cannot_be_drawn_gets_a_sentence(tmp_path):
+def test_what_cannot_be_drawn_raises_an_error(tmp_path):
     model = PegasosClassifier(lam=1e-2, random_state=0).fit(X, Y)
     with pytest.raises(PegasosError, match=r"PegasosClassifier\) counts no mistakes; use a learner of pegasos.online"):
         MistakesDisplay.from_estimators(model)
@@ -90,6 +90,6 @@ def test_what_cannot_be_drawn_gets_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("trace", [3, {"gap": [1.0]}, {"seconds": [1.0], "primal": ["?"], "gap": [1.0]}])
-def test_what_is_no_trace_gets_a_sentence(trace):
+def test_what_is_not_a_trace_raises_an_error(trace):
     with pytest.raises(PegasosError, match="mine: a trace has the columns seconds, primal and gap"):
         SolversDisplay.from_traces({"mine": trace})

@@ -40,7 +40,7 @@ def test_many_classes_are_drawn_one_below_the_other():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_model_without_margins_is_asked_for_its_scores(n_classes):
+def test_a_model_without_margins_is_judged_by_its_scores(n_classes):
     rows, y = X[n_classes > Y], Y[n_classes > Y]
     rival, ours = SGDClassifier(random_state=0).fit(rows, y), PegasosClassifier(random_state=0).fit(rows, y)
     ours.coef_, ours.intercept_ = rival.coef_, rival.intercept_
@@ -68,7 +68,7 @@ def test_the_losses_alone_need_no_rows():
     assert [line.get_label() for line in LossDisplay().plot().lines_] == ["hinge", "0-1"]
 
 
-def test_what_cannot_be_drawn_gets_a_sentence():
+def test_what_cannot_be_drawn_raises_an_error():
     with pytest.raises(PegasosError, match="margins must be a vector of finite numbers"):
         LossDisplay.from_margins([np.nan])
     with pytest.raises(PegasosError, match="margins must be a vector of finite numbers"):

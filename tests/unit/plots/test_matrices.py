@@ -23,7 +23,7 @@ def test_the_matrix_is_ordered_by_class_and_holds_every_kernel_value():
     assert [tick.get_text() for tick in drawn.ax_.get_xticklabels()] == ["0", "1", "2"]
 
 
-def test_within_a_class_similar_items_are_neighbours():
+def test_within_a_class_similar_items_are_neighbors():
     line = np.random.default_rng(0).permutation(20.0 ** np.arange(2).repeat(15))[:, None]  # two clumps, mixed
     order = KernelMatrixDisplay.from_kernel(RBF(1.0), line).order
     assert np.count_nonzero(np.diff(line[order, 0])) == 1
@@ -40,7 +40,7 @@ def test_kernels_are_given_as_words_matrices_machines_or_for_strings():
     assert words.order.tolist() == [0, 2, 1]
 
 
-def test_values_of_both_signs_are_coloured_around_zero():
+def test_values_of_both_signs_are_colored_around_zero():
     drawn = KernelMatrixDisplay.from_kernel(Linear(), X - X.mean(axis=0)).plot()
     low, high = drawn.image_.get_clim()
     assert low == -high < 0.0
@@ -77,7 +77,7 @@ def test_pairs_and_single_parts_say_what_they_are_about():
     assert WeightsDisplay.from_estimator(unnamed).feature_names[0] == "feature 0"
 
 
-def test_what_cannot_be_drawn_gets_a_sentence():
+def test_what_cannot_be_drawn_raises_an_error():
     linear = PegasosClassifier(lam=1e-2, random_state=0).fit(X, Y)
     with pytest.raises(PegasosError, match="PegasosClassifier has no kernel; use from_kernel"):
         KernelMatrixDisplay.from_estimator(linear, X, Y)

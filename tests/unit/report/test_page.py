@@ -323,7 +323,7 @@ def test_a_hundred_classes_and_many_features_stay_below_half_a_megabyte():
         ({"trained_on": b"x"}, "trained_on must be a text"),
     ],
 )
-def test_bad_input_gets_a_sentence(model, cancer, change, sentence):
+def test_bad_input_raises_an_error(model, cancer, change, sentence):
     given = {"X": cancer[0], "y": cancer[1], **change}
     with pytest.raises(ValueError, match=sentence):
         report.make(model, **given)

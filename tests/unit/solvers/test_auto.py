@@ -89,7 +89,7 @@ def test_the_first_epoch_is_the_one_of_pegasos():
     np.testing.assert_array_equal(auto.alpha, pegasos.alpha)
 
 
-def test_dual_ascent_goes_on_from_the_dual_point_of_pegasos():
+def test_dual_ascent_continues_from_the_dual_point_of_pegasos():
     problem = clouds(1.0)
     solution = run(problem, AUTO, Stop(tol=1e-9))
     assert solution.status is Status.CERTIFIED
@@ -181,7 +181,7 @@ def test_a_run_that_ends_inside_the_interior_point_keeps_the_better_point():
     assert (np.diff(gaps) <= 0.0).all()
 
 
-def test_what_is_handed_over_when_time_is_up_is_the_best_of_all_points_and_nothing_goes_on():
+def test_what_is_returned_when_time_is_up_is_the_best_of_all_points_and_nothing_continues():
     problem, auto = clouds(1e-6), Auto(Pegasos(), DualAscent(), 1e-9)
     state = auto.start(problem, 0)
     assert state.interior is not None

@@ -137,7 +137,7 @@ def test_kernel_pegasos_draws_from_the_signs_of_its_pool_alone(pool):
 @pytest.mark.parametrize(
     ("before", "after"), [("shuffle", "balanced"), ("balanced", "sequential"), ("uniform", "shuffle")]
 )
-def test_a_run_goes_on_when_the_sampling_changes(before, after):
+def test_a_run_continues_when_the_sampling_changes(before, after):
     problem = problem_of(np.random.default_rng(0).normal(size=(30, 3)), signs(25, 5), bias=1.0)
     first = Pegasos(sampling=before)
     state = first.start(problem, 0)
@@ -151,7 +151,7 @@ def test_a_run_goes_on_when_the_sampling_changes(before, after):
     assert certify(problem, weights, best.alpha).relative_gap < 1e-3
 
 
-def test_other_signs_of_as_many_rows_are_grouped_anew():
+def test_other_signs_of_as_many_rows_are_regrouped():
     X = np.random.default_rng(0).normal(size=(30, 3))
     solver = Pegasos(sampling="balanced")
     state = solver.start(problem_of(X, signs(25, 5)), 0)

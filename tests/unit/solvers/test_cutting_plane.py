@@ -100,7 +100,7 @@ def test_a_cost_of_two_is_the_row_twice_and_a_cost_of_zero_no_row():
     np.testing.assert_allclose(weighted.weights, repeated.weights, atol=1e-6)
 
 
-def test_it_goes_on_from_a_dual_point_of_another_solver():
+def test_it_continues_from_a_dual_point_of_another_solver():
     problem, solver = awkward_problem(), CuttingPlane()
     alpha = run(problem, DualAscent(), Stop(tol=None, max_iter=3)).alpha
     state = solver.enter(problem, alpha, 0)
@@ -120,7 +120,7 @@ def test_planes_without_a_part_are_dropped_and_the_gap_closes_all_the_same():
 
 
 @given(st.integers(1, 12), st.integers(0, 10_000))
-def test_the_highest_point_over_the_simplex_has_no_better_neighbour(n, seed):
+def test_the_highest_point_over_the_simplex_has_no_better_neighbor(n, seed):
     random = np.random.default_rng(seed)
     factor = random.normal(size=(n, random.integers(1, 6)))
     square, linear = factor @ factor.T, random.normal(size=n)
@@ -166,7 +166,7 @@ def test_numbers_that_leave_the_range_of_the_machine_end_the_run_with_a_status()
     assert run(problem, CuttingPlane(), Stop(max_iter=20)).status in (Status.ROUNDING, Status.OVERFLOW)
 
 
-def test_what_planes_do_not_offer_is_refused_in_a_sentence(tmp_path):
+def test_what_planes_do_not_offer_is_refused_with_a_reason(tmp_path):
     X, y = np.eye(3), [0, 1, 2]
     with pytest.raises(PegasosError, match="crammer_singer"):
         PegasosClassifier(solver="cutting_plane", multi_class="crammer_singer").fit(X, y)

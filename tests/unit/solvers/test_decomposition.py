@@ -172,7 +172,7 @@ def large_costs():
 
 
 def low_rank(lam, width=1.0):
-    """Overlapping classes, a smooth kernel and almost no regularisation: eigenvalues down to those of rounding."""
+    """Overlapping classes, a smooth kernel and almost no regularization: eigenvalues down to those of rounding."""
     random = np.random.default_rng(9)
     X = random.normal(size=(250, 2))
     X[:20] = X[20:40]  # some with both signs
@@ -440,7 +440,7 @@ def test_the_same_seed_gives_the_same_bits(cache_bytes):
     assert one.n_steps == same.n_steps
 
 
-def test_a_state_that_was_pickled_goes_on_to_the_same_result():
+def test_a_state_that_was_pickled_continues_to_the_same_result():
     problem, solver = few_columns(), Decomposition(1e-6)
     state = solver.start(problem, 1)
     solver.advance_to(problem, state, 500)

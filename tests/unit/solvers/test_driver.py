@@ -61,7 +61,7 @@ def test_epochs_means_that_all_were_run_and_the_gap_is_still_open(solver):
 
 
 @for_every_solver
-def test_completed_means_that_nobody_asked_for_a_gap(solver):
+def test_completed_means_that_no_gap_was_requested(solver):
     solution = run(awkward_problem(lam=10.0), solver, Stop(tol=None, max_iter=20))
     assert solution.status is Status.COMPLETED
     assert solution.n_epochs in (20, 21)
@@ -118,7 +118,7 @@ def test_ctrl_c_leaves_the_point_reached():
     assert solution.trace.rows[-1].step == 100
 
 
-def test_ctrl_c_within_a_chunk_certifies_the_point_that_is_handed_over():
+def test_ctrl_c_within_a_chunk_certifies_the_point_that_is_returned():
     class Halfway(DualAscent):
         """Interrupted where rows have been changed and not yet counted, just after a certificate."""
 
@@ -144,7 +144,7 @@ def test_tol_zero_ends_where_rounding_begins():
         solution = run(awkward_problem(seed=seed, n_rows=12, n_features=5, lam=0.1), DualAscent(), Stop(tol=0.0))
         assert abs(solution.certificate.relative_gap) <= 1e-14
         assert solution.status is Status.ROUNDING
-        # A computed gap of 0 is no proof of a distance of 0.
+        # A computed gap of 0 does not prove a distance of 0.
         assert solution.certificate.weight_radius > 0.0
 
 
@@ -202,7 +202,7 @@ def test_the_speed_of_the_machine_changes_nothing(solver, monkeypatch):
     assert slow.trace["primal"].tolist() == swift.trace["primal"].tolist()
 
 
-def test_a_run_goes_on_from_the_state_of_another():
+def test_a_run_continues_from_the_state_of_another():
     problem, solver = hard_problem(), Pegasos(average="uniform")
     straight = run(problem, solver, Stop(tol=None, max_iter=7), seed=1)
     begun = run(problem, solver, Stop(tol=None, max_iter=3), seed=1)

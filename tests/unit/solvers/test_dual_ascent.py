@@ -24,11 +24,11 @@ LAM = 0.01
 def transcribed(cap=1.0, ridge=0.0):
     """Weights, dual point, rows in the sweep and estimate of the gap after each visit, by the transcription."""
     problem = replace(awkward_problem(lam=LAM), cap=cap, ridge=ridge)
-    paper = reference.DualAscent(PlainProblem.of(problem), seed=SEED)
+    paper = reference.RestingAscent(PlainProblem.of(problem), seed=SEED)
     seen = []
     for _ in range(1000):
         paper.visit()
-        seen.append((paper.w.copy(), paper.alpha.copy(), len(paper.order), paper.sweep_gap))
+        seen.append((paper.w.copy(), paper.alpha.copy(), (len(paper.order), paper.n_left), paper.sweep_gap))
     return seen
 
 
@@ -53,21 +53,36 @@ def test_native_equals_the_transcription_visit_by_visit(loss, layout, precision)
         np.testing.assert_allclose(state.weights, w, rtol=0, atol=tolerance)
         np.testing.assert_allclose(state.alpha, alpha, rtol=0, atol=tolerance)
         if tolerance < 1e-9:
-            assert state.counters.active == active
+            assert (state.n_active, state.n_left) == active
             assert state.counters.sweep_gap == pytest.approx(min(gap, 1e300), rel=1e-9)
     assert state.weights.dtype == state.alpha.dtype == weight_type
 
 
 def test_rows_really_left_the_sweep():
-    active = [active for *_, active, _ in transcribed()]
-    assert min(active) < 35
-    assert active[-1] < 41
+    left = [left for *_, (_, left), _ in transcribed()]
+    assert min(left) < 35
+    assert left[-1] < 41
+
+
+def test_rows_at_a_bound_rest_and_come_back():
+    """The sweeps get shorter, but no row that has not left is away for more than 32 of them."""
+    problem, solver = overlapping_problem(lam=0.1), DualAscent()
+    state = solver.start(problem, SEED)
+    sizes, last_seen = [], dict.fromkeys(range(problem.rows.n_rows), 0)
+    for sweep in range(200):
+        size = state.n_active or problem.rows.n_rows
+        here = set(state.order[:size].tolist()) if sweep else set(last_seen)
+        last_seen |= dict.fromkeys(here, sweep)
+        solver.advance_to(problem, state, state.visits + size)
+        sizes.append(size)
+        assert all(sweep - last_seen[row] <= 32 for row in state.left.tolist())
+    assert min(sizes) < 0.3 * problem.rows.n_rows
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_recalled_rows_take_part_again(layout):
     problem = awkward_problem(layout, lam=LAM)
-    solver, paper = DualAscent(), reference.DualAscent(PlainProblem.of(problem), seed=SEED)
+    solver, paper = DualAscent(), reference.RestingAscent(PlainProblem.of(problem), seed=SEED)
     state = solver.start(problem, SEED)
     for stretch in (300, 17, 1, 200):
         solver.advance_to(problem, state, solver.visits(state) + stretch)
@@ -168,4 +183,4 @@ def test_most_rows_leave_the_sweep_when_most_are_at_a_bound():
     solver = DualAscent()
     state = solver.start(problem, SEED)
     solver.advance_to(problem, state, 100 * problem.rows.n_rows)
-    assert 0 < state.counters.active < 0.5 * problem.rows.n_rows
+    assert 0 < state.n_left < 0.5 * problem.rows.n_rows

@@ -137,7 +137,7 @@ def test_few_rows_and_many_features_use_the_small_matrix():
 
 
 @given(small_problems(costs=(1e-6, 0.5, 1.0, 1e6), lams=(1e-9, 1e-3, 1.0)))
-def test_rows_of_zeros_equal_rows_and_uneven_costs_are_no_trouble(problem):
+def test_rows_of_zeros_equal_rows_and_uneven_costs_are_handled(problem):
     certificate, _ = solve_inside(problem)
     assert certificate.relative_gap < 1e-6
 
@@ -200,7 +200,7 @@ def test_conjugate_gradients_are_those_of_the_transcription(layout, n_products):
     assert linear == pytest.approx(change)
 
 
-def test_conjugate_gradients_within_the_bounds_go_on_to_the_exact_solution():
+def test_conjugate_gradients_within_the_bounds_continue_to_the_exact_solution():
     random = np.random.default_rng(0)
     rows, sign = random.normal(size=(30, 40)) * np.geomspace(1.0, 0.05, 40), np.resize([1, -1], 30)
     exact, everyone = random.uniform(0.4, 0.6, 30), np.arange(30, dtype=np.uint32)

@@ -242,7 +242,7 @@ def test_kernel_values_in_single_precision_stay_near():
     assert narrow.certificate.dual <= wide.certificate.primal
 
 
-def test_entering_in_the_middle_goes_on_from_there():
+def test_entering_in_the_middle_continues_from_there():
     problem = awkward_kernel_problem(KERNEL)
     rule = {"sampling": "shuffle", "batch_size": 1, "projection": False}
     solver, paper = KernelPegasos(Pegasos()), paper_for(problem, rule)

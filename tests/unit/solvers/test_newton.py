@@ -142,7 +142,7 @@ def test_single_precision_reaches_the_same_gap():
     assert certify(problem, state.weights, state.alpha).relative_gap <= 1.1e-3
 
 
-def test_a_stored_state_goes_on_as_the_other_would_have():
+def test_a_stored_state_continues_as_the_other_would_have():
     problem = noisy_problem(30_000, 5)
     solver = Newton()
     one = solver.start(problem)
@@ -179,7 +179,7 @@ def test_dual_ascent_takes_over_when_it_leads_nowhere():
     assert solution.status is Status.CERTIFIED
 
 
-def test_a_run_that_ends_amid_a_sample_hands_over_all_rows():
+def test_a_run_that_ends_amid_a_sample_returns_all_rows():
     problem = noisy_problem(40_000, 4, lam=1e-5)
     solution = run(problem, AUTO, Stop(time_budget=1e-9))
     assert solution.status is Status.TIME
@@ -198,7 +198,7 @@ def test_threads_change_the_rounding_and_nothing_else():
     assert all(fit.certificate_.relative_gap <= 1e-3 for fit in fits)
 
 
-def test_a_stream_goes_on_from_the_model_as_if_each_row_had_been_a_step():
+def test_a_stream_continues_from_the_model_as_if_each_row_had_been_a_step():
     problem = noisy_problem(20_000, 10, lam=1e-5, dtype=np.float32)
     model = PegasosClassifier(1e-5, random_state=0).fit(problem.rows.values, problem.sign)
     before = np.linalg.norm(model.coef_)
@@ -286,7 +286,7 @@ def test_a_smooth_loss_whose_optimum_is_nearly_zero_needs_no_other_solver():
 
 
 def twice(problem):
-    """The same rows a second time with the other sign: by a view, and by a copy, which no pass can recognize."""
+    """The same rows per second time with the other sign: by a view, and by a copy, which no pass can recognize."""
     n = problem.rows.n_rows
     both = {
         "sign": np.r_[problem.sign, -problem.sign],
@@ -369,3 +369,21 @@ def test_more_steps_are_taken_while_they_halve_the_gap_and_an_interior_point_wou
     found = run(Problem.plain(Rows.of(X, 1.0), sign, 1e-4), solver, Stop(1e-3))
     assert found.status is Status.CERTIFIED
     assert found.state.newton is not None  # nothing else was needed
+
+
+def test_a_gap_that_stays_huge_ends_newtons_method_early():
+    """Monomials of four features, in their own units: its steps lead nowhere near the optimum."""
+    random = np.random.default_rng(10)
+    X = random.uniform(0.5, 3.0, (3000, 4))
+    powers = np.stack(np.meshgrid(*[np.arange(5)] * 4), axis=-1).reshape(-1, 4)
+    powers = powers[(powers.sum(axis=1) > 0) & (powers.sum(axis=1) <= 4)]
+    sign = np.where(np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.2 * random.standard_normal(3000) > 0.3, 1, -1).astype(np.int8)
+    rows = np.prod(X[:, None, :] ** powers, axis=2).astype(np.float32)
+    problem = Problem.plain(Rows.of(rows, 1.0), sign, 1e-8)
+    newton = Newton(np.float32)
+    state = newton.start(problem)
+    while not state.stalled:
+        newton.step(problem, state, 1e-3)
+    assert state.steps < 20
+    solution = run(problem, Auto(Pegasos(), DualAscent(), 1e-5), Stop(1e-5, 1000))
+    assert solution.status is Status.CERTIFIED

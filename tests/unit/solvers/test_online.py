@@ -138,7 +138,7 @@ def test_a_stream_in_pieces_is_bit_equal_to_one_call(sizes, name):
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_stored_state_goes_on_as_if_nothing_had_happened(name):
+def test_a_stored_state_continues_as_if_nothing_had_happened(name):
     X, labels, order = sample()
     learner, rows = OnlineLearner(RULES[name][0]), Rows.of(X, 1.0)
     state = learner.start(1, X.shape[1])

@@ -193,7 +193,7 @@ def test_a_scale_near_the_end_of_its_range_changes_nothing(average):
         assert_close(one, other, 1e-10)
 
 
-def test_entering_with_weights_of_other_rows_goes_on_from_them():
+def test_entering_with_weights_of_other_rows_continues_from_them():
     problem = awkward_problem()
     solver = Pegasos()
     start = np.linspace(-1.0, 1.0, problem.rows.n_features + 1)

@@ -58,7 +58,7 @@ def test_rounds_are_those_of_the_transcription(layout, threads):
     plain, solver = PlainProblem.of(problem), SplitAscent(np.float64)
     state = solver.start(problem, SEED)
     assert isinstance(state, SplitState)
-    climbers = [reference.DualAscent(part_of(plain, k, threads), seed=SEED + k) for k in range(threads)]
+    climbers = [reference.RestingAscent(part_of(plain, k, threads), seed=SEED + k) for k in range(threads)]
     w, n_visits = np.zeros(plain.X.shape[1]), len(climbers[0].alpha) // 4 + 1
     for _ in range(20):
         for climber in climbers:

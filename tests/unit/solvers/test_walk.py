@@ -148,7 +148,7 @@ def test_any_cutting_into_chunks_gives_the_same_bits(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("visits", [60, 120, 361, 2500])
-def test_a_state_that_was_packed_goes_on_as_if_it_had_not(solver, visits):
+def test_a_state_that_was_packed_continues_as_if_it_had_not(solver, visits):
     with of_blocks() as problem:
         state = solver.start(problem, SEED)
         solver.advance_to(problem, state, visits)
@@ -252,7 +252,7 @@ def test_sums_of_blocks_have_the_room_of_those_in_memory_where_rounding_counts()
 
 
 def test_what_newtons_method_left_is_not_lost():
-    """Dual ascent goes on from it, through points that are worse, on features that suit it badly."""
+    """Dual ascent continues from it, through points that are worse, on features that suit it badly."""
     values = X * 10.0 ** np.arange(7)
     gaps = []
     with of_blocks(values, lam=1e-5) as problem:

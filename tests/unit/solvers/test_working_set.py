@@ -10,7 +10,7 @@ from pegasos import KernelPegasosClassifier, gram
 from pegasos.kernels import RBF
 from pegasos.machines import landmarks
 from pegasos.solution import Status
-from pegasos.solvers import working_set
+from pegasos.solvers import decomposition, working_set
 from pegasos.solvers.decomposition import Decomposition, takes_sets
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.working_set import chosen_rows
@@ -70,6 +70,25 @@ def test_a_set_has_rows_that_rise_and_rows_that_fall():
     np.testing.assert_array_equal(chosen_rows(rising, falling, 2), [0, 3])
     np.testing.assert_array_equal(chosen_rows(rising, falling, 4), [0, 1, 3])
     np.testing.assert_array_equal(chosen_rows(rising, np.full(4, -np.inf), 4), [0, 1])
+
+
+def test_the_time_of_a_column_is_that_of_the_rows_that_moved(monkeypatch):
+    """Otherwise a review takes longer than foreseen, and a budget ends before the point is certified."""
+    now = [0.0]
+    monkeypatch.setattr(decomposition, "perf_counter", lambda: now[0])
+    problem, solver = vast(C=1.0), Decomposition(1e-9, is_free=True)
+    state = solver.start(problem, 0)
+    add_columns = type(problem.rows).add_columns
+
+    def timed(rows, members, factors, scores):
+        now[0] += float(len(members))  # a second per column
+        add_columns(rows, members, factors, scores)
+
+    monkeypatch.setattr(type(problem.rows), "add_columns", timed)
+    while state.rounds == 0:
+        solver._work(problem, state)
+    assert state.column_seconds == pytest.approx(1.0)
+    assert np.count_nonzero(state.alpha) < 300
 
 
 @pytest.mark.parametrize("gamma", [0.02, 3.0])

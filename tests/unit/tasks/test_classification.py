@@ -50,7 +50,7 @@ def test_what_is_certified_has_one_winner_whatever_the_scores_within_reach(given
 
 @given(st.integers(3, 5).flatmap(lambda k: st.tuples(st.just(k), scores_of(k))))
 def test_where_votes_decide_all_that_is_certain_is_certified(given_):
-    """Nothing within reach changes a sign: then the winner is certified, but for ties of the sums."""
+    """Nothing within reach changes a sign: then the winner is certified, except for ties of the sums."""
     n_classes, scores = given_
     scores = np.where(scores == 0.0, 1.0, scores)
     decisions = np.sort(pairs(n_classes).decisions(scores), axis=1)

@@ -233,38 +233,38 @@ def test_a_fitted_search_can_be_stored():
         ({"scoring": "neg_log_loss"}, "scoring='neg_log_loss' cannot be computed here"),
     ],
 )
-def test_parameters_that_make_no_search_get_a_sentence(parameters, sentence):
+def test_parameters_that_make_no_search_raise_an_error(parameters, sentence):
     with pytest.raises(PegasosError, match=sentence):
         quick(**parameters).fit(MOONS, SIDES)
 
 
-def test_a_class_of_a_single_row_gets_a_sentence():
+def test_a_class_of_a_single_row_raises_an_error():
     with pytest.raises(PegasosError, match=r"class .* has a single row"):
         quick(cv=5).fit(MOONS[:10], [0] * 9 + [1])
 
 
-def test_columns_that_never_change_get_a_sentence():
+def test_columns_that_never_change_raise_an_error():
     with pytest.raises(PegasosError, match="every one of the 2 columns of X is constant"):
         quick().fit(np.ones((20, 2)), [0, 1] * 10)
 
 
 @pytest.mark.parametrize(("scores", "sentence"), [(lambda *_: float("nan"), "gave nan"), (lambda *_: "a", "cannot be")])
-def test_a_score_that_is_no_number_gets_a_sentence(scores, sentence):
+def test_a_score_that_is_not_a_number_raises_an_error(scores, sentence):
     with pytest.raises(PegasosError, match=sentence):
         quick(scoring=scores).fit(MOONS, SIDES)
 
 
-def test_entries_whose_squares_no_number_holds_get_a_sentence():
-    with pytest.raises(PegasosError, match="whose squares exceed every number; scale it down"):
+def test_entries_whose_squares_overflow_raise_an_error():
+    with pytest.raises(PegasosError, match="whose squares overflow; scale it down"):
         quick().fit(1e200 * MOONS, SIDES)
 
 
-def test_a_generator_gets_a_sentence():
+def test_a_generator_raises_an_error():
     with pytest.raises(PegasosError, match="X must be a matrix of rows or a list of items, got generator"):
         quick().fit((row for row in MOONS), SIDES)
 
 
-def test_without_optuna_a_sentence_names_the_extra(monkeypatch):
+def test_without_optuna_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(PegasosError, match=r'pip install "pegasos\[tune\]"'):
         quick().fit(MOONS, SIDES)

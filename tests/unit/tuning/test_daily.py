@@ -73,7 +73,7 @@ def test_weights_count_in_the_scores():
 
 
 @pytest.mark.parametrize("kind", [AutoPegasos, AutoPegasosRegressor])
-def test_the_certificate_is_computed_anew_from_the_rows(kind):
+def test_the_certificate_is_recomputed_from_the_rows(kind):
     y = Y if kind is AutoPegasosRegressor else Y > 50.0
     auto = search(kind).fit(X, y)
     again = auto.certify(X, y)

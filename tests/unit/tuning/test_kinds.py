@@ -1,4 +1,4 @@
-"""What X holds is recognised by the readers of the kernels."""
+"""What X holds is recognized by the readers of the kernels."""
 
 import networkx
 import numpy as np
@@ -34,11 +34,11 @@ def test_the_kind_of_a_collection_is_recognised(X, kind):
 
 
 @pytest.mark.parametrize("X", [[{"a": 1}, {"a": 2}], [object(), object()]])
-def test_what_no_kernel_takes_gets_a_sentence(X):
+def test_what_no_kernel_takes_raises_an_error(X):
     with pytest.raises(PegasosError, match="X must hold rows of numbers, strings, graphs"):
         kind_of(X)
 
 
-def test_one_item_that_is_no_string_gets_its_number():
+def test_one_item_that_is_not_a_string_gets_its_number():
     with pytest.raises(PegasosError, match="string 1 is a float"):
         kind_of(["ab", 1.0])

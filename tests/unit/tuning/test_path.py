@@ -1,4 +1,4 @@
-"""`lam_path`: what it hands over, what it refuses, and its picture."""
+"""`lam_path`: what it returns, what it refuses, and its picture."""
 
 import re
 
@@ -115,7 +115,7 @@ def test_a_path_that_is_cut_short_says_so():
         ({"n_jobs": 0}, "n_jobs must be"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused_in_a_sentence(settings, sentence):
+def test_a_setting_that_makes_no_sense_is_refused_with_a_reason(settings, sentence):
     with pytest.raises(PegasosError, match=sentence):
         lam_path(X, Y, **settings)
 

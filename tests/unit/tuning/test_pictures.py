@@ -28,7 +28,7 @@ def test_every_setting_is_in_the_panels_of_time_and_lam(tmp_path):
     assert (tmp_path / "search.png").stat().st_size > 5_000
 
 
-def test_without_matplotlib_a_sentence_names_the_extra(monkeypatch):
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(PegasosError, match=r'pip install "pegasos\[plots\]"'):
         draw_search(None)

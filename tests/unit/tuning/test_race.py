@@ -44,12 +44,12 @@ def test_a_setting_that_cannot_win_any_more_is_given_up_whatever_the_noise():
     assert race_of(BEST, wild, mine, perfect=math.inf).lost(mine) is None
 
 
-def test_nobody_is_given_up_before_a_setting_has_finished():
+def test_no_setting_is_dropped_before_one_has_finished():
     ahead, behind = trial(0, [0.9, 0.9]), trial(1, [0.1])
     assert race_of(ahead, behind).lost(behind) is None
 
 
-def test_a_third_of_each_family_goes_on_to_more_rows():
+def test_a_third_of_each_family_continues_to_more_rows():
     others = [trial(k, climbed=[(100, 0.5 + 0.01 * k)]) for k in range(8)]
     linear = trial(10, climbed=[(100, 0.1)], family="linear")
     assert race_of(*others, linear).may_climb(linear)

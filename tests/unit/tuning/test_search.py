@@ -81,7 +81,7 @@ def test_the_best_of_the_first_settings_goes_through_the_folds_first():
     assert all(setting.family == "laplacian" for setting, *_ in examiner.calls[4:])
 
 
-def test_where_rows_are_dealt_twice_all_first_settings_go_through_one_deal_before_one_goes_on():
+def test_where_folds_are_repeated_all_first_settings_finish_one_repetition_before_one_continues():
     examiner = Examiner()
     examiner.folds *= 2
     search = run(examiner, n_trials=4, deal=3)

@@ -66,7 +66,7 @@ def test_every_first_setting_of_every_kind_can_be_trained():
             assert f"lam {space.lam(setting, 8):.2g}" in space.in_words(setting)
 
 
-def test_rows_that_are_all_the_same_get_a_sentence():
+def test_rows_that_are_all_the_same_raise_an_error():
     with pytest.raises(PegasosError, match="every one of the 3 columns of X is constant"):
         space_of(np.ones((10, 3)))
 

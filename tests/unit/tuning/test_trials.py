@@ -44,7 +44,7 @@ def test_where_the_certificate_settles_a_score_the_exact_solution_has_it_too_or_
 
 
 def test_the_certificate_settles_a_fit_whose_rows_are_all_certain():
-    # Far from the boundary, and well regularised: no exact solution is near enough to another opinion.
+    # Far from the boundary, and well regularized: every exact solution predicts the same.
     apart = X + 20.0 * y[:, None]
     examiner = examiner_of(apart)
     assert examiner.examine(Setting("linear", "standard", 0.01), 0, 200, limit=None, rival=0.0).is_proved
@@ -109,7 +109,7 @@ def test_a_fit_that_is_interrupted_says_so(monkeypatch):
     assert examiner_of().examine(LINEAR, 0, 200, limit=None, rival=0.0).is_interrupted
 
 
-def test_a_score_that_cannot_be_computed_gets_a_sentence():
+def test_a_score_that_cannot_be_computed_raises_an_error():
     with pytest.raises(PegasosError, match="scoring='neg_log_loss' cannot be computed here"):
         examiner_of(metric="neg_log_loss").examine(LINEAR, 0, 200, limit=None, rival=0.0)
 
@@ -122,7 +122,7 @@ def test_what_is_trained_on_is_the_beginning_of_the_fold(monkeypatch):
     assert sizes == [50]
 
 
-def test_a_setting_that_is_trained_on_a_sample_is_asked_about_as_many_rows_and_at_least_1000(monkeypatch):
+def test_a_setting_that_is_trained_on_a_sample_is_scored_on_as_many_rows_and_at_least_1000(monkeypatch):
     asked = []
     examiner = examiner_of(metric="custom", scorer=lambda model, rows, truth: asked.append(len(truth)) or 0.5)
     monkeypatch.setattr("pegasos.tuning.trials._FEWEST_ASKED", 60)
