@@ -28,6 +28,7 @@ Vector = npt.NDArray[np.float64]
 _LARGEST_SIDE = 64  # side of the largest matrix
 _MOST_PRODUCTS = 2e6  # rows times squared side: a step with more takes longer than what is saved around it
 _QUICK = 2.6e6  # nanoseconds that an interior point may take where dual ascent is expected to take less
+_LEAST_TOL = 1e-14  # smaller gaps are noise, which the driver says
 _LEAST_EPOCHS = 100  # least number of epochs that a problem must be allowed
 _MARGIN = 0.5  # fraction of the requested gap that Newton's steps must reach
 _EXACT = 1e-24  # gap that they aim at first, because their last step often ends at the exact optimum
@@ -60,8 +61,9 @@ def _is_plain(stop: Stop, plan: Plan) -> bool:
     """Whether the problems are to be solved to a gap, unobserved, from a fresh start and with any solver."""
     settings = plan.settings
     is_new = not plan.is_seen and all(state is None for state in plan.states)
-    is_auto = settings.solver == "auto" and not settings.is_free and settings.prior is None
-    return is_new and is_auto and stop.tol is not None and not stop.is_hard and stop.max_iter >= _LEAST_EPOCHS
+    is_auto = settings.solver == "auto" and not settings.is_free
+    has_goal = stop.tol is not None and stop.tol >= _LEAST_TOL and stop.max_iter >= _LEAST_EPOCHS
+    return is_new and is_auto and has_goal and not stop.is_hard
 
 
 def _has_small_rows(problem: Any) -> bool:

@@ -103,7 +103,10 @@ def test_the_certificate_can_be_recomputed(kind):
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_certified_predictions_are_those_of_a_much_more_exact_fit(kind):
-    rough, exact = fitted(kind, tol=1e-2), fitted(kind, tol=1e-10, max_iter=10_000)
+    by_driver = (
+        {"solver": "dual"} if kind is PegasosClassifier else {}
+    )  # small problems would end at the exact solution
+    rough, exact = fitted(kind, tol=1e-2, **by_driver), fitted(kind, tol=1e-10, max_iter=10_000)
     certified = rough.certified(X)
     assert 0.1 < certified.mean() < 1.0
     assert np.array_equal(rough.predict(X)[certified], exact.predict(X)[certified])
