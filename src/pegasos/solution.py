@@ -134,7 +134,12 @@ class Solution:
     intercept_reach: float = 0.0  # distance within which that of an exact solution lies
 
     def followed_by(self, other: Solution) -> Solution:
-        """The solution of a run that continued from the end of this one."""
+        """The solution of a run that continued from the end of this one; this one where that proved less.
+
+        A run that ends before it could certify anything has the zero vector to offer.
+        """
+        if self.certificate.relative_gap < other.certificate.relative_gap:
+            return replace(self, status=other.status)
         return replace(
             other,
             trace=self.trace.followed_by(other.trace),

@@ -7,7 +7,9 @@ import pytest
 
 from pegasos.machines import solving
 from pegasos.solution import Status
-from pegasos.solvers.driver import Stop, Watcher
+from pegasos.solvers.driver import Stop, Watcher, run
+from pegasos.solvers.dual_ascent import DualAscent
+from tests.problems import problem_of
 
 
 class Clock:
@@ -55,6 +57,31 @@ def test_problems_that_are_all_hard_end_with_the_budget(monkeypatch):
     assert [one.status for one in found] == [Status.TIME, Status.TIME, Status.CERTIFIED]
     assert clock.now == pytest.approx(6.0)
     assert len(clock.asked) <= 6
+
+
+def test_a_problem_alone_is_not_begun_again_in_the_time_reserved_for_its_certificate(monkeypatch):
+    clock = Clock(monkeypatch)
+    run = clock.run
+
+    def ends_early(problem, solver, stop, **of_run):
+        return run(problem, solver, Stop(stop.tol, stop.max_iter, 0.5 * stop.time_budget), **of_run)
+
+    monkeypatch.setattr(solving, "run_from", ends_early)
+    assert [one.status for one in solved([9.0], 4.0)] == [Status.TIME]
+    assert clock.asked == [(9.0, 2.0)]
+
+
+def test_a_continuation_that_proves_less_leaves_the_earlier_result():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(300, 5))
+    problem = problem_of(rows, np.where(rows[:, 0] + random.normal(size=300) > 0.0, 1, -1), lam=1e-3)
+    better = run(problem, DualAscent(np.float64), Stop(1e-6))
+    worse = run(problem, DualAscent(np.float64), Stop(1e-6, 1))
+    assert better.certificate.relative_gap < worse.certificate.relative_gap
+    found = better.followed_by(worse)
+    assert (found.certificate, found.status) == (better.certificate, worse.status)
+    assert np.array_equal(found.alpha, better.alpha)
+    assert worse.followed_by(better).certificate == better.certificate
 
 
 def test_after_an_interrupt_the_other_problems_are_told(monkeypatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -20,7 +21,7 @@ from pegasos.machines.base import Plan
 from pegasos.problem import Losses, Problem, Rows
 from pegasos.rounding import DualSums, is_negligible, is_settled, length_of, lowered
 from pegasos.solution import Solution, Status, Trace, TraceRow
-from pegasos.solvers.driver import Stop
+from pegasos.solvers.driver import Stop, Watcher
 from pegasos.solvers.interior_point import InteriorPoint
 
 Vector = npt.NDArray[np.float64]
@@ -44,11 +45,21 @@ def solve_small(problems: Sequence[Any], solvers: Sequence[Any], stop: Stop, pla
     begun = perf_counter()
     found = [_solved(problem, stop.tol or 0.0) if _suits(problem, solver) else None for problem, solver in each]
     seconds = perf_counter() - begun
-    for solution, watcher in zip(found, plan.watchers, strict=True):
+    for solution in found:
         if solution is not None:
             solution.trace.rows.append(_row_of(solution, seconds))
-            watcher.on_review(solution.trace.rows[0])
-    return found
+    return [_told(solution, watcher) for solution, watcher in zip(found, plan.watchers, strict=True)]
+
+
+def _told(solution: Solution | None, watcher: Watcher) -> Solution | None:
+    """The solution, of which the watcher has been told; an interrupt in it leaves the solution."""
+    if solution is None:
+        return None
+    try:
+        watcher.on_review(solution.trace.rows[0])
+    except KeyboardInterrupt:
+        return replace(solution, status=Status.INTERRUPTED)
+    return solution
 
 
 def _row_of(solution: Solution, seconds: float) -> TraceRow:
@@ -58,12 +69,14 @@ def _row_of(solution: Solution, seconds: float) -> TraceRow:
 
 
 def _is_plain(stop: Stop, plan: Plan) -> bool:
-    """Whether the problems are to be solved to a gap, unobserved, from a fresh start and with any solver."""
+    """Whether the problems are to be solved to a gap, unobserved and with any solver.
+
+    A starting point saves nothing here.
+    """
     settings = plan.settings
-    is_new = not plan.is_seen and all(state is None for state in plan.states)
     is_auto = settings.solver == "auto" and not settings.is_free
     has_goal = stop.tol is not None and stop.tol >= _LEAST_TOL and stop.max_iter >= _LEAST_EPOCHS
-    return is_new and is_auto and has_goal and not stop.is_hard
+    return not plan.is_seen and is_auto and has_goal and not stop.is_hard
 
 
 def _has_small_rows(problem: Any) -> bool:

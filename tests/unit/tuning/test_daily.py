@@ -77,7 +77,7 @@ def test_the_certificate_is_recomputed_from_the_rows(kind):
     y = Y if kind is AutoPegasosRegressor else Y > 50.0
     auto = search(kind).fit(X, y)
     again = auto.certify(X, y)
-    assert again.primal == pytest.approx(auto.certificate_.primal, rel=1e-9)
+    assert again.primal == pytest.approx(auto.certificate_.primal, rel=1e-8)  # up to their room for rounding
     assert again.relative_gap <= 1e-3
     with pytest.raises(PegasosError, match="fitted to 120 rows"):
         auto.certify(X[:50], y[:50])
