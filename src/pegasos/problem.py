@@ -48,6 +48,7 @@ from pegasos.rounding import (
 Floats = npt.NDArray[np.floating[Any]]
 _LARGEST_SINGLE = 1e38
 long_rows = 1024  # rows examined at a time where rounding counts
+_INDICES_AT_ONCE = 1 << 16
 _MANY_COLUMNS = 1000  # columns of sparse rows from which empty ones are looked for
 _MOSTLY = 0.75  # fraction of occupied columns up to which the others are left out
 Matrix = Any  # a dense array, or a CSR matrix or array of scipy
@@ -182,7 +183,10 @@ class Rows:
         """
         if not sp.issparse(self.values) or self.n_features < _MANY_COLUMNS:
             return None
-        found = np.flatnonzero(np.bincount(self.own_values.indices, minlength=self.n_features))
+        indices, is_occupied = self.own_values.indices, np.zeros(self.n_features, bool)
+        for begin in range(0, len(indices), _INDICES_AT_ONCE):  # numpy widens indices before it uses them
+            is_occupied[indices[begin : begin + _INDICES_AT_ONCE]] = True
+        found = np.flatnonzero(is_occupied)
         return found if len(found) <= _MOSTLY * self.n_features else None
 
     def of_columns(self, columns: npt.NDArray[np.intp]) -> Rows:

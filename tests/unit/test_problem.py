@@ -1,6 +1,7 @@
 """Rows and problems: what is read in place, what is derived."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -90,3 +91,16 @@ def test_the_classic_ball_can_cut_the_optimum_off():
     assert optimum_of(problem).weights[0] == pytest.approx(1.0, abs=1e-6)
     assert problem.radius == pytest.approx(np.sqrt(6 / 5))
     assert 1 / np.sqrt(problem.lam) < 0.45
+
+
+def test_empty_columns_are_found_without_a_copy_of_the_indices():
+    values = sp.random(20_000, 3000, 0.02, "csr", np.float32, random_state=0)
+    values = sp.csr_matrix((values.data, values.indices // 2, values.indptr), shape=values.shape)
+    values.sum_duplicates()
+    rows = Rows.of(values, 1.0)
+    tracemalloc.start()
+    found = rows.occupied
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.array_equal(found, np.unique(values.indices))
+    assert peak < values.indices.nbytes / 2
