@@ -92,7 +92,7 @@ def _line_of_readme(name: str, row: Row) -> str:
     cells[0] += " s"
     cells = [f"**{cell}**" if one is best else cell for cell, one in zip(cells, each, strict=True)]
     is_bound = not any(one.reached for solver, one in outcomes.items() if solver != "pegasos")
-    lam = f"{row.lam:.0e}".replace("e-0", "e-")
+    lam = f"{row.lam:.0e}".replace("e-0", "e-") + _mark(row)
     ratio = f"{'> ' if is_bound else ''}{row.ratio:.1f}"
     return " ".join(f"| {' | '.join([name, lam, *cells, ratio])} |".split())
 
@@ -211,6 +211,11 @@ def _panel(rows: list[Row]) -> str:
     return table(header, [_line(row) for row in rows])
 
 
+def _mark(row: Row) -> str:
+    """A dagger for a row of an earlier measurement."""
+    return " †" if row.measured != _rules()[0]["measured"] else ""
+
+
 def _line(row: Row) -> list[str]:
     rivals = {name: one for name, one in row.outcomes.items() if name != "pegasos"}
     good = {name: one for name, one in rivals.items() if one.reached} or rivals
@@ -219,7 +224,7 @@ def _line(row: Row) -> list[str]:
     ratio = "missed" if row.ratio is None else f"{more}{row.ratio:.1f}"
     return [
         sizes[row.problem],
-        f"{row.lam:g}",
+        f"{row.lam:g}{_mark(row)}",
         f"{row.outcomes['pegasos'].seconds:.3g}",
         name if fastest.reached else "none reached it",
         f"{more}{fastest.seconds:.3g}",

@@ -9,6 +9,7 @@ A solver is not asked for its own idea of convergence: it gets the seconds of th
 """
 
 import argparse
+from datetime import date
 
 from benchmarks import plots, problems, tables
 from benchmarks.measure import Rule, compare
@@ -29,7 +30,7 @@ def main() -> None:
             found, runs = compare(solvers, problem, lam, _TARGETS, rule)
             for target, outcomes in found.items():
                 usage = usage_of(problem, lam, target, outcomes["pegasos"].seconds)
-                row = tables.Row(name, lam, outcomes, runs, usage)
+                row = tables.Row(name, lam, outcomes, runs, usage, date.today().isoformat(), rule.patience)
                 _announce(target, row)
                 tables.write(target, row, rule)
     for target in _TARGETS:

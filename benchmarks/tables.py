@@ -5,7 +5,6 @@ import math
 import os
 import platform
 from dataclasses import asdict, dataclass
-from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -28,6 +27,8 @@ class Row:
     outcomes: dict[str, Outcome]
     runs: Runs
     usage: Usage
+    measured: str  # date
+    patience: float | None  # times our time that one run of a rival could take
 
     @property
     def ratio(self) -> float | None:
@@ -82,7 +83,7 @@ def write(target: float, row: Row, rule: Rule) -> None:
     rows = [*(old for old in read(target) if (old.problem, old.lam) != (row.problem, row.lam)), row]
     content = {
         "target": target,
-        "measured": date.today().isoformat(),
+        "measured": row.measured,
         **asdict(rule),
         "versions": versions(_PACKAGES),
         "machine": machine(),
@@ -104,6 +105,8 @@ def read(target: float) -> list[Row]:
             {name: Outcome(**one) for name, one in each["outcomes"].items()},
             each["runs"],
             Usage(**each["usage"]),
+            each["measured"],
+            each["patience"],
         )
         for each in found
     ]
