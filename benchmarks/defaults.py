@@ -67,10 +67,11 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # LinearSVC's at max_iter: the gap says the same
     at_hand = [*_BUNDLED, *(_REAL if "PEGASOS_DATA" in os.environ else ())]
+    order = [*_BUNDLED, *_REAL]
     rows = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
     for name in arguments.names or at_hand:
         new = measure(name, load(name), arguments.repeat)
-        rows = [*(row for row in rows if row["data"] != name), new]
+        rows = sorted([*(row for row in rows if row["data"] != name), new], key=lambda row: order.index(row["data"]))
         print(render([new]), flush=True)
         content = {"versions": tables.versions(_PACKAGES), "machine": tables.machine(), "rows": rows}
         RESULTS.write_text(json.dumps(content, indent=1) + "\n")
