@@ -21,6 +21,7 @@ from pegasos.machines.base import Plan
 from pegasos.problem import Losses, Problem, Rows
 from pegasos.rounding import DualSums, is_negligible, is_settled, length_of, lowered
 from pegasos.solution import Solution, Status, Trace, TraceRow
+from pegasos.solvers.auto import AutoState
 from pegasos.solvers.driver import Stop, Watcher
 from pegasos.solvers.interior_point import InteriorPoint
 
@@ -41,9 +42,12 @@ def solve_small(problems: Sequence[Any], solvers: Sequence[Any], stop: Stop, pla
     """The solution of each small problem that is certified at once; None for the others."""
     if not _is_plain(stop, plan) or not _has_small_rows(problems[0]):
         return [None] * len(problems)
-    each = zip(problems, solvers, strict=True)
+    each, tol = zip(problems, solvers, plan.states, strict=True), stop.tol or 0.0
     begun = perf_counter()
-    found = [_solved(problem, stop.tol or 0.0) if _suits(problem, solver) else None for problem, solver in each]
+    found = [
+        _solved(problem, tol) if _suits(problem, solver) and not _is_good_enough(state, tol) else None
+        for problem, solver, state in each
+    ]
     seconds = perf_counter() - begun
     for solution in found:
         if solution is not None:
@@ -71,12 +75,17 @@ def _row_of(solution: Solution, seconds: float) -> TraceRow:
 def _is_plain(stop: Stop, plan: Plan) -> bool:
     """Whether the problems are to be solved to a gap, unobserved and with any solver.
 
-    A starting point saves nothing here.
+    A starting point that is not good enough already saves nothing here.
     """
     settings = plan.settings
     is_auto = settings.solver == "auto" and not settings.is_free
     has_goal = stop.tol is not None and stop.tol >= _LEAST_TOL and stop.max_iter >= _LEAST_EPOCHS
     return not plan.is_seen and is_auto and has_goal and not stop.is_hard
+
+
+def _is_good_enough(state: Any, tol: float) -> bool:
+    """Whether a run from this state would end at once."""
+    return isinstance(state, AutoState) and state.best is not None and state.best.certificate.relative_gap <= tol
 
 
 def _has_small_rows(problem: Any) -> bool:
