@@ -82,7 +82,7 @@ class KernelRows:
         A column of the kernel matrix in each slot up to `n_kept`, its entries in the order of `order`. The first
         columns are kept: where not all fit, a loop over them would always miss in a cache of the last used. It may be
         in single precision beside a `dtype` of double (`is_mixed`): then it serves the steps of a solver only, and
-        every sum is computed anew in double.
+        every sum is computed again in double.
     counts_single : bool
         Whether sums leave room for kernel values in single precision. False while a solver runs: its certificates are
         about the values in the table, and the last one is computed in double.
