@@ -40,6 +40,7 @@ _NEXT_ERROR = 0.01  # what each further factor may leave of that
 _LEAST_ERROR = 1e-13  # fraction of the trace at which L L' is K up to rounding
 _OWN_PART = 0.5  # fraction of the requested gap that the problem on the factor may leave
 _EXACT_TOL = 1e-6  # the gap for which the factor of a fit without tol is made
+_OPEN = (Status.EPOCHS, Status.TIME, Status.ROUNDING)  # of the factor's problem, whose tol is smaller
 _FACTOR_SHARE = 0.5  # fraction of a time budget for the first factor
 
 
@@ -128,7 +129,9 @@ class JointKernel(Kernel):
             alpha = stretched(exact, found.alpha) if is_short else found.alpha
             certificate, weights = certify_dual(exact, alpha)
             found = replace(found, alpha=alpha, certificate=certificate, weights=weights)
-            if is_short or certificate.relative_gap <= (stop.tol or 0.0):
+            if certificate.relative_gap <= (stop.tol or 0.0):
+                return [replace(found, status=Status.CERTIFIED) if found.status in _OPEN else found]
+            if is_short:
                 return [found]
             left = None if stop.time_budget is None else max(0.0, stop.time_budget - begun.seconds)
             try:

@@ -58,7 +58,7 @@ def test_noise_within_bounds_asks_for_a_tube():
 
 
 def test_units_of_y_do_not_matter():
-    small, large = fitted(), fitted(y=1024.0 * Y)
+    small, large = fitted(tol=1e-9), fitted(tol=1e-9, y=1024.0 * Y)
     np.testing.assert_allclose(small.scores_, large.scores_, rtol=1e-5)
     assert large.epsilon_ == pytest.approx(1024.0 * small.epsilon_)
     assert large.lam_ == pytest.approx(small.lam_ / 1024.0)
