@@ -126,16 +126,18 @@ struct ChosenRows {
     unfold(out);
   }
 
-  // out = Z' diag(scale) Z vector, in one pass over the rows; `between` has room for an entry of each.
-  void bend(const double* vector, const double* given, double* between, double* out) {
+  // values = scale (right - Z vector), and added = Z' values, in one pass over the rows.
+  void answers(const double* vector, const double* right, const double* scale, double* values, double* added) {
     if (!columns.empty()) {
-      scores(vector, between);
-      for (Index k = 0; k < chosen.n; ++k) between[k] *= given[k];
-      return sum(between, out);
+      scores(vector, values);
+      for (Index k = 0; k < chosen.n; ++k) values[k] = (right[k] - values[k]) * scale[k];
+      return sum(values, added);
     }
-    const double* scale = fold_squares(given);
-    add_up(out, [&](Index k, Index i, double sign, double* mine) {
-      rows.add(i, sign * (sign * rows.dot(i, vector) * scale[k]), mine);
+    add_up(added, [&](Index k, Index i, double sign, double* mine) {
+      const double score = sign * rows.dot(i, vector);
+      double both = values[k] = (right[k] - score) * scale[k];
+      if (is_twice) both += turn(k) * (values[n + k] = (right[n + k] - turn(k) * score) * scale[n + k]);
+      rows.add(i, sign * both, mine);
     });
   }
 

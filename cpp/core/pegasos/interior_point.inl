@@ -214,14 +214,19 @@ struct InteriorPoint {
     for (Index j = 0; j < side; ++j) rest[j] -= rho[j];
     dw = rest;
     solve(matrix.data(), side, dw.data());
-    if (refined) {
-      z.bend(dw.data(), inverse.data(), product.data(), other.data());
-      for (Index j = 0; j < side; ++j) rest[j] -= mu * dw[j] + other[j];
-      solve(matrix.data(), side, rest.data());
-      for (Index j = 0; j < side; ++j) dw[j] += rest[j];
+    if (!refined) {
+      z.scores(dw.data(), product.data());
+      simd::each(n, [&](auto at) { at.put(da.data(), (at(right.data()) - at(product.data())) * at(inverse.data())); });
+      return;
     }
-    z.scores(dw.data(), product.data());
-    simd::each(n, [&](auto at) { at.put(da.data(), (at(right.data()) - at(product.data())) * at(inverse.data())); });
+    // The residual of mu dw = Z'da - rho contains the rounding errors of da, which those of the scores grow to where
+    // Theta is small; that of the system alone does not.
+    z.answers(dw.data(), right.data(), inverse.data(), da.data(), other.data());
+    for (Index j = 0; j < side; ++j) rest[j] = other[j] - rho[j] - mu * dw[j];
+    solve(matrix.data(), side, rest.data());
+    for (Index j = 0; j < side; ++j) dw[j] += rest[j];
+    z.scores(rest.data(), product.data());
+    simd::each(n, [&](auto at) { at.put(da.data(), at(da.data()) - at(product.data()) * at(inverse.data())); });
   }
 
   void direction_by_rows(bool refined) {
