@@ -66,7 +66,7 @@ static std::uint8_t* levels_of(const std::optional<LevelArray>& levels, Index n)
 
 static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyFloatArray weights, AnyFloatArray alpha,
                          GivenFloatArray squared_norms, OrderArray order, Index n_visits, Rests* rests,
-                         std::optional<LevelArray> levels) {
+                         std::optional<LevelArray> levels, double goal) {
   const Problem& problem = owned.problem;
   const Index n = problem.rows.n_rows;
   if (Index(order.shape(0)) != n) throw std::invalid_argument("order must have one entry a row.");
@@ -76,7 +76,8 @@ static void dual_advance(const OwnedProblem& owned, DualCounters& counters, AnyF
                         order.data(),
                         &counters,
                         rests,
-                        rests ? levels_of(levels, n) : nullptr};
+                        rests ? levels_of(levels, n) : nullptr,
+                        goal};
   check_one_type(problem.rows, state.weights, {&state.alpha});
   nb::gil_scoped_release release;
   loops().dual_advance(problem, state, n_visits);
@@ -142,8 +143,10 @@ void bind_linear(nb::module_& m) {
       .def("__setstate__", [](Rests& r, nb::bytes stored) { restore(r, stored); });
   m.def("dual_advance", dual_advance, nb::arg("problem"), nb::arg("counters"), nb::arg("weights"), nb::arg("alpha"),
         nb::arg("squared_norms"), nb::arg("order"), nb::arg("n_visits"), nb::arg("rests") = nb::none(),
-        nb::arg("levels") = nb::none(),
-        "n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.");
+        nb::arg("levels") = nb::none(), nb::arg("goal") = 0.0,
+        "n_visits more coordinate steps of dual ascent, or fewer, up to the sweep whose estimate of the relative gap "
+        "is at "
+        "most `goal`; the arrays and counters are changed in place.");
   m.def("recall_rows", recall_rows, nb::arg("counters"), nb::arg("order"), nb::arg("chosen"),
         nb::arg("rests") = nb::none(), "The next sweeps visit the chosen rows alone; all of them, if there is none.");
 }

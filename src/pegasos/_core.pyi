@@ -175,9 +175,9 @@ class Rests:
 
     def __setstate__(self, arg: bytes, /) -> None: ...
 
-def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int, rests: Rests | None = None, levels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None) -> None:
+def dual_advance(problem: Problem, counters: DualCounters, weights: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], alpha: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], squared_norms: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], n_visits: int, rests: Rests | None = None, levels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None, goal: float = 0.0) -> None:
     """
-    n_visits more coordinate steps of dual ascent; the arrays and counters are changed in place.
+    n_visits more coordinate steps of dual ascent, or fewer, up to the sweep whose estimate of the relative gap is at most `goal`; the arrays and counters are changed in place.
     """
 
 def recall_rows(counters: DualCounters, order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')], chosen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], rests: Rests | None = None) -> None:

@@ -389,7 +389,7 @@ class Rows:
         """The values of these rows only; a copy for a view."""
         return self.values if self.numbers is None else self.values[self.numbers]
 
-    @property
+    @cached_property
     def n_stored(self) -> int:
         """Number of stored values."""
         if not sp.issparse(self.values):

@@ -17,7 +17,8 @@
 // that stay at their bounds then cost a small part of a visit per sweep, and none is forgotten.
 //
 // For w = w(alpha) the duality gap is (1/total) sum_i (cost_i phi(r_i) + d_i alpha_i^2 / 2 - alpha_i r_i), each term >=
-// 0. The loop adds these terms up as it goes, so each sweep yields an estimate of the gap at no cost.
+// 0. The loop adds these terms up as it goes, so each sweep yields an estimate of the gap at no cost. The sweep whose
+// estimate, relative to P, is at most `goal` is the last one, even if visits are left; with a goal of 0, none is.
 #pragma once
 
 #include "problem.h"
@@ -55,6 +56,7 @@ struct DualState {
   DualCounters* counters;
   Rests* rests = nullptr;  // null: no row rests
   std::uint8_t* levels = nullptr;  // n_rows
+  double goal = 0.0;  // relative gap
 };
 
 }  // namespace pegasos

@@ -52,6 +52,7 @@ struct DualAscent {
   DualCounters& now;
   Rests* rests = nullptr;
   std::uint8_t* levels = nullptr;
+  double goal = 0.0;
 
   static constexpr std::uint8_t top_level = Rests::levels, left = top_level + 1;
   static constexpr Index prefetch_distance = 6;
@@ -185,12 +186,22 @@ struct DualAscent {
     now.gap_sum = sweep.gap_sum, now.alpha_sum = sweep.alpha_sum;
   }
 
+  // Whether the last sweep's estimate of the gap has reached the goal; |w|^2 is needed only if 0 in its place would do.
+  bool is_at_goal() const {
+    const double gap = now.sweep_gap, most = now.alpha_sum + gap;
+    if (!(goal > 0.0 && gap <= goal * most)) return false;
+    const double square = simd::squared_norm(weights, rows.n_features + 1);
+    return gap <= goal * (most - 0.5 * problem.lam * problem.total * square);
+  }
+
   void advance(Index n_visits) {
     const Index end = now.visits + n_visits;
     while (now.visits < end) {
       if (now.position >= now.active) begin_sweep();
       advance_within_sweep(end);
-      if (now.position >= now.active) end_sweep();
+      if (now.position < now.active) continue;
+      end_sweep();
+      if (is_at_goal()) return;
     }
   }
 };
@@ -207,7 +218,8 @@ inline void dual_advance(const Problem& problem, const DualState& state, Index n
                               W(1.0 / (problem.lam * problem.total)),
                               *state.counters,
                               state.rests,
-                              state.levels}
+                              state.levels,
+                              state.goal}
           .advance(n_visits);
     };
     is_hinge(problem) ? advance.template operator()<true>() : advance.template operator()<false>();

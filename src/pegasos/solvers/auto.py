@@ -28,7 +28,7 @@ from pegasos.certificate import Certificate, better_within_bounds, certify, cert
 from pegasos.deadline import time_left
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solvers.driver import ExhaustedError, Review
-from pegasos.solvers.dual_ascent import Climbing, DualAscent, epochs_per_look, first_gap, is_now_and_then
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, end_of_epochs, epochs_per_look, first_gap, is_now_and_then
 from pegasos.solvers.interior_point import INTERIOR_ITERATIONS, InteriorPoint, InteriorState
 from pegasos.solvers.newton import SMOOTH_RIDGE, Newton, NewtonState
 from pegasos.solvers.pegasos import Pegasos, PegasosState
@@ -226,9 +226,12 @@ class Auto:
                         return
                 self._advance_one(problem, state, min(visits, max(done + 1, state.next_choice * n)))
             else:
-                end_of_stretch = _end_of_stretch(problem, done)
-                self._advance_one(problem, state, min(visits, end_of_stretch))
-                if self.visits(state) >= end_of_stretch:
+                end_of_stretch = end_of_epochs(problem, done)
+                goal = min(visits, end_of_stretch)
+                self._advance_one(problem, state, goal)
+                if (done := self.visits(state)) < goal:
+                    return
+                if done >= end_of_stretch:
                     self._consider(problem, state)
 
     def next_look(self, problem: Problem, state: AutoState) -> int:
@@ -246,7 +249,7 @@ class Auto:
             return visits + (every - state.interior.iterations % every) * len(state.interior.chosen)
         if state.dual is None or state.pegasos is not None:
             return (visits // n + 1) * n
-        return min(_end_of_stretch(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
+        return min(end_of_epochs(problem, visits), state.visits_before + self.ascent.next_look(problem, state.dual))
 
     def review_due(self, problem: Problem, state: AutoState, epoch: int | None, tol: float | None) -> bool:
         """Whether the current solver wants a review."""
@@ -672,12 +675,6 @@ def _time_for_steps() -> float:
     """Price of a second-order method whose first step uses all the remaining time."""
     seconds = time_left()
     return math.inf if seconds is None else 1e9 * _SECOND_ORDER_STEPS * seconds
-
-
-def _end_of_stretch(problem: Problem, visits: int) -> int:
-    """Total number of visits at which dual ascent is reviewed again."""
-    stretch = problem.rows.n_rows * epochs_per_look(problem)
-    return (visits // stretch + 1) * stretch
 
 
 def _with_fixed(state: AutoState, interior: InteriorState, alpha: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

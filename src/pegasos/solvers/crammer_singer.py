@@ -21,7 +21,7 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.problem import Floats
 from pegasos.solvers.auto import Auto, AutoState, all_rows
-from pegasos.solvers.dual_ascent import Climbing, DualAscent, DualState
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, DualState, end_of_sweep
 from pegasos.solvers.joint_interior import JointInterior
 from pegasos.solvers.pegasos import Pegasos, PegasosState
 
@@ -69,6 +69,10 @@ class JointAscent(DualAscent):
         """Return the weights and the dual point that the loop has computed."""
         weights, alpha = super().point(problem, state)
         return problem.picked_up(weights), alpha
+
+    def next_look(self, problem: Any, state: Climbing) -> int:
+        """The end of a sweep: the loop does not end early."""
+        return end_of_sweep(problem, state.visits, state.n_active)
 
     def _visit(self, problem: Any, state: Any, n_visits: int) -> None:
         arrays = state.weights, state.alpha, problem.rows.squared_norms, state.order

@@ -16,11 +16,14 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.certificate import certify_dual, dual_point
-from pegasos.problem import Floats, Objective, Problem, inner, mean_of
+from pegasos.problem import Floats, Problem, Rows, inner, mean_of
 from pegasos.solvers.driver import Review
 
 _SMALL = 1_000_000  # stored values below which the cost of a certificate is not worth saving
 _MOST_LOOKS = 64  # most looks between two certificates
+# Part of the requested gap at which a sweep is the last: the rows that rest are not in its estimate, and a review that
+# comes too early takes as long as several sweeps.
+_GOAL = 0.75
 _LEAST_WORK = 8e4  # nanoseconds between two looks: about what a look itself takes
 
 
@@ -29,13 +32,15 @@ def first_gap(problem: Problem) -> float:
     return problem.rows.mean_square * mean_of(problem.cost) / (problem.lam * problem.total)
 
 
-def epochs_per_look(problem: Objective) -> int:
-    """Number of epochs between looks: 1, unless there are very few short rows."""
-    epoch = problem.rows.n_rows * (30.0 + 0.5 * problem.rows.n_features)
+def epochs_per_look(problem: Problem) -> int:
+    """Number of epochs between looks: 1, unless there are few short rows."""
+    rows = problem.rows
+    stored = rows.n_stored if isinstance(rows, Rows) else rows.n_rows * rows.n_features
+    epoch = 30.0 * rows.n_rows + 0.5 * stored
     return math.ceil(_LEAST_WORK / max(epoch, 1.0))
 
 
-def is_now_and_then(problem: Objective, epoch: int | None, per_look: int) -> bool:
+def is_now_and_then(problem: Problem, epoch: int | None, per_look: int) -> bool:
     """Whether a certificate is worth its cost after this many whole epochs, whatever the gap.
 
     True at looks whose number is a power of two, and then at every 64th: a review also removes the rounding errors
@@ -48,11 +53,26 @@ def is_now_and_then(problem: Objective, epoch: int | None, per_look: int) -> boo
     return look > 0 and ((look & (look - 1)) == 0 or look % _MOST_LOOKS == 0)
 
 
+def end_of_sweep(problem: Problem, visits: int, n_active: int) -> int:
+    """The next look at a loop that does not end early: where an epoch takes long, the end of a sweep."""
+    n = problem.rows.n_rows
+    if n * problem.rows.n_features <= _SMALL:
+        return end_of_epochs(problem, visits)
+    return min((visits // n + 1) * n, visits + max(n_active or n, n // 16))
+
+
+def end_of_epochs(problem: Problem, visits: int) -> int:
+    """The end of as many epochs as lie between two looks."""
+    stretch = problem.rows.n_rows * epochs_per_look(problem)
+    return (visits // stretch + 1) * stretch
+
+
 class Climbing(Protocol):
     """The interface of a state, for one thread or several."""
 
     weights: Floats
     target: float  # a review is due when the estimate of the relative gap falls below this
+    goal: float  # the same for the loop, where it can end early
     alpha_sum: float  # sum_i alpha_i (1 - sign_i offset_i)
 
     @property
@@ -98,6 +118,7 @@ class DualState:
     rests: _core.Rests | None = None  # None where no row rests
     levels: npt.NDArray[np.uint8] | None = None  # how seldom each row is visited
     target: float = np.inf
+    goal: float = 0.0  # estimate of the relative gap at which a call of the loop ends early
 
     @property
     def visits(self) -> int:
@@ -176,23 +197,18 @@ class DualAscent:
         return state.visits
 
     def advance_to(self, problem: Problem, state: Any, visits: int) -> None:
-        """Visit rows until the given number is reached."""
+        """Visit rows until the given number is reached, or a sweep whose estimate of the gap is small enough."""
         n_visits = visits - state.counters.visits
         if n_visits > 0:
             self._visit(problem, state, n_visits)
 
     def _visit(self, problem: Problem, state: DualState, n_visits: int) -> None:
         arrays = state.weights, state.alpha, problem.rows.squared_norms, state.order
-        _core.dual_advance(problem.native, state.counters, *arrays, n_visits, state.rests, state.levels)
+        _core.dual_advance(problem.native, state.counters, *arrays, n_visits, state.rests, state.levels, state.goal)
 
     def next_look(self, problem: Problem, state: Climbing) -> int:
-        """The end of a sweep over the active rows, on data where an epoch of such sweeps would take long."""
-        n, visits = problem.rows.n_rows, self.visits(state)
-        if n * problem.rows.n_features <= _SMALL:
-            stretch = n * epochs_per_look(problem)
-            return (visits // stretch + 1) * stretch
-        end_of_epoch = (visits // n + 1) * n
-        return min(end_of_epoch, visits + max(state.n_active or n, n // 16))
+        """The end of some epochs; the loop itself ends at the sweep that seems to be good enough."""
+        return end_of_epochs(problem, self.visits(state))
 
     def review_due(self, problem: Problem, state: Climbing, epoch: int | None, tol: float | None) -> bool:
         """When the loop's own estimate of the gap is small enough, and at regular intervals."""
@@ -201,6 +217,7 @@ class DualAscent:
         if tol is None:
             return False
         target = min(tol, state.target)
+        state.goal = _GOAL * target
         # |w|^2 takes time to compute, so it is skipped while the gap is too large even without it.
         gap = state.sweep_gap
         return not gap > target * (state.alpha_sum + gap) and not self.estimate(problem, state) > target

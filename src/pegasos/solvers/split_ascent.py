@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from pegasos.certificate import dual_point
 from pegasos.problem import Floats, Problem, Rows
-from pegasos.solvers.dual_ascent import DualAscent, DualState, first_gap
+from pegasos.solvers.dual_ascent import Climbing, DualAscent, DualState, end_of_sweep, first_gap
 
 _LARGEST_FIRST_GAP = 0.06  # largest |x|^2 / (lam total), times K - 1, at which the threads do not disturb each other
 _FEWEST_VALUES = 2_000_000  # stored values below which a round is too short for threads
@@ -40,6 +40,7 @@ class SplitState:
     weights: Floats
     problems: list[Problem] = field(default_factory=list)
     target: float = np.inf
+    goal: float = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the problems, which follow from the whole one."""
@@ -118,6 +119,12 @@ class SplitAscent(DualAscent):
                 part.alpha[:] = alpha[k::n]
             self._settle(problem, whole, *dual_point(problem, alpha))
         return whole
+
+    def next_look(self, problem: Problem, state: Climbing) -> int:
+        """With threads, the end of a sweep: rounds do not end early."""
+        if isinstance(state, DualState):
+            return super().next_look(problem, state)
+        return end_of_sweep(problem, state.visits, state.n_active)
 
     def advance_to(self, problem: Problem, state: Any, visits: int) -> None:
         """Visit rows until the given number is reached; with threads, in whole rounds."""

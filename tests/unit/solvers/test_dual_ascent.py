@@ -184,3 +184,20 @@ def test_most_rows_leave_the_sweep_when_most_are_at_a_bound():
     state = solver.start(problem, SEED)
     solver.advance_to(problem, state, 100 * problem.rows.n_rows)
     assert 0 < state.n_left < 0.5 * problem.rows.n_rows
+
+
+def test_a_sweep_whose_estimate_reaches_the_goal_is_the_last_one():
+    """The visits up to it are those of a run without a goal, and its estimate is the first that is small enough."""
+    problem, solver = overlapping_problem(lam=0.1), DualAscent()
+    free, bound = solver.start(problem, SEED), solver.start(problem, SEED)
+    bound.goal = 0.01
+    solver.advance_to(problem, bound, 100_000)
+    assert bound.visits < 100_000
+    assert solver.estimate(problem, bound) <= bound.goal
+    sizes = []
+    while free.visits < bound.visits:
+        sizes.append(solver.estimate(problem, free))
+        solver.advance_to(problem, free, free.visits + (free.n_active or problem.rows.n_rows))
+    assert min(sizes[1:]) > bound.goal
+    np.testing.assert_array_equal(bound.alpha, free.alpha)
+    np.testing.assert_array_equal(bound.weights, free.weights)
