@@ -40,6 +40,8 @@ class KernelRows:
     Attributes
     ----------
     values : KernelValues
+        Their ``kernel``, ``items``, ``bias`` and ``dtype`` are attributes of the rows, too. As in `Rows`, the constant
+        column that carries the intercept adds bias^2 to the kernel.
     squared_norms : array of shape (n_rows,)
         K(x_i, x_i) + bias^2.
     columns : Columns
@@ -58,9 +60,15 @@ class KernelRows:
     last_scores: tuple[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], ...] = ()  # and their coefficients
     repeated: tuple[KernelRows, Numbers] | None = None  # the rows that these repeat, and which of them each one is
     last_long: tuple[npt.NDArray[np.float64], npt.NDArray[np.longdouble]] | None = None  # in extended precision
+    kernel: Kernel = field(init=False)
+    items: Items = field(init=False)
+    bias: float = field(init=False)
+    dtype: np.dtype[Any] = field(init=False)
     native: _core.Rows = field(init=False)
 
     def __post_init__(self) -> None:
+        values = self.values
+        self.kernel, self.items, self.bias, self.dtype = values.kernel, values.items, values.bias, values.dtype
         self.native = _core.scored_rows(self.n_rows)
 
     @classmethod
@@ -114,26 +122,6 @@ class KernelRows:
         if own.n_kept == self.n_rows and columns.holds_all and not own.is_mixed:
             columns.take(own, indices)
         return rows
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel."""
-        return self.values.kernel
-
-    @property
-    def items(self) -> Items:
-        """What the kernel compares."""
-        return self.values.items
-
-    @property
-    def bias(self) -> float:
-        """As in `Rows`: the constant column that carries the intercept adds bias^2 to the kernel."""
-        return self.values.bias
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the kernel values."""
-        return self.values.dtype
 
     @property
     def n_rows(self) -> int:

@@ -80,7 +80,7 @@ def with_room(rows: KernelRows, problem: Problem, weights: npt.NDArray[np.float6
         return _long_losses(rows, problem, weights, found._replace(moved=primal.moved))
     is_nothing = is_negligible(bound, objective)
     rounding, slack = (0.0, bound) if is_nothing else (bound, 0.0)
-    return found._replace(rounding=rounding, slack=slack, moved=primal.moved)
+    return Losses(found.total, found.least_margin, found.square, rounding, slack, primal.moved)
 
 
 def _long_losses(rows: KernelRows, problem: Problem, weights: npt.NDArray[np.float64], found: Losses) -> Losses:
