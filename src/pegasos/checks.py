@@ -89,3 +89,9 @@ def shown(value: Any) -> str:
     except ValueError:  # Python refuses to format integers of more than 4300 digits
         return "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:40]}..."
+
+
+def check_probability(value: Any) -> None:
+    """Whether there are probabilities, or by which curve."""
+    if not (isinstance(value, bool | np.bool_) or value in ("sigmoid", "isotonic")):
+        raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {value!r}.")

@@ -155,7 +155,7 @@ class KernelJointProblem(JointProblem):
 
 def columns_of(rows: KernelRows, numbers: Numbers) -> Floats:
     """These columns of the kernel matrix, kept in the table where that holds all of them."""
-    if not rows.holds_all:
-        return rows.block(numbers, np.arange(rows.n_rows))
-    rows.load(numbers)
-    return rows.table[rows.slot_of[numbers]][:, rows.place_of]
+    if not rows.columns.holds_all:
+        return rows.values.block(numbers, np.arange(rows.n_rows))
+    rows.columns.load(numbers)
+    return rows.columns.table[rows.columns.slot_of[numbers]][:, rows.columns.place_of]

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasos import _core
-from pegasos.problem import Losses, Rows, constant, inner, largest_of, long_rows
+from pegasos.problem import Losses, Rows, constant, inner, largest_of
+from pegasos.problem.sums import BLOCK_ROWS, add_long, blocks, long_scores
 from pegasos.rounding import (
     Carried,
     DualSums,
@@ -155,16 +156,16 @@ class JointProblem:
         own, gain = np.zeros(weights.shape, np.longdouble), np.longdouble(0.0)
         sizes = np.zeros(weights.shape[1], np.longdouble)
         magnitude = reach = np.longdouble(0.0)
-        for mine in self.rows.blocks():
+        for mine in blocks(self.rows):
             a, spent = self._long_shares(alpha[mine], mine)
             offset = self.offset[mine].astype(np.longdouble)
             gain += np.sum(a * (1.0 + offset - np.take_along_axis(offset, self.codes[mine][:, None], axis=1)))
             magnitude += np.sum(spent) * (1.0 + 2.0 * self.largest_offset)
             reach += np.sum(spent * self.rows.lengths_of(mine))
             for r in range(self.n_classes):
-                self.rows.add_long(mine, np.where(self.codes[mine] == r, spent, -a[:, r]), own[r], sizes)
+                add_long(self.rows, mine, np.where(self.codes[mine] == r, spent, -a[:, r]), own[r], sizes)
         own /= mu
-        depth = long_rows + self.rows.n_rows / long_rows + self.n_classes + 8.0
+        depth = BLOCK_ROWS + self.rows.n_rows / BLOCK_ROWS + self.n_classes + 8.0
         # A row is added to its own class and subtracted from others: coefficients of length at most sqrt(2) alpha.
         off = 1.5 * long_unit * depth * reach / mu
         error = long_unit * depth * magnitude + of_prior * magnitude
@@ -202,15 +203,14 @@ class JointProblem:
     def _long_room(self, weights: npt.NDArray[np.float64], total: float, primal: Primal) -> Room:
         """How much the losses may exceed `total`, with each row's loss as large as rounding allows."""
         long = weights.astype(np.longdouble)
-        farthest = float(sum(self._farthest_losses(long, mine, primal) for mine in self.rows.blocks()))
-        counted = max(0.0, farthest - total) + primal.of_square
-        return Room(counted, last_roundings(farthest, primal.mu, primal.length))
+        farthest = float(sum(self._farthest_losses(long, mine, primal) for mine in blocks(self.rows)))
+        return primal.room(farthest, total)
 
     def _farthest_losses(self, weights: npt.NDArray[np.longdouble], mine: slice, primal: Primal) -> np.longdouble:
         codes, offset = self.codes[mine][:, None].astype(np.intp), self.offset[mine]
         claims = 1.0 + offset.astype(np.longdouble)
         for r in range(self.n_classes):
-            claims[:, r] += self.rows.long_scores(weights[r], mine)[0]
+            claims[:, r] += long_scores(self.rows, weights[r], mine)[0]
         own = np.take_along_axis(claims, codes, axis=1)[:, 0] - 1.0
         np.put_along_axis(claims, codes, -np.inf, axis=1)
         above = claims.max(axis=1) - own  # the loss, if nonnegative

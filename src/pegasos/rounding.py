@@ -278,6 +278,11 @@ class Primal(NamedTuple):
         moved = self.moved
         return self.mu * (_INNER_UNITS * unit * 0.5 * self.length * self.length + moved * (self.length + 0.5 * moved))
 
+    def room(self, farthest: float, total: float) -> Room:
+        """How much losses of at most ``farthest``, summed row by row, may exceed a computed total."""
+        counted = max(0.0, farthest - total) + self.of_square
+        return Room(counted, last_roundings(farthest, self.mu, self.length))
+
     def bound(self, total: float, of_square: float | None = None) -> float:
         """How much the exact losses and lam total |w|^2 / 2 may exceed the computed ones."""
         of_loss = 2.0 if self.ridge == 0.0 else 18.0

@@ -80,9 +80,10 @@ class Trace:
         return self.of_problems or (self,)
 
     def followed_by(self, other: Trace) -> Trace:
-        """Append a trace that continues from the end of this one."""
-        last = self.rows[-1]
-        return Trace(self.rows + [row.after(last) for row in other.rows])
+        """Append a trace that continues from the end of this one, and those of its problems."""
+        last, problems = self.rows[-1], zip(self.of_problems, other.of_problems, strict=True)
+        rows = self.rows + [row.after(last) for row in other.rows]
+        return Trace(rows, tuple(one.followed_by(more) for one, more in problems))
 
     def keys(self) -> tuple[str, ...]:
         """Names of the columns."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from pegasos.losses import HINGE, Loss
 from pegasos.problem import Losses, Problem, Rows, added, inner
+from pegasos.problem.sums import dual_terms, long_dual_terms
 from pegasos.rounding import (
     DualSums,
     Floats,
@@ -218,7 +219,7 @@ class SourceProblem:
             for k in range(self.n_problems):
                 part = self.part_of_block(piece, block, k)
                 parts[k].append(part.losses(weights[k]))
-                share, gain = cast(Rows, part.rows).terms(part, alpha[k, self.span(block)])
+                share, gain = dual_terms(cast(Rows, part.rows), part, alpha[k, self.span(block)])
                 own[k] += share
                 gains[k] = (gains[k] + gain).with_sum_of(length_of(own[k]))
         owns = [self._own(mine, gain) for mine, gain in zip(own, gains, strict=True)]
@@ -248,7 +249,7 @@ class SourceProblem:
             piece = self.window.piece(block, whole=True)
             for place, k in enumerate(problems):
                 part = self.part_of_block(piece, block, k)
-                found[place] += cast(Rows, part.rows).long_terms(part, alpha[k, self.span(block)])
+                found[place] += long_dual_terms(cast(Rows, part.rows), part, alpha[k, self.span(block)])
         return found
 
     def dual_sums(self, alpha: Floats) -> DualSums:

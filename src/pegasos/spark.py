@@ -27,6 +27,7 @@ import scipy.sparse as sp
 
 from pegasos.distributed import Asked, Plan, Reading, Whole, answer, code, measure, merge, merge_all, summarize
 from pegasos.distributed import read as read_partition
+from pegasos.docstrings import documented_by
 from pegasos.errors import PegasosError, warn_caller
 from pegasos.estimators import linear, regression
 from pegasos.estimators.assembly import plan_of, with_fit
@@ -320,6 +321,7 @@ class PegasosClassificationModel(_PegasosModel, shared.HasRawPredictionCol, shar
         return found.drop("_found")
 
 
+@documented_by(PegasosClassificationModel)
 class PegasosRegressionModel(_PegasosModel):
     """A fitted regressor: `transform` adds the prediction.
 
@@ -327,8 +329,8 @@ class PegasosRegressionModel(_PegasosModel):
     ----------
     local : PegasosRegressor, optional
         The fitted model without Spark; `fit` of the estimator sets it.
-    n_passes : int, default=0
-        The number of passes over the data that the fit took.
+    n_passes
+        As in `PegasosClassificationModel`.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 from pegasos import KernelPegasosClassifier, PegasosClassifier
 from pegasos.solution import Status
 from pegasos.solvers.auto import all_rows
+from pegasos.solvers.auto.stage import Inside
 from pegasos.solvers.crammer_singer import JointAscent, JointAuto, JointPegasos
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.dual_ascent import DualAscent
@@ -172,7 +173,7 @@ def test_far_more_features_than_rows_need_no_matrix_of_all_weights():
     problem = joint_problem_of(random.normal(size=(12, 5000)), np.arange(12) % 3, lam=1e-6)
     auto = JointAuto(JointPegasos(), JointAscent())
     state = auto.start(problem, 0)
-    auto._enter_interior(problem, state, all_rows(problem), *auto.point(problem, state))
+    auto.hand_over(problem, state, Inside(all_rows(problem), *auto.point(problem, state)))
     assert state.interior.weights.shape == (3, 13)  # in a basis of the rows
 
 

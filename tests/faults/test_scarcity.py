@@ -34,7 +34,7 @@ def test_a_table_of_kernel_columns_that_finds_no_room_is_a_memory_error(monkeypa
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     monkeypatch.setattr(mmap, "mmap", no_room)
-    monkeypatch.setattr("pegasos.gram._FEW_BYTES", 1)
+    monkeypatch.setattr("pegasos.gram.columns._FEW_BYTES", 1)
     with pytest.raises(MemoryError, match="cache_size"):
         KernelPegasosClassifier(random_state=0).fit(X, many % 2)
 

@@ -123,8 +123,8 @@ def test_what_is_made_of_a_view_is_what_is_made_of_a_copy(layout, dtype, numbers
             theirs.dtype,
         )
     assert view.n_stored == copy.n_stored
-    auto = Auto(Pegasos(), DualAscent())
-    assert auto._epoch_price(problem_on(view)) == auto._epoch_price(problem_on(copy))
+    prices = Auto(Pegasos(), DualAscent()).prices
+    assert prices.epoch(problem_on(view)) == prices.epoch(problem_on(copy))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

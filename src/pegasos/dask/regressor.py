@@ -13,9 +13,9 @@ from pegasos.dask._collections import is_collection
 from pegasos.dask.base import OnCollections
 from pegasos.dask.classifier import PegasosClassifier
 from pegasos.distributed import squares
+from pegasos.docstrings import documented_by
 from pegasos.errors import PegasosError
 from pegasos.estimators import regression
-from pegasos.estimators.parameters import documented_by
 
 
 @documented_by(PegasosClassifier)

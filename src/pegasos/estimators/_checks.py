@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from pegasos.checks import check_count, check_positive, check_share, check_word
 from pegasos.errors import PegasosError
 from pegasos.losses import CLASSIFICATION_LOSSES
@@ -102,12 +100,6 @@ def check_loss(loss: Any, smoothing: Any, C: Any) -> None:
     check_positive("smoothing", smoothing)
     if math.inf == C and loss != "hinge":
         raise PegasosError(f"C=inf asks for a hard margin, which loss={loss!r} does not have; use loss='hinge'.")
-
-
-def check_probability(value: Any) -> None:
-    """Whether there are probabilities, or by which curve."""
-    if not (isinstance(value, bool | np.bool_) or value in ("sigmoid", "isotonic")):
-        raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {value!r}.")
 
 
 def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_free: bool) -> None:

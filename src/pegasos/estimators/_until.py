@@ -13,7 +13,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from pegasos.estimators.warnings import GapWarning
-from pegasos.solution import Trace
 
 _SMALLER = 0.3  # the gap of the next stage
 _LEAST_GAP = 1e-11  # relative: beyond it the arithmetic of the machine decides
@@ -81,16 +80,10 @@ def _advance(model: Any, tol: float, begun: float) -> bool:
     after = stage.fitted_
     proof = replace(
         after.proof,
-        trace=_joined(before.proof.trace, after.proof.trace),
+        trace=before.proof.trace.followed_by(after.proof.trace),
         n_epochs=before.proof.n_epochs + after.proof.n_epochs,
         n_steps=before.proof.n_steps + after.proof.n_steps,
     )
     model._write(replace(after, proof=proof, calibration=before.calibration))
     model._evidence = evidence
     return True
-
-
-def _joined(first: Trace, second: Trace) -> Trace:
-    """One trace after the other, and those of their problems."""
-    problems = zip(first.of_problems, second.of_problems, strict=True)
-    return Trace(first.followed_by(second).rows, tuple(one.followed_by(other) for one, other in problems))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Self
 
@@ -52,6 +51,7 @@ class ChoiceParameters(CommonParameters):
     holdout: float | None = None
     scoring: Any = None
     one_standard_error: bool = False
+    tol: float = 1e-3
     max_iter: int | None = 100_000
 
     @property
@@ -80,7 +80,7 @@ class ChoiceParameters(CommonParameters):
             )
 
 
-class ChoosesLam(ReadsRows, MeasuresRows):
+class ChoosesLam(ReadsRows, MeasuresRows, ChoiceParameters):
     """A linear estimator whose lam is chosen on folds; a subclass says which estimator, and which tasks compete."""
 
     lam_: float
@@ -88,6 +88,8 @@ class ChoosesLam(ReadsRows, MeasuresRows):
     scores_: Any
     cv_results_: dict[str, Any]
     _is_classifier: bool
+    _fitted_type: type
+    _passed_on: tuple[str, ...]  # its parameters beside the common ones
 
     @with_callbacks
     @keeps_on_failure
@@ -103,8 +105,7 @@ class ChoosesLam(ReadsRows, MeasuresRows):
         groups : array of shape (n_rows,), optional
             For a splitter that keeps groups together.
         """
-        model: Any = self
-        model._check_parameters()
+        self._check_parameters()
         data = self._read(X, y, sample_weight, reset=True)
         searches, found, chosen = self._search(data, groups)
         lam = float(found.lams[chosen])
@@ -132,9 +133,10 @@ class ChoosesLam(ReadsRows, MeasuresRows):
         """For each candidate: whether it is the one that was chosen."""
         return self.lams_ == self.lam_
 
-    @abstractmethod
     def _estimator(self, lam: float = DEFAULT_LAM) -> Any:
         """The estimator with the parameters of this one, which is fitted for every lam."""
+        names = *(field.name for field in fields(CommonParameters)), "regularize_intercept", *self._passed_on
+        return self._fitted_type(lam, **{name: getattr(self, name) for name in names})
 
     def _tasks(self, data: Data) -> list[Any]:
         """The tasks that compete."""
@@ -151,7 +153,6 @@ class ChoosesLam(ReadsRows, MeasuresRows):
 
     def _search(self, data: Data, groups: Any) -> tuple[list[LamSearch], LamSearch, int]:
         """The scores of all lams on all folds for each task, the best of these, and the number of its lam."""
-        model: Any = self
         settings, tasks = self._estimator()._settings(), self._tasks(data)
         labelled = LabelledRows.read(tasks[0], settings, data)
         seed = settings.draw_seed()
@@ -160,20 +161,19 @@ class ChoosesLam(ReadsRows, MeasuresRows):
         searches = []
         for task in tasks:
             rows = labelled.with_task(task)
-            scored = partial(search, rows, splits, scoring=model.scoring, estimator_of=self._scored, seed=seed)
+            scored = partial(search, rows, splits, scoring=self.scoring, estimator_of=self._scored, seed=seed)
             found = scored(self._lams_of(rows))
-            if isinstance(model.lams, numbers.Integral) and len(found.lams) > 1:
+            if isinstance(self.lams, numbers.Integral) and len(found.lams) > 1:
                 found = self._extended(found, scored)
             searches.append(found)
         best = max(searches, key=lambda each: each.scores.mean(axis=0).max())
-        chosen = best.best(one_standard_error=model.one_standard_error)
+        chosen = best.best(one_standard_error=self.one_standard_error)
         self._warn_of_gaps(np.concatenate([each.gaps for each in searches]))
         return searches, best, chosen
 
     def _extended(self, found: LamSearch, scored: Callable[[Lams], LamSearch]) -> LamSearch:
         """The search, continued with smaller lams while the best is at the end."""
-        model: Any = self
-        ratio, least = found.lams[1] / found.lams[0], _NOISE * model.tol
+        ratio, least = found.lams[1] / found.lams[0], _NOISE * self.tol
         n_extensions = 0
         while _gain_at_end(found) > least:
             if n_extensions == _MOST_EXTENSIONS:
@@ -184,7 +184,7 @@ class ChoosesLam(ReadsRows, MeasuresRows):
                 )
                 break
             more = scored(found.lams[-1] * ratio ** np.arange(1, _LAMS_PER_EXTENSION + 1))
-            if not (more.gaps <= model.tol).all():  # so small a lam leaves nothing to prove: the grid is long enough
+            if not (more.gaps <= self.tol).all():  # so small a lam leaves nothing to prove: the grid is long enough
                 break
             found = found.joined(more)
             n_extensions += 1
@@ -198,33 +198,30 @@ class ChoosesLam(ReadsRows, MeasuresRows):
         return estimator
 
     def _lams_of(self, labelled: LabelledRows) -> Lams:
-        model: Any = self
-        if isinstance(model.lams, numbers.Integral):
-            return grid(labelled.lanes(), int(model.lams), model.eps)
-        return falling(model.lams)
+        if isinstance(self.lams, numbers.Integral):
+            return grid(labelled.lanes(), int(self.lams), self.eps)
+        return falling(self.lams)
 
     def _splits(self, data: LabelledRows, groups: Any, seed: int) -> list[Split]:
-        model: Any = self
         numbers_of_rows = np.arange(data.rows.n_rows)
         once = StratifiedShuffleSplit if self._is_classifier else ShuffleSplit
         try:
-            if model.holdout is not None:
-                cv: Any = once(1, test_size=model.holdout, random_state=seed)
+            if self.holdout is not None:
+                cv: Any = once(1, test_size=self.holdout, random_state=seed)
             else:
-                cv = check_cv(model.cv, data.y, classifier=self._is_classifier)
+                cv = check_cv(self.cv, data.y, classifier=self._is_classifier)
             splits = list(cv.split(data.rows.values, data.y, groups))
             # Numbers of rows or masks.
             found = [(numbers_of_rows[train], numbers_of_rows[test]) for train, test in splits]
         except (IndexError, TypeError, ValueError) as error:
-            how = f"holdout={model.holdout!r}" if model.holdout is not None else f"cv={model.cv!r}"
+            how = f"holdout={self.holdout!r}" if self.holdout is not None else f"cv={self.cv!r}"
             raise PegasosError(f"{how} does not split these {data.rows.n_rows} rows: {error}") from error
         if not found:
-            raise PegasosError(f"cv={model.cv!r} has no folds.")
+            raise PegasosError(f"cv={self.cv!r} has no folds.")
         return found
 
     def _warn_of_gaps(self, gaps: Any) -> None:
-        model: Any = self
-        tol = model.tol
+        tol = self.tol
         missed = int(np.sum(gaps > tol))
         if missed:
             warn_caller(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pegasos import checks as check
+from pegasos.docstrings import documented_by
 from pegasos.errors import PegasosError
 from pegasos.estimators._training import TrainedClassifier
 from pegasos.estimators.linear import PegasosClassifier
-from pegasos.estimators.parameters import ClassificationParameters, documented_by
+from pegasos.estimators.parameters import ClassificationParameters
 from pegasos.estimators.reading import ReadsItems
 from pegasos.layouts import classes as layout
 from pegasos.machines.approximated import Approximated

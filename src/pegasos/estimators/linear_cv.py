@@ -95,23 +95,12 @@ class PegasosClassifierCV(ChoosesLam, CertifiedClassifier, ChoiceParameters):
 
     _saved = layout.linear_cv
     _is_classifier = True
+    _fitted_type = PegasosClassifier
+    _passed_on = ("class_weight", "loss", "smoothing")
     loss: str = field(default="hinge", kw_only=True)
     smoothing: float = field(default=0.5, kw_only=True)
     class_weight: Any = field(default=None, kw_only=True)
     probability: bool | str = field(default=False, kw_only=True)
-
-    def _estimator(self, lam: float = DEFAULT_LAM) -> PegasosClassifier:
-        shared = (
-            "fit_intercept",
-            "regularize_intercept",
-            "intercept_scaling",
-            "tol",
-            "max_iter",
-            "n_jobs",
-            "random_state",
-        )
-        own = "class_weight", "loss", "smoothing"
-        return PegasosClassifier(lam, **{name: getattr(self, name) for name in (*shared, *own)})
 
     def _settings(self, lam: float | None = None) -> Any:
         lam = getattr(self, "lam_", DEFAULT_LAM) if lam is None else lam
@@ -120,5 +109,5 @@ class PegasosClassifierCV(ChoosesLam, CertifiedClassifier, ChoiceParameters):
     def _check_parameters(self) -> None:
         check.check_class_weight(self.class_weight)
         _checks.check_loss(self.loss, self.smoothing, None)
-        _checks.check_probability(self.probability)
+        check.check_probability(self.probability)
         self._check_choice()

@@ -6,10 +6,8 @@ are keyword-only unless an estimator declares one of its own as positional.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,28 +22,6 @@ from pegasos.machines.settings import Settings
 from pegasos.tasks import CLASSIFICATIONS, STORED_CLASSIFICATIONS, OneVsOne, OneVsRest
 
 DEFAULT_LAM = 1e-4
-Estimator = TypeVar("Estimator", bound=type)
-
-
-def documented_by(other: type) -> Callable[[Estimator], Estimator]:
-    """Decorate an estimator: entries of its docstring that only refer to another class get that class's text.
-
-    Editors show the reference, `help` and the site the whole text, which is written once.
-    """
-
-    def complete(estimator: Estimator) -> Estimator:
-        entry = r"^    ([\w, ]+)%s\n((?:        .*\n)*)"
-        known = {name: (kind, body) for name, kind, body in re.findall(entry % "( : .*)?", other.__doc__ or "", re.M)}
-
-        def full(found: re.Match[str]) -> str:
-            texts = ((name, *known[name]) for name in found[1].split(", "))
-            return "".join(f"    {name}{kind}\n{body}" for name, kind, body in texts)
-
-        reference = rf"^    ([\w, ]+)\n        As in `{other.__name__}`\.\n"
-        estimator.__doc__ = re.sub(reference, full, estimator.__doc__ or "", flags=re.M)
-        return estimator
-
-    return complete
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -186,7 +162,7 @@ class ClassificationParameters(SolverParameters):
 
     def _check_classification(self, solvers: tuple[str, ...]) -> None:
         check.check_word("multi_class", self.multi_class, ("auto", *CLASSIFICATIONS))
-        _checks.check_probability(self.probability)
+        check.check_probability(self.probability)
         check.check_class_weight(self.class_weight)
         _checks.check_loss(self.loss, self.smoothing, self.C)
         if self.multi_class == "crammer_singer":

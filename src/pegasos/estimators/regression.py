@@ -13,13 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pegasos import checks as check
+from pegasos.docstrings import documented_by
 from pegasos.errors import PegasosError
 from pegasos.estimators._training import TrainedModel, can_stream
 from pegasos.estimators.certified import CertifiedModel
 from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.items import check_numbers
 from pegasos.estimators.linear import PegasosClassifier
-from pegasos.estimators.parameters import DEFAULT_LAM, SolverParameters, documented_by
+from pegasos.estimators.parameters import DEFAULT_LAM, SolverParameters
 from pegasos.estimators.reading import ReadsItems, ReadsRows
 from pegasos.estimators.sources import TrainsOnSources
 from pegasos.layouts import numbers as layout

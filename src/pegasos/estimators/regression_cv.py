@@ -11,10 +11,10 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from pegasos import checks as check
+from pegasos.docstrings import documented_by
 from pegasos.errors import PegasosError
 from pegasos.estimators.choosing import ChoiceParameters, ChoosesLam
 from pegasos.estimators.linear_cv import PegasosClassifierCV
-from pegasos.estimators.parameters import DEFAULT_LAM, documented_by
 from pegasos.estimators.regression import CertifiedRegressor, PegasosRegressor
 from pegasos.fitting.folds import LamSearch
 from pegasos.layouts import numbers as layout
@@ -97,22 +97,12 @@ class PegasosRegressorCV(ChoosesLam, CertifiedRegressor, ChoiceParameters):
 
     _saved = layout.linear_cv
     _is_classifier = False
+    _fitted_type = PegasosRegressor
+    _passed_on = ("loss", "quantile", "delta")
     epsilons: Any = field(default=4, kw_only=True)
     loss: str = field(default="epsilon_insensitive", kw_only=True)
     quantile: float = field(default=0.5, kw_only=True)
     delta: float = field(default=1.35, kw_only=True)
-
-    def _estimator(self, lam: float = DEFAULT_LAM) -> PegasosRegressor:
-        shared = (
-            "fit_intercept",
-            "regularize_intercept",
-            "intercept_scaling",
-            "tol",
-            "max_iter",
-            "n_jobs",
-            "random_state",
-        )
-        return PegasosRegressor(lam, **{name: getattr(self, name) for name in (*shared, "loss", "quantile", "delta")})
 
     def _tasks(self, data: Data) -> list[Any]:
         return [replace(self._task(), epsilon=epsilon) for epsilon in self._epsilons_for(data.y)]

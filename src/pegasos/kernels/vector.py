@@ -421,7 +421,26 @@ def _refuse_negative(vectors: Vectors, kernel: Kernel) -> Vectors:
 
 
 @dataclass
-class Laplacian(TermKernel):
+class DecayingKernel(TermKernel):
+    """exp(-gamma sum_k d(x_k, z_k)) for a distance d that is 0 between equal entries."""
+
+    gamma: float = 1.0
+
+    def check(self) -> None:
+        """Require a positive gamma."""
+        check_positive(self, gamma=self.gamma)
+
+    def of_sums(self, sums: Floats) -> None:
+        """Turn the sums into kernel values, in place: an exponential."""
+        _decay(sums, self.gamma)
+
+    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
+        """The diagonal: all 1."""
+        return np.ones(len(a))
+
+
+@dataclass
+class Laplacian(DecayingKernel):
     """exp(-gamma |x - z|_1).
 
     Parameters
@@ -436,27 +455,13 @@ class Laplacian(TermKernel):
     array([[0.3679]])
     """
 
-    gamma: float = 1.0
-
-    def check(self) -> None:
-        """Require a positive gamma."""
-        check_positive(self, gamma=self.gamma)
-
     def term(self) -> Literal["absolute", "chi_squared", "smaller"]:
         """|x_k - z_k|."""
         return "absolute"
 
-    def of_sums(self, sums: Floats) -> None:
-        """Turn the sums into kernel values, in place: an exponential."""
-        _decay(sums, self.gamma)
-
-    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """The diagonal: all 1."""
-        return np.ones(len(a))
-
 
 @dataclass
-class ChiSquared(TermKernel):
+class ChiSquared(DecayingKernel):
     """exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)), on histograms; bins that are empty in both count 0.
 
     Parameters
@@ -471,12 +476,6 @@ class ChiSquared(TermKernel):
     array([[0.1353]])
     """
 
-    gamma: float = 1.0
-
-    def check(self) -> None:
-        """Require a positive gamma."""
-        check_positive(self, gamma=self.gamma)
-
     def read(self, items: Any) -> Vectors:
         """Histograms."""
         return _refuse_negative(super().read(items), self)
@@ -484,14 +483,6 @@ class ChiSquared(TermKernel):
     def term(self) -> Literal["absolute", "chi_squared", "smaller"]:
         """(x_k - z_k)^2 / (x_k + z_k)."""
         return "chi_squared"
-
-    def of_sums(self, sums: Floats) -> None:
-        """Turn the sums into kernel values, in place: an exponential."""
-        _decay(sums, self.gamma)
-
-    def evaluate_diagonal(self, a: Items) -> npt.NDArray[np.float64]:
-        """The diagonal: all 1."""
-        return np.ones(len(a))
 
 
 @dataclass

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from pegasos.gram import KernelRows
 from pegasos.kernels.base import Items
-from pegasos.machines.base import Data, Plan
+from pegasos.machines.base import Data, Plan, Points
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.kernel_model import KernelModel
 from pegasos.machines.landmarks import Landmarks, landmark_features
@@ -25,7 +25,6 @@ from pegasos.machines.prior import ScoredPrior
 from pegasos.machines.settings import Settings
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Solution
-from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Solver, Stop
 from pegasos.solvers.free_intercept import natural_bias
 from pegasos.tasks.base import Members, Task
@@ -73,13 +72,7 @@ class Approximated(Kernel):
         return self.linear.finish(rows, problems, solutions, plan)
 
     def model_of(
-        self,
-        points: Sequence[Point | Solution],
-        members: list[Members],
-        data: Data,
-        *,
-        prior: ScoredPrior | None,
-        bias: float,
+        self, points: Points, members: list[Members], data: Data, *, prior: ScoredPrior | None, bias: float
     ) -> KernelModel:
         """Build the model from the coefficients of the landmarks."""
         assert self.kernel is not None

@@ -20,6 +20,7 @@ from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.tasks.base import NOTHING_KNOWN, Known, Members, Scores, Task, Weights
 from pegasos.tasks.terms import Terms
 
+Points = Sequence[Point | Solution]  # the point of each problem
 Settled = Callable[[Scores, Scores], npt.NDArray[np.bool_]]
 
 
@@ -136,9 +137,7 @@ class Machine(Protocol):
     def finish(self, rows: Any, problems: Sequence[Any], solutions: list[Solution], plan: Plan) -> list[Solution]:
         """Return the solutions in the form from which a model is built."""
 
-    def model_of(
-        self, points: Sequence[Point | Solution], members: list[Members], data: Data, *, prior: Any, bias: float
-    ) -> Any:
+    def model_of(self, points: Points, members: list[Members], data: Data, *, prior: Any, bias: float) -> Any:
         """Return the model built from the point of each problem."""
 
     def points(

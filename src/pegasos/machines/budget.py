@@ -30,7 +30,7 @@ def keep_within(rows: KernelRows, coefficients: npt.NDArray[np.float64], max_sup
     kept, dropped = np.sort(support[order[:max_support]]), support[order[max_support:]]
     within = np.zeros_like(coefficients)
     within[:, kept] = coefficients[:, kept]
-    likeness = rows.block(dropped, kept) / np.sqrt(np.maximum(rows.squared_norms[kept], 1e-300))
+    likeness = rows.values.block(dropped, kept) / np.sqrt(np.maximum(rows.squared_norms[kept], 1e-300))
     nearest = np.abs(likeness).argmax(axis=1)
     shares = likeness[np.arange(len(dropped)), nearest] / np.sqrt(np.maximum(rows.squared_norms[kept[nearest]], 1e-300))
     for k in range(len(coefficients)):

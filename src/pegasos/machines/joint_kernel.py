@@ -19,7 +19,7 @@ from pegasos.deadline import TimeIsUp, check_deadline, within
 from pegasos.gram import KernelRows
 from pegasos.joint_gram import KernelJointProblem, columns_of
 from pegasos.kernels.base import Items
-from pegasos.machines.base import Data, Plan
+from pegasos.machines.base import Data, Plan, Points
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.kernel_model import KernelModel
 from pegasos.machines.prior import ScoredPrior
@@ -28,7 +28,6 @@ from pegasos.machines.solving import solve_all
 from pegasos.problem import Floats, Problem, Rows
 from pegasos.solution import Solution, Status
 from pegasos.solvers.crammer_singer import JointAscent, JointPegasos
-from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Solver, Stop
 from pegasos.solvers.kernel_interior import PivotedFactor
 from pegasos.solvers.mapped import JointMapped
@@ -148,13 +147,7 @@ class JointKernel(Kernel):
         return solutions
 
     def model_of(
-        self,
-        points: Sequence[Point | Solution],
-        members: list[Members],
-        data: Data,
-        *,
-        prior: ScoredPrior | None,
-        bias: float,
+        self, points: Points, members: list[Members], data: Data, *, prior: ScoredPrior | None, bias: float
     ) -> KernelModel:
         """Build the model from the coefficients of all classes."""
         assert self.kernel is not None

@@ -20,7 +20,7 @@ from pegasos.kernels import Kernel as KernelFunction
 from pegasos.kernels.base import Items
 from pegasos.kernels.series import IndefiniteKernelWarning
 from pegasos.kernels.vector import VectorKernel, Vectors
-from pegasos.machines.base import Data, Plan
+from pegasos.machines.base import Data, Plan, Points
 from pegasos.machines.kernel_choice import KernelChoice, doubt, kernel_of
 from pegasos.machines.kernel_model import KernelModel
 from pegasos.machines.kernel_solving import finish_kernel, solve_kernel, spend_kernel
@@ -37,7 +37,6 @@ from pegasos.solvers import mapped
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.blas import one_thread_of_blas
 from pegasos.solvers.decomposition import Decomposition
-from pegasos.solvers.driver import Model as Point
 from pegasos.solvers.driver import Solver, Stop
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.free_intercept import natural_bias
@@ -183,13 +182,7 @@ class Kernel:
         return nullcontext() if isinstance(items, Vectors) and not items.is_sparse else one_thread_of_blas()
 
     def model_of(
-        self,
-        points: Sequence[Point | Solution],
-        members: list[Members],
-        data: Data,
-        *,
-        prior: ScoredPrior | None,
-        bias: float,
+        self, points: Points, members: list[Members], data: Data, *, prior: ScoredPrior | None, bias: float
     ) -> KernelModel:
         """Build the model from the nonzero coefficients of all rows."""
         assert self.kernel is not None

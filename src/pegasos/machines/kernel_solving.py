@@ -159,8 +159,8 @@ def _in_batches(
     ended: Status | None = None
     try:
         with within(None if budget is None else _part_for(small, budget) * budget):
-            if rows.source is None and not small.is_mixed(stop.tol or 0.0):
-                rows.load(np.arange(rows.n_rows))
+            if rows.columns.source is None and not small.is_mixed(stop.tol or 0.0):
+                rows.columns.load(np.arange(rows.n_rows))
             for first, end in small.batches:
                 if ended is None or (goes_on and ended is Status.TIME):
                     one = solve(small.part(first, end))
@@ -196,12 +196,12 @@ def _are_small(
     if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and rows.n_rows > _ALONE and not takes_one:
         return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
-    if rows.source is not None:
+    if rows.columns.source is not None:
         is_small = largest <= most_rows and largest**2 * 8.0 <= cache_bytes
     else:
         is_quick = stop.time_budget is None or isinstance(rows.kernel, VectorKernel)  # quick enough to load all columns
         few = largest <= (2 * most_rows if isinstance(problems, Pairs) or takes_one else most_table_rows)
-        is_small = rows.holds_all and few and is_quick
+        is_small = rows.columns.holds_all and few and is_quick
     is_plain = stop.tol is not None and not stop.is_hard and plan.terms.loss.is_hinge
     is_plain = is_plain and stop.max_iter >= _LEAST_EPOCHS
     is_new = not plan.is_seen and all(state is None for state in plan.states)
@@ -224,9 +224,9 @@ def jobs_for(problems: Sequence[Problem], settings: Settings) -> int | None:
     assert isinstance(rows, KernelRows)
     if len(problems) == 1:
         return settings.n_jobs
-    if not rows.holds_all or not isinstance(rows.kernel, VectorKernel) or settings.time_budget is not None:
+    if not rows.columns.holds_all or not isinstance(rows.kernel, VectorKernel) or settings.time_budget is not None:
         return 1
-    rows.load(np.arange(rows.n_rows))
+    rows.columns.load(np.arange(rows.n_rows))
     return settings.n_jobs
 
 
@@ -235,12 +235,12 @@ def _jobs_of_pairs(pairs: Pairs, settings: Settings) -> int:
     rows = pairs.rows
     assert isinstance(rows, KernelRows)
     # Where computing a kernel value is faster than fetching it, each pair computes its own.
-    if rows.holds_all and not is_quick(rows.items) and settings.time_budget is None:
-        rows.load(np.arange(rows.n_rows))
+    if rows.columns.holds_all and not is_quick(rows.items) and settings.time_budget is None:
+        rows.columns.load(np.arange(rows.n_rows))
     if not isinstance(rows.kernel, VectorKernel | Precomputed):
         return 1
     largest = max(len(mine) for mine in pairs.members)
-    if rows.holds_all and largest < _ROWS_PER_THREAD:
+    if rows.columns.holds_all and largest < _ROWS_PER_THREAD:
         return 1
     return max(1, min(threads_of_several(settings.n_jobs), int(rows.cache_bytes // (largest**2 * rows.dtype.itemsize))))
 

@@ -50,7 +50,7 @@ class Landmarks:
 def landmark_features(rows: KernelRows, rank: int, error: float) -> tuple[npt.NDArray[np.float64], Landmarks]:
     """Map all rows with at most ``rank`` landmarks, fewer where trace(K - K') falls below ``error``."""
     everyone = np.arange(rows.n_rows)
-    factor = PivotedFactor(lambda places: rows.block(places, everyone), rows.squared_norms, rank)
+    factor = PivotedFactor(lambda places: rows.values.block(places, everyone), rows.squared_norms, rank)
     while factor.error > error and factor.advance():
         check_deadline()
     features, pivots = np.ascontiguousarray(factor.root[:, : factor.rank]), np.array(factor.pivots, np.intp)

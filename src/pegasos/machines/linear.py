@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from pegasos import _core
 from pegasos.certificate import Certificate, intercept_reach
-from pegasos.machines.base import BoundedScores, Data, Plan, Settled
+from pegasos.machines.base import BoundedScores, Data, Plan, Points, Settled
 from pegasos.machines.linear_stream import LinearStream
 from pegasos.machines.prior import LinearPrior
 from pegasos.machines.settings import Settings
@@ -223,13 +223,7 @@ class Linear:
         return solutions
 
     def model_of(
-        self,
-        points: Sequence[Point | Solution],
-        members: list[Members],
-        data: Data,
-        *,
-        prior: LinearPrior | None,
-        bias: float,
+        self, points: Points, members: list[Members], data: Data, *, prior: LinearPrior | None, bias: float
     ) -> LinearModel:
         """Build the model from the weights of the problems and the prior that they are a difference to."""
         weights = np.vstack([point.weights for point in points])

@@ -69,6 +69,6 @@ def with_double_rows(problems: Sequence[Problem], cache_bytes: float) -> list[Pr
     assert isinstance(rows, KernelRows)
     if rows.dtype == np.float64:
         return list(problems)
-    rows.release()
+    rows.columns.release()
     again = KernelRows.of(rows.kernel, rows.items, rows.bias, cache_bytes=cache_bytes, double=True)
     return [replace(problem, rows=again) for problem in problems]

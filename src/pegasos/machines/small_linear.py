@@ -19,6 +19,7 @@ from pegasos import _core
 from pegasos.certificate import Certificate, certificate_of
 from pegasos.machines.base import Plan
 from pegasos.problem import Losses, Problem, Rows
+from pegasos.problem.sums import gain_of
 from pegasos.rounding import DualSums, is_negligible, is_settled, length_of, lowered
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.auto import AutoState
@@ -128,7 +129,7 @@ def _certified(problem: Problem, weights: Vector, own: Vector, sums: Any) -> Cer
     rows: Any = problem.rows
     primal = problem.accounted(rows.scores_depth, length_of(weights))
     room, own_length, mu = primal.bound(total), length_of(own), problem.lam * problem.total
-    gain = rows.gain_of(problem, of_dual)
+    gain = gain_of(rows, problem, of_dual)
     if not (is_negligible(room, primal.objective(total)) and is_settled(gain, own_length, mu)):
         return None
     dual = DualSums(own, *lowered(gain, own_length, mu), gain.off, gain.ridge)

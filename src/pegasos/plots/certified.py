@@ -34,7 +34,7 @@ class CertifiedShareDisplay:
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
-    lines_ : list of matplotlib Line2D
+    lines_ : list of matplotlib Line2D, of the shares and, if given, of those of the ball
 
     Examples
     --------

@@ -33,7 +33,7 @@ class SolversDisplay:
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
-    lines_ : list of matplotlib Line2D
+    lines_ : list of matplotlib Line2D, one per solver
 
     Examples
     --------

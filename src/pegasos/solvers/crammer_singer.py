@@ -13,6 +13,7 @@ solvers are as for `Problem`; only the loops and the layout of their weights dif
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ import numpy.typing as npt
 from pegasos import _core
 from pegasos.problem import Floats
 from pegasos.solvers.auto import Auto, AutoState, all_rows
+from pegasos.solvers.auto.ascent_stage import AscentStage
+from pegasos.solvers.auto.interior_stage import InteriorStage
+from pegasos.solvers.auto.prices import Prices
 from pegasos.solvers.dual_ascent import Climbing, DualAscent, DualState, end_of_sweep
 from pegasos.solvers.joint_interior import JointInterior
 from pegasos.solvers.pegasos import Pegasos, PegasosState
@@ -86,46 +90,70 @@ class JointAscent(DualAscent):
 
 
 @dataclass(frozen=True)
+class JointPrices(Prices):
+    """Always try dual ascent first: only its rate shows how many epochs it needs."""
+
+    def begins_inside(self, problem: Any, gap: float) -> bool:
+        """Never."""
+        return False
+
+    def begins_with_newton(self, problem: Any, gap: float) -> bool:
+        """Never: there is no such method for this problem."""
+        return False
+
+    def epoch(self, problem: Any) -> float:
+        """An epoch of dual ascent."""
+        stored = problem.rows.n_stored / problem.rows.n_rows
+        visit = 25.0 * problem.n_classes + stored * (0.75 + 0.05 * problem.n_classes)
+        return float(problem.rows.n_rows * visit)
+
+    def reprieve(self, price: float, spent: float, n_looks: int) -> float:
+        """Let dual ascent continue if it is halfway there or its rate is unknown: other methods start from scratch."""
+        return price + 2.0 * spent if n_looks >= _LOOKS_FOR_A_RATE else np.inf
+
+    def first_rows(self, problem: Any, alpha: Floats) -> tuple[npt.NDArray[np.uint32], Floats]:
+        """Choose all rows; where the matrix would be too large, its price keeps dual ascent going."""
+        return all_rows(problem), alpha
+
+
+@dataclass(frozen=True)
+class JointInteriorStage(InteriorStage):
+    """`JointInterior` on all rows."""
+
+    def review_due(self, problem: Any, state: AutoState, epoch: int | None, tol: float | None) -> bool:
+        """When it is ready and not before, because a review takes as long as an iteration."""
+        return self.is_ready(state)
+
+    def is_worth_bounds(self, problem: Any, interior: Any) -> bool:
+        """Whether further iterations are cheap."""
+        return self.prices.inside(problem, len(interior.chosen)) < _WORTH_BOUNDS
+
+    def whole(self, problem: Any, state: AutoState) -> npt.NDArray[np.float64]:
+        """Return the best dual point."""
+        interior: Any = state.interior
+        return np.asarray(self.interior.alpha_of(problem, interior, interior.best_shares))
+
+    def on_bounds(self, problem: Any, state: AutoState) -> npt.NDArray[np.float64]:
+        """Return the dual point moved to the bounds."""
+        return np.asarray(self.interior.on_bounds(problem, state.interior, self.prices.tol or 0.0))
+
+
+@dataclass(frozen=True)
 class JointAuto(Auto):
     """Pegasos and dual ascent, each where it is faster, and an interior point on all rows where both are slow."""
 
     interior: Any = field(default_factory=JointInterior)
     interior_margin: float = 0.6
 
-    def _is_for_interior(self, problem: Any, gap: float) -> bool:
-        """Always try dual ascent first: only its rate shows how many epochs it needs."""
-        return False
+    @cached_property
+    def prices(self) -> Prices:
+        """Estimates of the work of each solver."""
+        return JointPrices(self.tol, self.interior)
 
-    def _is_for_newton(self, problem: Any, gap: float) -> bool:
-        return False
+    @cached_property
+    def _climbing(self) -> AscentStage:
+        return AscentStage(self.ascent, self.prices, faces=None)
 
-    def review_due(self, problem: Any, state: AutoState, epoch: int | None, tol: float | None) -> bool:
-        """Like `Auto`, but an interior point is not reviewed before it is ready, because a review takes as long."""
-        if state.interior is not None and not self._is_settled(state.best):
-            return self._interior_is_ready(state, state.interior)
-        return super().review_due(problem, state, epoch, tol)
-
-    def _is_worth_bounds(self, problem: Any, interior: Any) -> bool:
-        return bool(self.interior.price(problem, len(interior.chosen)) < _WORTH_BOUNDS)
-
-    def _epoch_price(self, problem: Any) -> float:
-        stored = problem.rows.n_stored / problem.rows.n_rows
-        visit = 25.0 * problem.n_classes + stored * (0.75 + 0.05 * problem.n_classes)
-        return float(problem.rows.n_rows * visit)
-
-    def _reprieve(self, price: float, spent: float, n_looks: int) -> float:
-        """Let dual ascent continue if it is halfway there or its rate is unknown: other methods start from scratch."""
-        return price + 2.0 * spent if n_looks >= _LOOKS_FOR_A_RATE else np.inf
-
-    def _rows_from_far(self, problem: Any, alpha: Floats) -> tuple[npt.NDArray[np.uint32], Floats]:
-        """Choose all rows; where the matrix would be too large, its price keeps dual ascent going."""
-        return all_rows(problem), alpha
-
-    def _whole(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
-        return np.asarray(self.interior.alpha_of(problem, interior, interior.best_shares))
-
-    def _on_bounds(self, problem: Any, state: AutoState, interior: Any) -> npt.NDArray[np.float64]:
-        return np.asarray(self.interior.on_bounds(problem, interior, self.tol or 0.0))
-
-    def _move_on_face(self, problem: Any, state: AutoState, dual: Climbing) -> None:
-        """Do nothing: there are no conjugate gradients for this problem."""
+    @cached_property
+    def _inside(self) -> InteriorStage:
+        return JointInteriorStage(self.interior, self.prices, self.interior_margin)

@@ -98,7 +98,7 @@ class _Block:
     inside: Numbers
 
     def __call__(self, places: Numbers) -> Floats:
-        return self.rows.block(self.inside[places], self.inside)
+        return self.rows.values.block(self.inside[places], self.inside)
 
 
 class Room(NamedTuple):
@@ -124,7 +124,7 @@ class Decomposition:
         """Start at a dual point of these rows, made feasible."""
         rows = _rows(problem)
         feasible = self._feasible(problem, alpha) if alpha.any() else np.zeros(rows.n_rows)
-        rows.forget()
+        rows.columns.forget()
         state = DecompositionState(
             alpha=feasible,
             slope=problem.sign - problem.offset,
@@ -182,11 +182,11 @@ class Decomposition:
     def review_seconds(self, problem: Problem, state: DecompositionState) -> float:
         """Estimate the seconds of a review: for columns that are not in memory, and for the sums over all rows."""
         rows = _rows(problem)
-        slots = rows.slot_of[state.alpha > 0.0]
+        slots = rows.columns.slot_of[state.alpha > 0.0]
         per_column = state.column_seconds
         if per_column == 0.0 and isinstance(rows.items, Vectors):  # native code may have computed all columns so far
             per_column = 0.2 * _SUM_SECONDS * rows.n_rows * (rows.items.rows.n_features + 8)
-        n_missing = len(slots) if rows.is_mixed else int(np.sum(slots < 0))
+        n_missing = len(slots) if rows.columns.is_mixed else int(np.sum(slots < 0))
         return _SUM_SECONDS * rows.n_rows * len(slots) + _MARGIN * per_column * n_missing
 
     def _feasible(self, problem: Problem, alpha: Floats) -> Column:
@@ -299,11 +299,11 @@ class Decomposition:
     def _load(self, problem: Problem, state: DecompositionState) -> bool:
         """Compute some of the waiting columns; return False if none is missing."""
         rows = _rows(problem)
-        missing = rows.missing(state.waiting)[: _columns_at_once(rows)]
+        missing = rows.columns.missing(state.waiting)[: _columns_at_once(rows)]
         if len(missing) == 0:
             return False
         begun = perf_counter()
-        rows.load(missing)
+        rows.columns.load(missing)
         state.column_seconds = (perf_counter() - begun) / len(missing)
         return True
 
@@ -342,7 +342,7 @@ class Decomposition:
             inside = inside[self._can_move(state.slope[inside], Room(room.down[inside], room.up[inside]))]
         state.inside, state.n_interiors = inside, state.n_interiors + 1
         state.is_chosen = True
-        if len(inside) <= _DENSE_ROWS and rows.holds_all and not rows.is_mixed:
+        if len(inside) <= _DENSE_ROWS and rows.columns.holds_all and not rows.columns.is_mixed:
             state.waiting = inside
 
     def _begin_interior(self, problem: Problem, state: DecompositionState) -> None:
@@ -355,7 +355,7 @@ class Decomposition:
             return
         unit = 1.0 / (problem.lam * problem.total)
         with one_thread_of_blas():
-            self._pose(problem, state, DenseSystem(unit * rows.square_of(inside).astype(np.float64)))
+            self._pose(problem, state, DenseSystem(unit * rows.columns.square_of(inside).astype(np.float64)))
 
     def _advance_interior(self, problem: Problem, state: DecompositionState) -> None:
         if state.interior is not None:
@@ -422,30 +422,30 @@ class Decomposition:
         Where the table has no room for them, the columns of the rows with the smallest violations are removed. Columns
         that native code computes are not loaded.
         """
-        rows, n = _rows(problem), problem.rows.n_rows
-        whole = _WHOLE_ROWS if isinstance(rows.items, Vectors) else _WHOLE_ITEMS
-        is_computed = rows.source is not None
-        if state.rounds == 0 and n <= whole and rows.holds_all and not is_computed:
+        items, columns, n = _rows(problem).items, _rows(problem).columns, problem.rows.n_rows
+        whole = _WHOLE_ROWS if isinstance(items, Vectors) else _WHOLE_ITEMS
+        is_computed = columns.source is not None
+        if state.rounds == 0 and n <= whole and columns.holds_all and not is_computed:
             return np.arange(n)
-        if rows.n_kept == n or (is_computed and rows.n_kept < len(rows.table)):
+        if columns.n_kept == n or (is_computed and columns.n_kept < len(columns.table)):
             return np.empty(0, np.intp)
         violation = self._violations(problem, state.slope, _room(problem, state.alpha))
         new = self._most_violating(problem, state, violation)
-        if rows.n_kept + len(new) > len(rows.table):
-            kept = np.flatnonzero(rows.slot_of >= 0)
+        if columns.n_kept + len(new) > len(columns.table):
+            kept = np.flatnonzero(columns.slot_of >= 0)
             free = (state.alpha[kept] > 0.0) & (state.alpha[kept] < problem.bound[kept])
             worth = violation[kept] + 1e-300 * free
-            rows.keep_only(kept[np.sort(np.argsort(-worth, kind="stable")[: len(rows.table) // 2])])
+            columns.keep_only(kept[np.sort(np.argsort(-worth, kind="stable")[: len(columns.table) // 2])])
         return new[:0] if is_computed else new
 
     def _most_violating(self, problem: Problem, state: DecompositionState, violation: Column) -> Numbers:
         """Return as many rows without a column as a round loads, half of each sign."""
-        rows, n = _rows(problem), problem.rows.n_rows
-        outside = np.where(rows.slot_of >= 0, 0.0, violation)
+        columns, n = _rows(problem).columns, problem.rows.n_rows
+        outside = np.where(columns.slot_of >= 0, 0.0, violation)
         if state.rounds == 0:
             outside = outside * np.random.default_rng(state.seed).random(n)
         # Load few at first, while the rows are chosen by a model far from the solution.
-        n_new = min(max(_NEW_ROWS // 2, rows.n_kept // 4), _NEW_ROWS, len(rows.table) - len(rows.table) // 2)
+        n_new = min(max(_NEW_ROWS // 2, columns.n_kept // 4), _NEW_ROWS, len(columns.table) - len(columns.table) // 2)
         return _largest_of_both(problem.sign, outside, min(n_new, _BLOCK_VALUES // n))
 
     def _can_move(self, slope: Column, room: Room) -> npt.NDArray[np.bool_]:
@@ -464,12 +464,12 @@ class Decomposition:
         rows, room, slope = _rows(problem), _room(problem, state.alpha), state.slope.copy()
         unit = 1.0 / (problem.lam * problem.total)
         dual = (state.primal - state.gap) * problem.total
-        aim = _AIM if rows.table.dtype == np.float64 else _AIM_SINGLE
+        aim = _AIM if rows.columns.table.dtype == np.float64 else _AIM_SINGLE
         share = 0.0 if self.tol is None else state.effort * aim * min(self.tol, state.target)
         damping = problem.damping if problem.ridge > 0.0 else None
         curvature = rows.squared_norms * unit + problem.damping
         point = slope, room.down, room.up, curvature, damping, unit, self.is_free, dual
-        taken, *_ = rows.climb(point, 0.0, share, self._steps_left(problem, state), _CLIMB_WORK)
+        taken, *_ = rows.columns.climb(point, 0.0, share, self._steps_left(problem, state), _CLIMB_WORK)
         # Compute from the nearer bound, because the distance to the farther one has lost its last digits.
         positive = problem.sign > 0
         to_zero, to_bound = np.where(positive, -room.down, room.up), np.where(positive, room.up, -room.down)
@@ -489,7 +489,7 @@ class Decomposition:
 
 def takes_sets(rows: KernelRows) -> bool:
     """Whether the table holds few of the columns, and kernel values are too cheap to be worth keeping."""
-    return is_quick(rows.items) and rows.is_narrow
+    return is_quick(rows.items) and rows.columns.is_narrow
 
 
 def _largest_of_both(sign: npt.NDArray[Any], violation: Column, n: int) -> Numbers:

@@ -88,7 +88,7 @@ class KernelPegasos:
         rows = _rows(problem)
         averages = self.pegasos.average is not None
         size = self.pegasos.batch_size
-        if size > _ROWS_AT_ONCE and size * size > rows.table.size:
+        if size > _ROWS_AT_ONCE and size * size > rows.columns.table.size:
             raise PegasosError(
                 f"batch_size={size} needs a kernel matrix of {size * size * rows.dtype.itemsize / 2**20:.0f} MB; "
                 "raise cache_size or use smaller batches."
@@ -162,7 +162,7 @@ class KernelPegasos:
         drawn, draw_weights = self.draw(state, n_steps * settings.batch_size)
         # The loop treats the block as the whole problem; the costs account for its fraction of the whole.
         block = _core.make_problem(
-            _core.gram_rows(rows.square_of(drawn)),
+            _core.gram_rows(rows.columns.square_of(drawn)),
             problem.sign[drawn],
             problem.cost[drawn] * draw_weights * (len(state.pool) / len(drawn)),
             problem.offset[drawn],

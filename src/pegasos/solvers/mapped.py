@@ -17,6 +17,7 @@ from pegasos.certificate import certify_dual
 from pegasos.joint_problem import JointProblem
 from pegasos.problem import Floats, Problem
 from pegasos.solvers.auto import Auto, AutoState
+from pegasos.solvers.auto.stage import Ascent
 from pegasos.solvers.crammer_singer import JointAuto
 from pegasos.solvers.driver import Review
 from pegasos.solvers.free_intercept import FreeIntercept, FreeState
@@ -33,7 +34,8 @@ class Mapped(Auto):
         alpha = found.alpha
         certificate, _ = certify_dual(problem, alpha)
         if tol is not None and found.certificate.relative_gap <= tol < certificate.relative_gap:
-            self._polish(problem, state, alpha)  # its weights were better than those of its dual point
+            # Its weights were better than those of its dual point.
+            self.hand_over(problem, state, Ascent(alpha, is_last=True))
             state.best = None
         return Review(certificate, _coefficients(problem, alpha), alpha)
 

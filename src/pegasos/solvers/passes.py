@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from pegasos import _core
 from pegasos.problem import Losses, Problem, Rows, added
+from pegasos.problem.sums import dual_terms
 from pegasos.rounding import Gain, length_of
 
 Vector = npt.NDArray[np.float64]
@@ -222,7 +223,7 @@ class Terms(NamedTuple):
     def of(cls, problem: Problem, alpha: Vector, n_left_out: int = 0) -> Terms:
         """Compute the terms of local rows."""
         assert isinstance(problem.rows, Rows)
-        weights, gain = problem.rows.terms(problem, alpha)
+        weights, gain = dual_terms(problem.rows, problem, alpha)
         uneven = float(np.sum(alpha.astype(np.longdouble) * problem.sign))
         return cls(weights, gain, float(np.sum(alpha)), uneven, n_left_out)
 

@@ -70,7 +70,7 @@ class WorkingSet:
         if self.n_loaded == len(self.members):
             return False
         end = min(len(self.members), self.n_loaded + max(1, _VALUES // len(self.members)))
-        part, out, exact = self.members[self.n_loaded : end], self.matrix[self.n_loaded : end], rows.exact
+        part, out, exact = self.members[self.n_loaded : end], self.matrix[self.n_loaded : end], rows.values.exact
         if exact is not None and (self.is_double or exact.suits_single):
             exact.fill(part, self.members, out)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.metaestimators import available_if
 
-from pegasos.errors import PegasosError
+from pegasos import checks as check
 from pegasos.estimators.items import check_target
 from pegasos.layouts import classes as layout
 from pegasos.tasks.labels import encode, find_classes
@@ -26,6 +27,7 @@ def _has_probabilities(model: Any) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
     """Support vector machine that chooses scaling, kernel, width and lam within a time budget.
 
@@ -95,28 +97,7 @@ class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
 
     _saved = layout.auto
 
-    def __init__(
-        self,
-        time_budget: float | None = 60,
-        *,
-        n_trials: int | None = None,
-        scoring: Any = None,
-        cv: Any = 5,
-        items: str | None = None,
-        probability: bool | str = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.time_budget = time_budget
-        self.n_trials = n_trials
-        self.scoring = scoring
-        self.cv = cv
-        self.items = items
-        self.probability = probability
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    probability: bool | str = field(default=False, kw_only=True)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores of the winner; see its `decision_function`."""
@@ -154,8 +135,7 @@ class AutoPegasos(Automatic, ClassifierMixin, BaseEstimator):
         return np.asarray(machine.margin(rows, y, geometric=geometric))
 
     def _check_parameters(self) -> None:
-        if not (isinstance(self.probability, bool | np.bool_) or self.probability in ("sigmoid", "isotonic")):
-            raise PegasosError(f"probability must be False, True, 'sigmoid' or 'isotonic', got {self.probability!r}.")
+        check.check_probability(self.probability)
         super()._check_parameters()
 
     def _aim(self, target: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None) -> Aim:

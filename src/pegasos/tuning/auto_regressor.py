@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
 
+from pegasos.docstrings import documented_by
 from pegasos.errors import PegasosError
 from pegasos.estimators.items import check_numbers
-from pegasos.estimators.parameters import documented_by
 from pegasos.layouts import numbers as layout
 from pegasos.tuning.auto import AutoPegasos
 from pegasos.tuning.automatic import Aim, Automatic
@@ -20,6 +21,7 @@ _MOST_STRATA = 10  # parts of the range of y that every fold has a share of
 
 
 @documented_by(AutoPegasos)
+@dataclass(eq=False, repr=False)
 class AutoPegasosRegressor(Automatic, RegressorMixin, BaseEstimator):
     """Support vector regression that chooses scaling, kernel, width, lam and epsilon within a time budget.
 
@@ -56,27 +58,6 @@ class AutoPegasosRegressor(Automatic, RegressorMixin, BaseEstimator):
     """
 
     _saved = layout.auto
-
-    def __init__(
-        self,
-        time_budget: float | None = 60,
-        *,
-        n_trials: int | None = None,
-        scoring: Any = None,
-        cv: Any = 5,
-        items: str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.time_budget = time_budget
-        self.n_trials = n_trials
-        self.scoring = scoring
-        self.cv = cv
-        self.items = items
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _aim(self, target: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None) -> Aim:
         if len(target) < 2:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted, validate_data
 
@@ -28,30 +23,15 @@ from pegasos.persistence import Saved
 from pegasos.problem import check_structure
 from pegasos.tuning.account import account, leaderboard
 from pegasos.tuning.columns import check_texts, columns_of, texts_of
+from pegasos.tuning.folds import dealt, given_folds
 from pegasos.tuning.kinds import kind_of, kinds
 from pegasos.tuning.race import Race
-from pegasos.tuning.search import Clock, Search, load_optuna, sampled_order
+from pegasos.tuning.refit import affordable_rows, beside_a_guess
+from pegasos.tuning.scoring import highest, scorer_of
+from pegasos.tuning.search import Clock, Search, load_optuna
 from pegasos.tuning.space import Space
-from pegasos.tuning.trials import Examiner, Fold, Trial
+from pegasos.tuning.trials import Examiner
 from pegasos.tuning.watching import Onlooker
-
-_FEW_ROWS, _MOST_FOLDS = 400, 25  # below this many rows, cross-validation is repeated, up to this many folds in all
-# Beginnings of the names of scores that are never above 1.
-_AT_MOST_1 = (
-    "accuracy",
-    "average_precision",
-    "balanced_accuracy",
-    "d2_",
-    "explained_variance",
-    "f1",
-    "jaccard",
-    "matthews_corrcoef",
-    "precision",
-    "r2",
-    "recall",
-    "roc_auc",
-    "top_k_accuracy",
-)
 
 Codes = npt.NDArray[np.intp]
 
@@ -80,18 +60,18 @@ class Aim:
     guess: Any
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Automatic(Saved, CallbackSupportMixin, ABC):
     """An estimator that searches for its settings; a subclass says what y means."""
 
-    time_budget: float | None
-    n_trials: int | None
-    scoring: Any
-    cv: Any
-    items: str | None
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    best_estimator_: Pipeline
+    time_budget: float | None = field(default=60, kw_only=False)
+    n_trials: int | None = None
+    scoring: Any = None
+    cv: Any = 5
+    items: str | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     @keeps_on_failure
@@ -124,16 +104,16 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
             X, rows = (_safe_indexing(each, counts) for each in (X, rows))
             target, weights = target[counts], weights[counts]
         aim = self._aim(target, weights)
-        scorer, metric = _scorer(aim.metric if self.scoring is None else self.scoring)
+        scorer, metric = scorer_of(aim.metric if self.scoring is None else self.scoring)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        given = None if isinstance(self.cv, int | np.integer) else self._given_folds(everyone, counts)
-        folds, deal = self._folds(target, aim.strata, seed, given)
+        given = None if isinstance(self.cv, int | np.integer) else given_folds(self.cv, everyone, counts)
+        folds, deal = dealt(self.cv, target, aim.strata, seed, given)
         rng = np.random.default_rng(seed)
         of_aim: dict[str, Any] = {"class_weights": aim.class_weights, "spread": aim.spread}
         space = Space.of(rows, kind, aim.n_classes, rng=rng, **of_aim)
         counts_hits = not callable(self.scoring) and metric == "accuracy"
         examiner = Examiner(space, rows, target, folds, scorer, metric, counts_hits, seed, self.n_jobs, weights)
-        race = Race(len(folds), _perfect(metric, self.scoring), deal=deal)
+        race = Race(len(folds), highest(metric, self.scoring), deal=deal)
         onlooker = Onlooker(self, X, y)
         search = Search(
             examiner, race, clock, self.n_trials, seed, lambda trial: onlooker.see(trial, race, space, clock)
@@ -152,7 +132,7 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The score of the predictions, by ``scoring_``."""
         self._fitted(X)
-        scorer, _ = _scorer(self.scoring_ if self.scoring is None else self.scoring)
+        scorer, _ = scorer_of(self.scoring_ if self.scoring is None else self.scoring)
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer(self.best_estimator_, X, y, **weighted))
 
@@ -231,7 +211,7 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
             check.check_word("items", self.items, kinds)
         check.check_jobs(self.n_jobs)
         if self.scoring is not None:
-            _scorer(self.scoring)
+            scorer_of(self.scoring)
 
     def _read(self, X: Any, y: Any, kind: str, columns: Any) -> tuple[Any, npt.NDArray[Any]]:
         """X and y as the search reads them."""
@@ -253,33 +233,6 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
     def _how_to_read_target(self) -> dict[str, Any]:
         return {}
 
-    def _given_folds(self, y: npt.NDArray[Any], counts: Codes) -> Any:
-        """The folds of the user's own splitter, of the rows that count."""
-        place = np.full(len(y), -1)
-        place[counts] = np.arange(len(counts))
-        parts = check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y)
-        return [tuple(place[part][place[part] >= 0] for part in pair) for pair in parts]
-
-    def _folds(self, y: npt.NDArray[Any], strata: Codes, seed: int, given: Any) -> tuple[list[Fold], int]:
-        """The folds, each in an order in which every beginning is a fair sample; and how many of them are one deal."""
-        deal, parts = 0, given
-        if given is None:
-            counts = np.bincount(strata)
-            rarest = int(counts.argmin())
-            if counts[rarest] < 2:
-                single = y[strata == rarest].tolist()[0]
-                raise PegasosError(
-                    f"class {single!r} has a single row, which cannot be used for both training and scoring; leave it "
-                    "out, or find more of its kind."
-                )
-            n_splits = min(int(self.cv), int(counts[rarest]))
-            n_repeats = min(-(-_FEW_ROWS // len(y)), max(1, _MOST_FOLDS // n_splits))
-            deal = n_splits if n_repeats > 1 else 0
-            splitter: Any = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=seed)
-            parts = splitter.split(np.zeros(len(y)), strata)
-        rng = np.random.default_rng(seed)
-        return [(*(part[sampled_order(strata[part], rng)] for part in pair),) for pair in parts], deal
-
     def _write(self, X: Any, search: Search, aim: Aim, columns: Any) -> None:
         """Fit the winner, and every fitted attribute."""
         race, examiner = search.race, search.examiner
@@ -288,7 +241,7 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
         if best is None:
             raise KeyboardInterrupt("interrupted before any setting had been tried.")
         seconds = search.clock.spent
-        chosen = self._rows_of_refit(aim.strata, best, search)
+        chosen = affordable_rows(aim.strata, best, search)
         weights = None if examiner.weights is None else examiner.weights[chosen]
         pipeline = space.pipeline(
             best.setting,
@@ -312,36 +265,13 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
         whole = "all" if is_whole else f"{len(chosen)} of the"
         self.account_ = (
             account(race, space, metric=examiner.metric, reason=search.reason, seconds=seconds)
-            + self._beside(examiner, aim)
+            + ("" if self.scoring is not None or not aim.why else f" Scores are {aim.metric}, since {aim.why}.")
+            + beside_a_guess(examiner, aim.guess)
             + f" Fitted to {whole} {len(y)} rows in {perf_counter() - begun:.1f} s: {pipeline[-1].certificate_}."
         )
 
     def _note_of_targets(self, aim: Aim) -> None:
         """The attributes that tell of y."""
-
-    def _beside(self, examiner: Examiner, aim: Aim) -> str:
-        """Why this score is used, and the score of a constant prediction."""
-        why = f" Scores are {aim.metric}, since {aim.why}." if aim.why and self.scoring is None else ""
-        nothing = np.zeros((len(examiner.y), 1))
-        weighted = {} if examiner.weights is None else {"sample_weight": examiner.weights}
-        guess = aim.guess.fit(nothing, examiner.y, **weighted)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of classes that a guess never names
-                worth = float(examiner.scorer(guess, nothing, examiner.y, **weighted))
-        except (AttributeError, TypeError, ValueError):  # a score that a guess has none of
-            return why
-        return f"{why} To compare: a guess that looks at no feature ({guess.strategy}) scores {worth:.4f}."
-
-    def _rows_of_refit(self, strata: Codes, best: Trial, search: Search) -> npt.NDArray[np.intp]:
-        """All rows, or as many of them as a kernel can be fitted to in the time of the search."""
-        n_rows = len(strata)
-        foreseen = best.fit_seconds * search.growth_of_time(best, n_rows)
-        if self.time_budget is None or foreseen <= self.time_budget or search.examiner.space.is_linear(best.setting):
-            return np.arange(n_rows)
-        affordable = int(n_rows * math.sqrt(self.time_budget / foreseen))
-        order = sampled_order(strata, np.random.default_rng(search.seed))
-        return np.sort(order[: max(affordable, best.n_rows)])
 
     def _fitted(self, X: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
@@ -351,25 +281,3 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
             if reads_columns:
                 check_texts(X, texts_of(self.best_estimator_.steps[0][1]))
         return self.best_estimator_
-
-
-def _scorer(scoring: Any) -> tuple[Any, str]:
-    """The scorer and its name."""
-    if callable(scoring):
-        return scoring, getattr(scoring, "__name__", "score")
-    try:
-        return get_scorer(scoring), scoring
-    except (ValueError, TypeError) as error:
-        raise PegasosError(
-            f"scoring must be a name that sklearn.metrics.get_scorer_names() lists, or a function of a model, X and y, "
-            f"got {scoring!r}."
-        ) from error
-
-
-def _perfect(metric: str, scoring: Any) -> float:
-    """The highest score there can be; infinite where that is not known, so that no search ends too early."""
-    if callable(scoring):
-        return math.inf
-    if metric.startswith("neg_"):
-        return 0.0
-    return 1.0 if metric.startswith(_AT_MOST_1) else math.inf

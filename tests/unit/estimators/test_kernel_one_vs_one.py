@@ -92,7 +92,7 @@ def test_threads_keep_to_the_cache_together():
     task = model.fit(X, Y).fitted_.task
     problems = task.problems(rows, Y, None, model.fitted_.terms)
     assert len(task.members(Y)) == len(problems)
-    rows.table = rows.table[:0]  # not all columns fit
+    rows.columns.table = rows.columns.table[:0]  # not all columns fit
     for cache, expected in ((0.5, 1), (2.5, 2), (100.0, 3)):
         rows.cache_bytes = cache * largest
         assert jobs_for(problems, settings) == expected

@@ -78,9 +78,9 @@ def test_an_interrupt_between_the_parts_of_a_table_leaves_no_wrong_column():
     X, _ = rows_and_labels(1200)
     kernel = RBF(1.0)
     rows = KernelRows.of(kernel, kernel.read(X), 0.0, cache_bytes=1e9, double=True)
-    rows.load(np.arange(100, 200))
-    rows.is_whole = False  # as an interrupt in the middle leaves it
-    rows.order[:50], rows.place_of[:50] = 0, 0
+    rows.columns.load(np.arange(100, 200))
+    rows.columns.is_whole = False  # as an interrupt in the middle leaves it
+    rows.columns.order[:50], rows.columns.place_of[:50] = 0, 0
     weights = np.random.default_rng(0).normal(size=1200)
     np.testing.assert_allclose(rows.scores(weights)[:-1], kernel.block(X, X) @ weights, rtol=1e-9)
 
@@ -116,14 +116,14 @@ def test_columns_that_make_room_leave_the_others_right():
     kernel = RBF(1.0)
     rows = KernelRows.of(kernel, kernel.read(X), 1.0, cache_bytes=1.0, double=True)  # two blocks at least
     random = np.random.default_rng(0)
-    rows.load(random.permutation(3000))
-    full = rows.n_kept
+    rows.columns.load(random.permutation(3000))
+    full = rows.columns.n_kept
     assert full < 3000
-    stay = random.permutation(np.flatnonzero(rows.slot_of >= 0))[: full // 3]
-    rows.keep_only(np.concatenate([stay, np.flatnonzero(rows.slot_of < 0)[:10]]))
-    assert rows.n_kept == len(stay)
-    assert set(np.flatnonzero(rows.slot_of >= 0)) == set(stay)
-    rows.keep_only(stay[:5])  # there is room: nobody has to go
-    assert rows.n_kept == len(stay)
+    stay = random.permutation(np.flatnonzero(rows.columns.slot_of >= 0))[: full // 3]
+    rows.columns.keep_only(np.concatenate([stay, np.flatnonzero(rows.columns.slot_of < 0)[:10]]))
+    assert rows.columns.n_kept == len(stay)
+    assert set(np.flatnonzero(rows.columns.slot_of >= 0)) == set(stay)
+    rows.columns.keep_only(stay[:5])  # there is room: nobody has to go
+    assert rows.columns.n_kept == len(stay)
     weights = random.normal(size=3000)
     np.testing.assert_allclose(rows.scores(weights)[:-1], (kernel.block(X, X) + 1.0) @ weights, rtol=1e-9)

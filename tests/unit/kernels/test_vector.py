@@ -307,12 +307,12 @@ class TestNativePieces:
         sign = np.where(random.random(203) < 0.5, 1.0, -1.0)
         down, up = np.minimum(sign, 0.0), np.maximum(sign, 0.0)
         point = sign.copy(), down, up, rows.squared_norms, None, 1.0, True, 0.0
-        assert rows.climb(point, 0.0, 1e-6, 100_000, 1e9)[0] > 0
-        known = np.flatnonzero(rows.slot_of >= 0)
-        assert 0 < rows.n_kept == len(known)
-        expected = rows.block(known, np.arange(203))
+        assert rows.columns.climb(point, 0.0, 1e-6, 100_000, 1e9)[0] > 0
+        known = np.flatnonzero(rows.columns.slot_of >= 0)
+        assert 0 < rows.columns.n_kept == len(known)
+        expected = rows.values.block(known, np.arange(203))
         scale = np.sqrt(np.outer(rows.squared_norms[known], rows.squared_norms))
-        assert (np.abs(rows.table[rows.slot_of[known]] - expected) <= 1e-8 * scale).all()
+        assert (np.abs(rows.columns.table[rows.columns.slot_of[known]] - expected) <= 1e-8 * scale).all()
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     @pytest.mark.parametrize("n_columns", [1, 7, 1023, 1024, 1025, 5003])

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from pegasos import KernelPegasosClassifier, _core, gram
+from pegasos import KernelPegasosClassifier, _core
 from pegasos.certificate import certify_dual, certify_free
+from pegasos.gram import columns
 from pegasos.kernels import RBF, Intersection, Laplacian, Linear, Polynomial
 from pegasos.solution import Status
 from pegasos.solvers import decomposition
@@ -318,7 +319,7 @@ def few_columns(lam=1e-3, **rows):
 
 def test_columns_that_are_evicted_change_nothing():
     small, large = few_columns(cache_bytes=1.0), few_columns()
-    assert not small.rows.holds_all
+    assert not small.rows.columns.holds_all
     one, other = solved(small, 1e-6), solved(large, 1e-6)
     assert one.status is other.status is Status.CERTIFIED
     assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-6)
@@ -329,9 +330,9 @@ def test_columns_that_are_evicted_change_nothing():
 @pytest.mark.parametrize("kernel", [RBF(0.3), Laplacian(0.3)])
 @pytest.mark.parametrize("half", [8, 30])
 def test_a_table_smaller_than_the_support_is_enough(monkeypatch, half, kernel):
-    monkeypatch.setattr(gram, "_COLUMNS_AT_ONCE", half)
+    monkeypatch.setattr(columns, "_COLUMNS_AT_ONCE", half)
     problem = awkward_kernel_problem(kernel, n_rows=150, lam=1e-2, cache_bytes=1.0)
-    assert len(problem.rows.table) == 2 * half
+    assert len(problem.rows.columns.table) == 2 * half
     solution = solved(problem, 1e-5, max_iter=10_000)
     assert np.count_nonzero(solution.alpha) > 60
     assert solution.status is Status.CERTIFIED

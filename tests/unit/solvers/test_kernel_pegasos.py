@@ -124,7 +124,7 @@ def test_the_rules_differ_from_each_other():
 @pytest.mark.parametrize("cache_bytes", [1.0, 1e9], ids=["few columns", "all columns"])
 def test_columns_that_come_and_go_change_nothing(cache_bytes, batch_size, projection):
     problem = awkward_kernel_problem(KERNEL, n_rows=1100, cache_bytes=cache_bytes, lam=0.001)
-    assert problem.rows.holds_all == (cache_bytes > 1e6)
+    assert problem.rows.columns.holds_all == (cache_bytes > 1e6)
     rule = {"sampling": "shuffle", "batch_size": batch_size, "projection": projection}
     solver = KernelPegasos(Pegasos(**rule, average="tail"))
     state, paper = solver.start(problem, SEED), paper_for(problem, rule, "tail")

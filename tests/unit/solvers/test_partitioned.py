@@ -14,11 +14,12 @@ from pegasos.errors import PegasosError
 from pegasos.losses import loss_of
 from pegasos.problem import Problem, Rows
 from pegasos.solution import Status
-from pegasos.solvers import driver, partitioned_newton
+from pegasos.solvers import driver, partitioned_descent, partitioned_newton
 from pegasos.solvers.auto import Auto
 from pegasos.solvers.dual_ascent import DualAscent
 from pegasos.solvers.free_intercept import FreeIntercept
 from pegasos.solvers.partitioned import ZERO, PartitionedDual, PartitionedProblem, PartitionsHere
+from pegasos.solvers.partitioned_descent import dual_of
 from pegasos.solvers.partitioned_finish import beside_others
 from pegasos.solvers.partitioned_newton import PartitionedNewton
 from pegasos.solvers.passes import LENGTHS, WIDTHS, Along, Bend, DualRule, Gather, Survey, merged
@@ -139,10 +140,9 @@ def test_the_estimate_of_a_free_dual_point_is_no_more_than_its_certificate(loss)
     whole = whole_of(lam=1e-3, loss=loss)
     problem = partitioned(whole, 3, is_free=True)
     weights = np.append(0.1 * np.ones(6), 2.0)
-    descent = partitioned_newton._Descent(PartitionedNewton(), problem, None, 1, weights)
     softness = max(0.7, whole.ridge)
     (level,) = problem.partitions.ask(Survey(weights, (softness,), by_sign=True)).levels
-    rule, dual = descent._dual(weights, softness, level)
+    rule, dual = dual_of(problem, weights, softness, level)
     proved = problem.certify(weights, PartitionedDual(rule)).dual
     assert min(rule.scales) < 0.5
     assert dual <= proved + 1e-9 * abs(proved)
@@ -159,9 +159,9 @@ def test_features_in_other_units_take_no_more_passes(n_partitions):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("gathers", [True, False])
 def test_many_sparse_features_are_solved_by_products(loss, gathers, monkeypatch):
-    monkeypatch.setattr(partitioned_newton, "_LARGEST_SIDE", 50)
+    monkeypatch.setattr(partitioned_descent, "_LARGEST_SIDE", 50)
     if not gathers:
-        monkeypatch.setattr(partitioned_newton, "_SHARE_TO_BEGIN", 0)
+        monkeypatch.setattr(partitioned_descent, "_SHARE_TO_BEGIN", 0)
     whole = whole_of(2000, 300, lam=1e-3, loss=loss, sparse=True)
     kinds = []
     ask = PartitionsHere.ask

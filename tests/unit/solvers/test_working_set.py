@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pegasos import KernelPegasosClassifier, gram
+from pegasos import KernelPegasosClassifier
+from pegasos.gram import columns
 from pegasos.kernels import RBF
 from pegasos.machines import landmarks
 from pegasos.solution import Status
@@ -20,7 +21,7 @@ from tests.problems import kernel_problem_of
 @pytest.fixture(autouse=True)
 def little_room(monkeypatch):
     """A table of few columns, and sets of few rows."""
-    monkeypatch.setattr(gram, "_LEAST_BYTES", 1 << 17)
+    monkeypatch.setattr(columns, "_LEAST_BYTES", 1 << 17)
     monkeypatch.setattr(working_set, "_ROWS", (300, 300))
 
 

@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 
 import pegasos
 from pegasos import AutoPegasos, PegasosError
+from pegasos.tuning import automatic
 from pegasos.tuning.race import Race
 from pegasos.tuning.trials import Examiner
 
@@ -195,7 +196,7 @@ def test_a_kernel_is_fitted_to_as_many_rows_as_the_time_allows(monkeypatch):
 
 
 def test_of_a_sparse_layout_without_rows_to_pick_some_rows_can_be_fitted_as_well(monkeypatch):
-    monkeypatch.setattr(AutoPegasos, "_rows_of_refit", lambda self, codes, best, search: np.arange(0, len(codes), 2))
+    monkeypatch.setattr(automatic, "affordable_rows", lambda codes, best, search: np.arange(0, len(codes), 2))
     auto = quick(n_trials=2).fit(sp.coo_matrix(MOONS), SIDES)
     assert auto.n_rows_fitted_ == 75
     assert auto.predict(sp.coo_matrix(MOONS)).shape == (150,)
