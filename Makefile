@@ -317,6 +317,10 @@ wheels: sdist
 	for wheel in dist/*aarch64.whl; do \
 		packaging/aarch64.sh $$wheel build/builder/bin/python packaging/readme_example.py || exit 1; \
 	done
+	@ls dist
+	@for python in python3.11 python3.12; do case " $(WHEEL_PYTHONS) " in *" $$python "*) ;; *) \
+		echo "Skipped: no wheels by $$python, which is not installed or not named in WHEEL_PYTHONS." ;; esac; done
+	@echo "Skipped: wheels for macOS and Windows, which .github/workflows/wheels.yml builds on machines of their own."
 
 # The oldest versions that the project file allows, and the newest that there are, betas too.
 test-oldest: build/.wheel

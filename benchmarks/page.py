@@ -108,16 +108,16 @@ def page() -> str:
     rules, versions = _rules()
     return f"""# Benchmarks: speed against other libraries
 
-For anyone comparing SVM libraries. After this page you know how long pegasos and its rivals take to reach the same
-accuracy, where pegasos is slower, how this was measured, and how to repeat it.
+How long do pegasos and its rivals take to reach the same accuracy? If you compare SVM libraries, find the times here,
+the cases in which pegasos is slower, how all this was measured, and how to repeat it.
 
 Written by `python -m benchmarks.page` from the files in `benchmarks/results`, which `make bench` writes.
 
-Times are those of `fit`, input validation included; pegasos is done when the gap is *proved*. A
-rival is not judged by its own stopping rule: its time is that of the loosest setting whose *measured* objective is
-within the target, chosen in hindsight. All take turns on two cores of one machine ({rules["processor"]}); the best
-of up to {rules["repeat"]} runs counts. Rivals: scikit-learn's LinearSVC and SGDClassifier, LIBLINEAR, Snap ML with
-one thread and with two, Vowpal Wabbit, skglm.
+Times are those of `fit`, input validation included. pegasos is done when the gap is *proved*. A rival is not judged by
+its own stopping rule: its time is that of the loosest setting whose *measured* objective is within the target, chosen
+in hindsight. All solvers take turns on two cores of one machine ({rules["processor"]}), and the best of up to
+{rules["repeat"]} runs counts. Rivals: scikit-learn's LinearSVC and SGDClassifier, LIBLINEAR, Snap ML with one thread
+and with two, Vowpal Wabbit, skglm.
 
 {_cut_off(rules)}
 
@@ -137,9 +137,9 @@ one thread and with two, Vowpal Wabbit, skglm.
 
 ## What limits a fit
 
-Where the time goes, for a gap of 1e-3. A bare pass computes the scores of all samples on two threads; `fit / pass`
-is the duration of the fit in bare passes. "Reading" is input validation, "sweeps" are dual ascent and Pegasos,
-"second order" is Newton's method.
+Where the time goes, for a gap of 1e-3. A bare pass computes the scores of all samples on two threads, and
+`fit / pass` is the duration of the fit in bare passes. "Reading" is input validation, "sweeps" are dual ascent and
+Pegasos, "second order" is Newton's method.
 
 {_shares()}
 {_bounds()}
@@ -187,7 +187,7 @@ def _cut_off(rules: dict[str, Any]) -> str:
         f"Every solver may take {limit} for one run"
         if rules["patience"] is None
         else f"One run of a rival may take {rules['patience']:g} times our time (but at least 1 s, and at most "
-        f"{limit}), and all runs of the search for its setting half as long again"
+        f"{limit}). The search for its setting, all runs together, may take half as long again"
     )
     return wrapped(
         f"**Cut-off.** {stopped}. Where the number of epochs is the setting, one that would clearly take longer is not "
@@ -275,16 +275,15 @@ def _bounds() -> str:
   the previous one left: score, step, update, about 40 to 60 nanoseconds for a dozen entries, whatever the memory
   bandwidth, and a second core cannot share this work. LIBLINEAR and Snap ML on one thread do the same work;
   the advantage over them comes from float32, prefetching, shrinking and stopping as soon as the proof is complete. Two
-  threads with copies of the weights need more epochs, the more so the more samples interact (the larger
-  |x|^2 / (lam n)): measured on reuters21578, twice as many.
-- **A proof takes passes of its own** (all data sets, especially to 1e-2). One to validate the data, one for the weights
-  of the dual point, one for the losses: three of seven passes. Rivals prove nothing; they are judged in
-  hindsight.
-- **Small data leaves little to gain** (susy30k, a9a to 1e-2). Ten milliseconds, a third of it in Python: validation,
-  labels, attributes, about twenty calls per step of Newton's method. The rivals' fits are as short.
-- **Deterministic threads** (sparse_1m). Two threads give the same bits every time: they work on copies of the
-  weights, which are merged after each sweep, and only where samples interact little; at lam = 1e-5 one
-  thread does all the sweeps. Snap ML is faster there on two threads, and slower on one.
+  threads with copies of the weights need more epochs, especially if samples interact strongly (if |x|^2 / (lam n) is
+  large): on reuters21578, twice as many.
+- **A proof takes passes of its own** (all data sets, especially to 1e-2): one to validate the data, one for the weights
+  of the dual point, and one for the losses, of seven in all. Rivals prove nothing; they are judged in hindsight.
+- **Small data leaves little to gain** (susy30k, a9a to 1e-2). A fit takes ten milliseconds, a third of it in Python:
+  validation, labels, attributes, and about twenty calls per step of Newton's method. The rivals' fits are as short.
+- **Threads must be deterministic** (sparse_1m). To give the same bits every time, two threads work on copies of the
+  weights, which are merged after each sweep. This pays only where samples interact weakly; at lam = 1e-5 one thread
+  does all the sweeps. Snap ML is faster there on two threads, and slower on one.
 """
 
 

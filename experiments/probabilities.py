@@ -153,13 +153,13 @@ def page(results: dict[str, Any]) -> str:
     copies = ", ".join(f"{name} {one['copies']:,}" for name, one in results["problems"].items())
     header = ["data", "Brier, ours", "Brier, theirs", "difference", "log loss", "contradictions", "seconds"]
     return (
-        "# Probabilities\n\nFor anyone who uses `predict_proba`. After this page you know how its calibration "
-        "compares with scikit-learn's.\n\n"
+        "# Calibration of predict_proba\n\nIf you use `predict_proba`: how well is it calibrated, compared with "
+        "scikit-learn?\n\n"
         f"`PegasosClassifier(C={results['cost']:g}, probability=True)` against scikit-learn's\n"
         f'`CalibratedClassifierCV(LinearSVC(C={results["cost"]:g}, loss="hinge"), ensemble=False)`, both by Platt\'s '
         f"method on five folds;\n{results['n_splits']} random splits, mean of the test parts. The Brier score is half "
         "the squared distance of the probabilities from the\ntruth. Contradictions are test rows where the likeliest "
-        "class is not the one predicted. Pairs of numbers are ours / theirs.\n\n"
+        "class is not the one predicted. Pairs of numbers are ours / scikit-learn's.\n\n"
         f"![Brier scores of both methods, and their difference]({results['picture']})\n\n"
         f"{pages.table(header, lines)}\n"
         f"Our probabilities are {verdict}.\n\n"

@@ -7,10 +7,10 @@ wheel=$1
 python=$2
 script=$3
 qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || {
-  echo "$wheel: not run, since qemu-aarch64 is not installed (Debian: apt-get install qemu-user-static)"
+  echo "Skipped: $wheel was not run, because qemu-aarch64 is not installed (Debian: apt-get install qemu-user)."
   exit 0
 }
-command -v apt-get >/dev/null || { echo "$wheel: not run, since there is no apt-get to fetch Python for arm64"; exit 0; }
+command -v apt-get >/dev/null || { echo "Skipped: $wheel was not run, because there is no apt-get to fetch Python for arm64."; exit 0; }
 
 case $wheel in
   *-cp311-cp311-*) version=3.11 release=bookworm ssl=libssl3 ;;

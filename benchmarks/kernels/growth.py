@@ -74,7 +74,7 @@ def draw(found: dict[str, Any], path: Path = _image) -> None:
     axes.loglog(n, np.array(found["seconds_per_step"]) * 1e6, "o", color="#0072B2", label="measured", zorder=2)
     axes.set_xticks(n, [f"{each:,}" for each in n])
     axes.minorticks_off()
-    axes.set(xlabel="training rows", ylabel="microseconds per step")
+    axes.set(xlabel="training samples", ylabel="microseconds per step")
     axes.set_title(f"Kernel Pegasos on {found['problem']}, RBF, {found['n_features']} features")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)

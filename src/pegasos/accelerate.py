@@ -77,7 +77,7 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
         if name not in _before:
             _before[name] = getattr(sklearn.svm, name)
             setattr(sklearn.svm, name, getattr(ours, name))
-    _log.info("sklearn.svm has these of pegasos.svm now: %s.", ", ".join(sorted(_before)))
+    _log.info("sklearn.svm now has these classes of pegasos.svm: %s.", ", ".join(sorted(_before)))
     return Patch()
 
 

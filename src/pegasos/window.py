@@ -188,7 +188,7 @@ class Window:
             raise PegasosError(f"{where} could not be read: {error}.") from error
         total = float(rows.squared_norms.sum(dtype=np.float64))
         if self._seen.setdefault(k, total) != total:
-            raise PegasosError(f"{where} has changed since it was read first; train on data that does not change.")
+            raise PegasosError(f"{where} has changed since it was first read; train on data that does not change.")
         return Piece(rows)
 
 

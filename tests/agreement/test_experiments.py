@@ -63,6 +63,20 @@ def test_the_four_points_of_the_slides_go_the_way_of_the_slides():
     assert [each["verdict"] for each in claims] == [judging.HELD] * 2
 
 
+def test_the_rings_of_the_kernel_perceptron_are_the_mistakes_that_its_page_names(monkeypatch):
+    from experiments import kernel_perceptron
+
+    results, drawn = pages.read("kernel_perceptron"), []
+    monkeypatch.setattr(kernel_perceptron.pictures, "save", lambda figure, name: drawn.append(figure))
+    kernel_perceptron.draw(results)
+    text = " ".join(kernel_perceptron.page(results).split())
+    for axes, passes in zip(drawn[0].axes, kernel_perceptron.shown_passes(results), strict=True):
+        (rings,) = (each for each in axes.collections if each.get_label() == "mistake")
+        ringed = [f"x{int(2 * x + y) + 1}" for x, y in rings.get_offsets()]
+        assert ringed == kernel_perceptron.wrong_after(results, passes)
+        assert f"after pass {passes}, {', '.join(ringed) or 'none'}" in text
+
+
 def test_the_toy_data_are_learnt_as_the_report_says():
     from experiments import toy
 

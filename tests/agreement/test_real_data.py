@@ -1,4 +1,4 @@
-"""Real data: every default fit ends with the proof that was asked for. Needs the folder named by PEGASOS_DATA."""
+"""Real data: every default fit ends with the proof that was requested. Needs the folder named by PEGASOS_DATA."""
 
 import os
 from pathlib import Path

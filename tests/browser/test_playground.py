@@ -239,7 +239,7 @@ def test_the_first_step_is_there_within_a_second(opened):
         page = opened()
         page.get_by_role("button", name="Step").click()
         assert page.locator("#t").inner_text() == "1"
-        # Milliseconds since the page was asked for, and those of a step.
+        # Milliseconds since the page was requested, and those of a step.
         taken.append(
             page.evaluate("""() => {
           const begun = performance.now();

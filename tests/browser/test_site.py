@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("index", "tutorial", "kernels", "speed", "theory/certificate", "api/modules/pegasos", "learn/the-step")
+PAGES = ("index", "tutorial", "how-to-choose", "kernels", "speed", "algorithms/dual-ascent", "theory/certificate",
+         "api/modules/pegasos", "learn/the-step", "experiments/index")  # fmt: skip
 WIDTHS = {"phone": (390, 844), "desktop": (1440, 900)}
 
 # The texts whose color is too close to their background: WCAG 2.1, AA.

@@ -85,6 +85,13 @@ def test_one_version_is_named_everywhere_and_the_changelog_has_it():
     assert sections[:2] == ["Unreleased", version]
 
 
+def test_the_citation_has_the_date_that_the_changelog_gives_the_version():
+    dated = re.search(
+        r"^## \[\d.*?\] - (\d{4}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf8"), re.MULTILINE
+    )
+    assert f"date-released: {dated[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf8")
+
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

@@ -168,7 +168,7 @@ def test_paths_and_the_choice_of_lam_take_the_loss():
             {"solver": "cutting_plane", "regularize_intercept": False},
             "cutting_plane' supports loss='hinge' alone, got loss='squared_hinge'",
         ),
-        ({"C": np.inf}, "C=inf asks for a hard margin"),
+        ({"C": np.inf}, "C=inf is a hard margin"),
         ({"loss": "logistic"}, "loss must be one of"),
         ({"loss": "huber_hinge", "smoothing": 0.0}, "smoothing must be"),
     ],

@@ -45,7 +45,7 @@ def test_the_next_block_is_read_while_one_is_at_work():
     with Window(source, 1.0, 0) as window:
         window.plan(0, [4, 7, 2], whole=[])
         window.piece(4, whole=False)
-        window._reader.submit(lambda: None).result()  # one thread: whatever was asked for has been read by now
+        window._reader.submit(lambda: None).result()  # one thread: whatever was requested has been read by now
         assert source.asked == [4, 7]
 
 
@@ -134,7 +134,7 @@ def test_a_block_that_has_changed_is_noticed():
         window.piece(4, whole=True)
         window.piece(5, whole=True)
         source.script[4] = spoilt(0, 3.0)
-        with pytest.raises(PegasosError, match=r"block 4 .* has changed since it was read first"):
+        with pytest.raises(PegasosError, match=r"block 4 .* has changed since it was first read"):
             window.piece(4, whole=True)
 
 

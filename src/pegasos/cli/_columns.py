@@ -65,7 +65,7 @@ def check_levels(path: str, frame: Any, columns: ColumnTransformer, *, unknown: 
             if unknown == "error":
                 raise PegasosError(f"{found}; --unknown ignore predicts such rows by their other columns.")
             print(
-                f"{found}; they match none of the values seen in training. --unknown error refuses them.",
+                f"{found}; they match none of the values seen in training. --unknown error makes this an error.",
                 file=sys.stderr,
             )
 

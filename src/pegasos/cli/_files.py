@@ -49,7 +49,7 @@ def add_format_options(parser: argparse.ArgumentParser) -> None:
         help="tables: the column of sample weights, by name or number",
     )
     options.add_argument("--header", choices=_words, help="CSV: whether the first line is a header")
-    options.add_argument("--delimiter", help="CSV: default ',', and a tab for .tsv; tab or '\\\\t' is the tab")
+    options.add_argument("--delimiter", help="CSV: default ',', and a tab for .tsv; tab or '\\t' is the tab")
     options.add_argument("--labels", help=".npy: the file of the labels")
     options.add_argument("--zero-based", choices=_words, help="svmlight: whether the first index is 0")
     options.add_argument("--n-features", type=int, help="svmlight: number of features; default: the largest index")
@@ -138,7 +138,7 @@ def read_rows_for(
         if is_text:
             print(
                 f"{path}: neither index 0 nor {n_features} occurs; the first feature is taken to have index 1. "
-                "Say --zero-based no, or yes.",
+                "Pass --zero-based no, or yes.",
                 file=sys.stderr,
             )
     if X.shape[1] < n_features or (X.shape[1] > n_features and not or_more):
@@ -166,7 +166,7 @@ def check_goals(*goals: str | Path | None, read: Sequence[str | None]) -> None:
         if Path(goal).is_dir():
             raise PegasosError(f"{goal} is a folder: name a file in it.")
         if Path(goal).is_file() and any(one and Path(one).exists() and Path(goal).samefile(one) for one in read):
-            raise PegasosError(f"{goal} is read here, and would be lost: name another file.")
+            raise PegasosError(f"{goal} is an input file and would be overwritten: name another file.")
 
 
 def _name_or_number(text: str) -> str | int:

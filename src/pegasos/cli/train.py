@@ -147,7 +147,7 @@ class _Training:
         elif not hasattr(model, "fit_source"):
             kind = "one-class" if self.task == "one-class" else "kernel"
             raise PegasosError(
-                f"a {kind} machine needs all rows in memory: leave --out-of-core, --memory and --checkpoint."
+                f"a {kind} machine needs all rows in memory: leave out --out-of-core, --memory and --checkpoint."
             )
         else:
             model.fit_source(self.source, memory=self.given.memory or "2G", checkpoint=self.given.checkpoint)
@@ -196,10 +196,10 @@ def _check(arguments: argparse.Namespace, output: str) -> None:
     for name in ("hold_out", "report"):
         if _is_large(arguments) and getattr(arguments, name) is not None:
             raise PegasosError(
-                f"{option_of(name)} needs all rows in memory: leave --out-of-core, --memory, --checkpoint."
+                f"{option_of(name)} needs all rows in memory: leave out --out-of-core, --memory, --checkpoint."
             )
     if _is_large(arguments) and arguments.weight is not None:
-        raise PegasosError("--weight-column needs all rows in memory: leave --out-of-core, --memory, --checkpoint.")
+        raise PegasosError("--weight-column needs all rows in memory: leave out --out-of-core, --memory, --checkpoint.")
 
 
 def _is_large(arguments: argparse.Namespace) -> bool:

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Search, print the account, write what was asked for."""
+    """Search, print the account, write what was requested."""
     from pegasos.tuning.auto import AutoPegasos
 
     auto = AutoPegasos(

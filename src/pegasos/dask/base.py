@@ -83,7 +83,7 @@ class OnCollections(BaseEstimator):
         for lam in asked:
             check.check_positive("lams", lam)
         if getattr(self, "C", None) is not None:
-            raise PegasosError(f"a path is over lam, got C={self.C}; give C=None.")
+            raise PegasosError(f"a path varies lam and does not support C, got C={self.C}; give C=None.")
         there = self._made_ready(self._local(), X, y, sample_weight)
         found: dict[float, Self] = {}
         last: Any = self.start

@@ -69,9 +69,7 @@ class CsvSource(TableSource):
         fields, size = self._first_line(origin)
         has_header = header if header != "auto" else isinstance(label, str) or not any(map(_is_number, fields))
         if match is not None and not has_header:
-            raise PegasosError(
-                f"{origin.name} has no line of names, and the model identifies its columns by name: add one."
-            )
+            raise PegasosError(f"{origin.name} has no header, and the model identifies its columns by name: add one.")
         self._names = fields if has_header else [str(j) for j in range(len(fields))]
         begin = size if has_header else 0
         self._sample = self._first_words(begin) if texts else {}
@@ -82,8 +80,8 @@ class CsvSource(TableSource):
             self.feature_names = None
             if self.strings:
                 raise PegasosError(
-                    f"{origin.name}: column {self.strings[0]} holds words, and such columns are known by their names: "
-                    "begin the file with a line of names."
+                    f"{origin.name}: column {self.strings[0]} holds words, and such columns are identified by name: "
+                    "begin the file with a header."
                 )
         self.dtype, self._has_header = checked_float_type(dtype), has_header
         if self.strings:  # a text may go over lines, at whose ends blocks end
@@ -181,7 +179,9 @@ class CsvSource(TableSource):
         for label in column.unique().to_pylist():
             if label.strip() == "" or "\n" in label:
                 row = first_row + column.to_pylist().index(label) + 1
-                raise PegasosError(f"{self.origin.name}, row {row}: the label {label!r} is empty or goes over a line.")
+                raise PegasosError(
+                    f"{self.origin.name}, row {row}: the label {label!r} is empty or contains a line break."
+                )
 
     def _sentence(self, message: str, first_row: int) -> str:
         """The message of pyarrow, with the row of the file and the name of the column."""

@@ -49,7 +49,9 @@ def check_nu(model: Any) -> None:
     """A share of the rows, for solvers that end where they are told to."""
     check_share("nu", model.nu)
     if model.nu is not None and model.loss not in ("hinge", "epsilon_insensitive"):
-        raise PegasosError(f"nu is a share of a hinge, which loss={model.loss!r} is not; give lam or C instead of nu.")
+        raise PegasosError(
+            f"nu is defined for the hinge loss only, which loss={model.loss!r} is not; give lam or C instead of nu."
+        )
     if model.nu is not None and model.solver in ("pegasos", "cutting_plane"):
         raise PegasosError(
             f"nu needs solutions to a small gap, which solver={model.solver!r} does not give; use 'auto'."
@@ -80,7 +82,7 @@ def check_max_steps(value: Any, solver: str) -> None:
 def check_initial(model: Any, coef: Any) -> None:
     """Initial weights are for Pegasos on a linear machine: other solvers start from a dual point."""
     if hasattr(model, "kernel"):
-        raise PegasosError("coef_init are weights of a linear machine; one with a kernel starts at 0.")
+        raise PegasosError("coef_init sets the weights of a linear model; a kernel model starts at 0.")
     if model.solver != "pegasos":
         raise PegasosError(
             f"coef_init is for solver='pegasos', got solver={model.solver!r}, which starts from a dual point; give "
@@ -99,7 +101,7 @@ def check_loss(loss: Any, smoothing: Any, C: Any) -> None:
     check_word("loss", loss, CLASSIFICATION_LOSSES)
     check_positive("smoothing", smoothing)
     if math.inf == C and loss != "hinge":
-        raise PegasosError(f"C=inf asks for a hard margin, which loss={loss!r} does not have; use loss='hinge'.")
+        raise PegasosError(f"C=inf is a hard margin, which loss={loss!r} does not support; use loss='hinge'.")
 
 
 def check_joint(solver: str, sampling: str, loss: str, nu: float | None, *, is_free: bool) -> None:

@@ -70,7 +70,7 @@ class TrainedModel(MeasuresRows):
         _checks.check_aim(self, self._origin)
         share = getattr(self, "certified_share", None)
         if X_val is not None and share is None:
-            raise PegasosError("X_val are the rows that certified_share counts; give that too, 0.99 for example.")
+            raise PegasosError("X_val is used by certified_share only; set that too, for example to 0.99.")
         settings, data = self._settings(), self._read(X, y, sample_weight, reset=True)
         start: Any = WarmStart(self.fitted_) if self.warm_start and hasattr(self, "fitted_") else None
         if coef_init is not None or intercept_init is not None:

@@ -39,7 +39,7 @@ def until_certified(model: Any, begun: float, validation: Any = None) -> bool:
         if not _advance(model, tol, begun):
             break
     reached, which = share(), "training" if validation is None else "validation"
-    asked = "as asked for" if reached >= wanted else f"not the {wanted:.4g} asked for: give more time or epochs"
+    asked = "as requested" if reached >= wanted else f"not the {wanted:.4g} requested: give more time or epochs"
     model.status_ += f" {100.0 * reached:.4g} % of the {which} rows have a certified prediction, {asked}."
     return bool(reached >= wanted)
 

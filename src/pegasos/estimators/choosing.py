@@ -215,7 +215,7 @@ class ChoosesLam(ReadsRows, MeasuresRows, ChoiceParameters):
             found = [(numbers_of_rows[train], numbers_of_rows[test]) for train, test in splits]
         except (IndexError, TypeError, ValueError) as error:
             how = f"holdout={self.holdout!r}" if self.holdout is not None else f"cv={self.cv!r}"
-            raise PegasosError(f"{how} does not split these {data.rows.n_rows} rows: {error}") from error
+            raise PegasosError(f"{how} cannot split these {data.rows.n_rows} rows: {error}") from error
         if not found:
             raise PegasosError(f"cv={self.cv!r} has no folds.")
         return found

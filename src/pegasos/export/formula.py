@@ -195,7 +195,7 @@ def _not_ours(model: Any) -> str:
     name = model.__name__ if isinstance(model, type) else type(model).__name__
     if isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
         last = "pipeline[-1]" if isinstance(model, Pipeline) else "model.best_estimator_[-1]"
-        return f"{name} is more than one model: export its last step, {last}, and give it rows that are prepared."
+        return f"{name} is more than one model: export its last step, {last}, and pass it preprocessed rows."
     return f"only fitted models of pegasos are exported, got {name}."
 
 
@@ -251,7 +251,7 @@ def _prior_formula(prior: Any) -> Formula:
         return formula_of_numbers(prior) if predicts_numbers(prior) else formula_of(prior)
     else:
         raise PegasosError(
-            f"the prior, a {type(prior).__name__}, is known by its scores alone, which no file can hold; use a linear "
+            f"the prior, a {type(prior).__name__}, has only scores, which cannot be exported; use a linear "
             "prior or one of pegasos."
         )
     coef = np.array(coef.toarray() if sp.issparse(coef) else coef, np.float64, ndmin=2)

@@ -84,7 +84,7 @@ def to_libsvm(model: Any, path: Path) -> None:
     formula = formula_of(model)
     if not formula.is_pairwise:
         raise PegasosError(
-            f"LIBSVM tells {formula.n_classes} classes apart one against one, and this model does not: fit with "
+            f"LIBSVM classifies {formula.n_classes} classes one-vs-one, and this model does not: fit with "
             "multi_class='ovo', or use to_onnx or to_json."
         )
     labels = whole_labels(formula.classes, "LIBSVM")
@@ -238,7 +238,7 @@ def from_libsvm(
     if (n_support < 0).any() or int(n_support.sum()) != total:
         raise text.fault(line, f"the numbers of support vectors of the classes must add up to total_sv, {total}")
     if 8 * n_pairs * total > _MOST_BYTES:
-        raise text.fault(line, f"{n_pairs} pairs of classes with {total} support vectors are more than memory is for")
+        raise text.fault(line, f"{n_pairs} pairs of classes with {total} support vectors do not fit in memory")
     dual_coef, support = _support(text, end, total, n_classes)
     order = in_order(labels)
     support, width = _fitting(text, support, kernel, n_features)
@@ -342,7 +342,7 @@ def _fitting(text: ModelText, rows: sp.csr_array, kernel: Kernel, n_features: in
         if len(serials) != rows.shape[0] or not first.all() or (serials + 1 != rows.data).any():
             raise PegasosError(f"{text.name}: support vectors of a precomputed kernel must be written as 0:number.")
         if serials.size and not 0 <= serials.min() <= serials.max() < n_features:
-            raise PegasosError(f"{text.name} speaks of row {serials.max() + 1}, and there are {n_features}.")
+            raise PegasosError(f"{text.name} refers to row {serials.max() + 1}, and there are {n_features}.")
         return serials, n_features
     if first.any():
         raise PegasosError(f"{text.name}: indices must rise from 1; 0 is for precomputed kernels.")

@@ -179,7 +179,7 @@ def _fold(
     train, test = data.part(members), data.part(_that_count(data, held_out))
     train.task.check_fold(number)
     if test.rows.n_rows == 0:
-        raise PegasosError(f"fold {number} holds out no row that counts; give fewer folds, or another cv.")
+        raise PegasosError(f"fold {number} holds out no row with a positive weight; give fewer folds, or another cv.")
     n_sides = data.task.rows_per_problem(1)
     of_problem = np.concatenate([members + side * data.rows.n_rows for side in range(n_sides)])
     shares.count(of_problem)

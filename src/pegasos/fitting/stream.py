@@ -40,7 +40,7 @@ def _unchanged_prior(before: Fit, settings: Settings) -> Any:
     """The prior of the first block: everything learned since is relative to it."""
     prior = before.model.prior
     if settings.prior is not (None if prior is None else prior.source):
-        raise PegasosError("prior must not change in the middle of a stream; call fit, or begin with a new model.")
+        raise PegasosError("prior must not change in the middle of a stream; call fit, or start with a new model.")
     return prior
 
 
@@ -49,17 +49,17 @@ def goes_on_from(before: Fit, task: Any, settings: Settings) -> Any:
     terms = before.terms
     if before.origin is not None:
         raise PegasosError(
-            f"a stream cannot go on from weights that were read from {before.origin}; begin with a new model, and "
-            "give it this one as its prior."
+            f"partial_fit cannot continue from weights that were read from {before.origin}; start with a new model, "
+            "and give it this one as its prior."
         )
     if before.state is None:
         raise PegasosError(
-            "the model holds nothing that a stream could go on from; call fit, or begin with a new model."
+            "the model has no state from which partial_fit could continue; call fit, or start with a new model."
         )
     if before.task.name != task.name:
         raise PegasosError(
-            f"multi_class={task.name!r} cannot go on from a model with {before.task.name!r}; call fit, or begin with "
-            "a new model."
+            f"multi_class={task.name!r} cannot continue from a model with {before.task.name!r}; call fit, or start "
+            "with a new model."
         )
     if terms is not None and not terms.is_free and terms.bias != settings.bias:
         raise PegasosError(
@@ -68,9 +68,9 @@ def goes_on_from(before: Fit, task: Any, settings: Settings) -> Any:
             "with a new model."
         )
     if terms is not None and terms.loss != settings.loss:
-        raise PegasosError("the loss must not change in the middle of a stream; call fit, or begin with a new model.")
+        raise PegasosError("the loss must not change in the middle of a stream; call fit, or start with a new model.")
     if terms is not None and terms.is_free:
         raise PegasosError(
-            "a stream cannot go on from a fit whose intercept was not regularized; begin with a new model."
+            "partial_fit cannot continue from a fit whose intercept was not regularized; start with a new model."
         )
     return before.task.with_parameters_of(task)

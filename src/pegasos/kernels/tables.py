@@ -121,7 +121,7 @@ class Standardized(Kernel):
         means, scales = self._numbers
         rows = np.asarray(items, np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(means):
-            raise PegasosError(f"Standardized knows {len(means)} features, got rows of shape {rows.shape}.")
+            raise PegasosError(f"Standardized was made for {len(means)} features, got rows of shape {rows.shape}.")
         return self.kernel.read((rows - means) / scales)
 
     def value_error(self, items: Items, dtype: npt.DTypeLike) -> float:

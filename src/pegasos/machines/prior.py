@@ -172,7 +172,7 @@ def _labels(prior: Any, task: Any) -> list[Any] | None:
         return None
     if not hasattr(prior, "classes_"):
         raise PegasosError(
-            f"prior must know its classes_, which {_name(prior)} does not; give the pair (coef, intercept) of a model "
+            f"prior must have classes_, which {_name(prior)} lacks; give the pair (coef, intercept) of a model "
             "whose scores are positive for the second class."
         )
     labels: list[Any] = np.asarray(prior.classes_).tolist()
@@ -233,7 +233,7 @@ def _our_columns(theirs: Any, ours: Names) -> npt.NDArray[np.intp] | None:
     missing = [name for name in theirs if name not in places]
     if missing:
         raise PegasosError(
-            f"X lacks {len(missing)} feature(s) of the prior, such as {missing[0]!r}, and scores cannot do without; "
+            f"X lacks {len(missing)} feature(s) of the prior, such as {missing[0]!r}, which its scores need; "
             "give the prior's coefficients, or X with those features."
         )
     _warn_of(sorted(set(places) - set(theirs)), "of X are not in the prior and are ignored:")

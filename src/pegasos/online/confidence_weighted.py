@@ -91,7 +91,7 @@ class ConfidenceWeighted(WeighsClasses, LinearOnlineClassifier):
     def _why_costs_are_refused(self) -> str | None:
         if self.method != "cw":
             return None
-        return "method='cw' has no place for weights other than 0 and 1; use method='arow'."
+        return "method='cw' does not support weights other than 0 and 1; use method='arow'."
 
     def _learner(self) -> OnlineLearner:
         if self.method == "cw":

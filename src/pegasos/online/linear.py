@@ -45,7 +45,7 @@ class LinearOnlineClassifier(OnlineClassifier):
         keep = self._learner().keep
         if state.keep != keep:
             raise PegasosError(
-                f"the stream began with the {state.keep} vector and cannot go on with the {keep} one; call fit, or "
+                f"the stream began with the {state.keep} vector and cannot continue with the {keep} one; call fit, or "
                 "begin with a clone."
             )
         return state

@@ -77,7 +77,7 @@ class PassiveAggressive(WeighsClasses, LinearOnlineClassifier):
     def _why_costs_are_refused(self) -> str | None:
         if self.variant != "pa":
             return None
-        return "variant='pa' has no place for weights other than 0 and 1; use variant='pa-1' or 'pa-2'."
+        return "variant='pa' does not support weights other than 0 and 1; use variant='pa-1' or 'pa-2'."
 
     def _learner(self) -> OnlineLearner:
         variant: Any = self.variant

@@ -31,7 +31,7 @@ def matplotlib_module(name: str) -> Any:
     try:
         return import_module(f"matplotlib.{name}")
     except ImportError as error:
-        raise NoMatplotlibError('a picture needs matplotlib: pip install "pegasos[plots]".') from error
+        raise NoMatplotlibError('plots need matplotlib: pip install "pegasos[plots]".') from error
 
 
 def ink() -> Any:

@@ -186,7 +186,7 @@ class BoundaryDisplay:
 
     def _draw_rows(self, ax: Any) -> None:
         if self.rows is not None and self.labels is None:
-            ax.scatter(*self.rows.T, s=14, color=style.ink(), label="rows")
+            ax.scatter(*self.rows.T, s=14, color=style.ink(), label="samples")
         elif self.rows is not None:
             for k, name in enumerate(self.classes):
                 look = style.curve(k)

@@ -121,7 +121,7 @@ class CertifiedShareDisplay:
 def _fitted(machine: Any, X: Any, y: Any, asked: Any, tol: float) -> tuple[float, float, float, float]:
     """The gap, the seconds and both shares of a fit."""
     if not hasattr(machine, "certified"):
-        raise PegasosError(f"{type(machine).__name__} certifies nothing; give a classifier of this library.")
+        raise PegasosError(f"{type(machine).__name__} has no certificate; pass a classifier of this library.")
     model = clone(machine).set_params(tol=tol)
     begun = perf_counter()
     model.fit(X, y)

@@ -12,7 +12,7 @@ from pegasos.plots import _style as style
 from pegasos.plots._models import opened, problem_names, trace_of
 from pegasos.theory import suboptimality_bound
 
-_words = {"step": "steps", "epoch": "epochs (passes over the rows)", "seconds": "seconds"}
+_words = {"step": "steps", "epoch": "epochs (passes over the data)", "seconds": "seconds"}
 _COLUMNS = ("primal", "dual", "gap")
 
 

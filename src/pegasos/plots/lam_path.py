@@ -106,7 +106,7 @@ class LamPathDisplay:
             of_task = table["param_epsilon"] == estimator.fitted_.task.epsilon
         scores, errors = estimator.scores_[:, of_task], table["standard_error"][of_task]
         band = None if np.isnan(errors).any() else errors
-        name = "mean of the folds, and one standard error" if band is not None else "held-out rows"
+        name = "mean of the folds, and one standard error" if band is not None else "held-out data"
         measure = estimator.scoring if isinstance(estimator.scoring, str) else "score"
         ylabel = estimator.fitted_.task.metric if estimator.scoring is None else measure
         mean = scores.mean(axis=0)[None]

@@ -107,5 +107,5 @@ def _draw_rows(ax: Any, margins: npt.NDArray[np.float64], limits: tuple[float, f
     """How many rows have each margin, hanging below the losses."""
     counts, edges = np.histogram(margins, np.linspace(*limits, 61))
     depths = -0.9 * _DEPTH * top * counts / max(int(counts.max()), 1)
-    ax.stairs(depths, edges, fill=True, color=style.colours[2], alpha=0.5, label="rows")
+    ax.stairs(depths, edges, fill=True, color=style.colours[2], alpha=0.5, label="samples")
     ax.axhline(0.0, color=style.ink(), linewidth=0.8)

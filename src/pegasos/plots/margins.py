@@ -128,5 +128,5 @@ def _draw(
         patches.append(ax.stairs(shares[k] + base, edges, baseline=base, linewidth=1.5, label=label, **look))
     if lift:
         ax.set_yticks(lift * np.arange(len(names)), names[::-1])
-    ax.set_ylabel("class, and share of its rows" if lift else "share of the rows of a class")
+    ax.set_ylabel("class, and share of its samples" if lift else "share of the samples of a class")
     return patches

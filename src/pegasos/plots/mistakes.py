@@ -1,4 +1,4 @@
-"""The picture of online learning: mistakes made so far, against rows seen."""
+"""The picture of online learning: mistakes made so far, against samples seen."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class MistakesDisplay:
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         share : bool, default=False
-            Whether to divide by the rows seen, on a logarithmic axis.
+            Whether to divide by the samples seen, on a logarithmic axis.
         legend : bool, default=True
         title : str, optional
         """
@@ -90,7 +90,11 @@ class MistakesDisplay:
             seen, mistakes = points[points[:, 0] > 0.0].T
             look = style.curve(k) | {"markevery": style.some_marks(len(seen))}
             self.lines_ += ax.plot(seen, mistakes / seen if share else mistakes, label=name, **look)
-        ax.set(xlabel="rows seen", ylabel="mistakes / rows seen" if share else "cumulative mistakes", title=title or "")
+        ax.set(
+            xlabel="samples seen",
+            ylabel="mistakes / samples seen" if share else "cumulative mistakes",
+            title=title or "",
+        )
         ax.set_ylim(bottom=0.0)
         if share:
             ax.set_xscale("log")

@@ -38,7 +38,7 @@ class NoveltyDisplay:
     >>> model = KernelPegasosOneClass(gamma=0.5, nu=0.1, random_state=0).fit(X)
     >>> drawn = NoveltyDisplay.from_estimator(model, X).plot()
     >>> drawn.ax_.get_xlabel()
-    'score: below the offset a row is novel'
+    'score: below the offset a sample is novel'
     """
 
     ax_: Any
@@ -88,7 +88,7 @@ class NoveltyDisplay:
         low, high = min(self.scores.min(), self.offset), max(self.scores.max(), self.offset)
         room = 0.02 * (high - low) + 1e-12
         edges = np.linspace(low - room, high + room, int(bins) + 1)
-        kinds = [("rows", self.scores)]
+        kinds = [("samples", self.scores)]
         if self.y is not None:
             kinds = [
                 (name, self.scores[self.y == k]) for name, k in (("typical", 1), ("novel", -1)) if (self.y == k).any()
@@ -103,7 +103,7 @@ class NoveltyDisplay:
             )
             self.patches_.append(patch)
         ax.axvline(self.offset, color=style.ink(), linewidth=1.0, linestyle="--", label=f"offset: {self.offset:.4g}")
-        ax.set(xlabel="score: below the offset a row is novel", ylabel="share of the rows", title=title or "")
+        ax.set(xlabel="score: below the offset a sample is novel", ylabel="share of the samples", title=title or "")
         ax.set_xlim(edges[0], edges[-1])
         ax.set_ylim(bottom=0.0)
         style.legend_beside(ax)

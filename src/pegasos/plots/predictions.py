@@ -75,7 +75,7 @@ class PredictionsDisplay:
         """
         model, prepared = opened(estimator)
         if hasattr(model, "classes_") or not hasattr(model, "predict"):
-            raise PegasosError(f"{type(model).__name__} predicts no numbers; give a regressor.")
+            raise PegasosError(f"{type(model).__name__} does not predict numbers; pass a regressor.")
         rows = prepared(X)
         bounds = model.predict_interval(rows) if hasattr(model, "predict_interval") else (None, None)
         return cls(y, model.predict(rows), *bounds, epsilon=float(np.max(getattr(model, "epsilon_", 0.0))))

@@ -16,7 +16,7 @@ from pegasos.plots._models import named, opened, trace_of
 
 _LEAST = 1e-7  # of measured distances: below, the optimum itself is not known better
 _FEW = 4  # names that find a place among the curves
-_words = {"seconds": "seconds", "epoch": "epochs (passes over the rows)", "step": "steps"}
+_words = {"seconds": "seconds", "epoch": "epochs (passes over the data)", "step": "steps"}
 
 
 class SolversDisplay:

@@ -96,7 +96,7 @@ class TubeDisplay:
         """
         model, prepared = opened(estimator)
         if hasattr(model, "classes_") or not hasattr(model, "predict"):
-            raise PegasosError(f"{type(model).__name__} predicts no numbers; give a regressor.")
+            raise PegasosError(f"{type(model).__name__} does not predict numbers; pass a regressor.")
         given = np.asarray(X, np.float64)
         if given.ndim != 2 or given.shape[1] != 1:
             raise PegasosError(

@@ -51,7 +51,7 @@ def _tiles(subject: ClassSubject, outcome: ClassOutcome) -> str:
         tile(
             share(hits / subject.n_rows), "accuracy on the data given", f"95 % interval {share(low)} to {share(high)}"
         ),
-        tile(share(_balanced(outcome)), "mean recall of the classes", "unmoved by how frequent they are"),
+        tile(share(_balanced(outcome)), "mean recall of the classes", "whatever their frequency"),
         tile(share(float(largest)), "the largest class", "what guessing it would get"),
     ]
     if outcome.is_sure is not None:

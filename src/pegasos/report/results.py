@@ -26,7 +26,7 @@ def performance(subject: ClassSubject, outcome: ClassOutcome, drawn: dict[str, C
         chart(
             "margins",
             "Margins",
-            "How far rows are on the right side of the boundary. Margins beyond the chart are counted in its "
+            "How far samples lie on the right side of the boundary. Margins beyond the chart are counted in its "
             "outermost bars.",
             wide=True,
         )

@@ -27,7 +27,7 @@ _LONGEST_VALUE = 200  # characters of a parameter
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is proved, and how it stands to what was asked for: "reached", "partly" or "open"."""
+    """What is proved, and how it stands to what was requested: "reached", "partly" or "open"."""
 
     standing: str
     headline: str

@@ -200,7 +200,7 @@ class Automatic(Saved, CallbackSupportMixin, ABC):
 
     def _check_parameters(self) -> None:
         if self.time_budget is None and self.n_trials is None:
-            raise PegasosError("a search needs an end: give time_budget, n_trials, or both.")
+            raise PegasosError("a search needs a limit: give time_budget, n_trials, or both.")
         if self.time_budget is not None:
             check.check_positive("time_budget", self.time_budget)
         if self.n_trials is not None:

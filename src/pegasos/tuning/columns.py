@@ -71,7 +71,7 @@ def _kind(X: Any, name: Any) -> str:
     if values.dtype.kind == "O" and not some and all(isinstance(value, int | float) for value in values):
         return "number"
     if values.dtype.kind == "M":
-        raise PegasosError(f"column {name!r} holds dates; make numbers of them first, such as days since a date.")
+        raise PegasosError(f"column {name!r} holds dates; convert them to numbers first, such as days since a date.")
     if some and np.median([len(value.split()) for value in some]) >= _WORDS_OF_A_TEXT:
         return "text"
     return "category"

@@ -165,7 +165,9 @@ def lam_path(
         model = PegasosClassifier(class_weight=class_weight, smoothing=smoothing, **common)
     else:
         if class_weight is not None:
-            raise PegasosError(f"loss={loss!r} is one of regression, which has no class_weight; give sample_weight.")
+            raise PegasosError(
+                f"loss={loss!r} is a regression loss, which does not support class_weight; give sample_weight."
+            )
         model = PegasosRegressor(epsilon=epsilon, quantile=quantile, delta=delta, **common)
     plan_of(model)  # a wrong parameter is an error before any work
     check_count("n_lams", n_lams)

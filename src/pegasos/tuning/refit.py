@@ -35,4 +35,4 @@ def beside_a_guess(examiner: Examiner, guess: Any) -> str:
             worth = float(examiner.scorer(guess, nothing, examiner.y, **weighted))
     except (AttributeError, TypeError, ValueError):  # a score that a guess has none of
         return ""
-    return f" To compare: a guess that looks at no feature ({guess.strategy}) scores {worth:.4f}."
+    return f" To compare: a constant prediction ({guess.strategy}) scores {worth:.4f}."

@@ -90,7 +90,7 @@ def test_missing_and_unknown_columns_are_named(frame, folder, failing, capsys):
     assert "has no column 'c'" in failing("predict", model, folder / "less.csv", "--label", "kind")
     assert "has the column 'e'" in failing("predict", model, folder / "more.csv", "--label", "kind")
     assert "--label='kind'" in failing("predict", model, folder / "train.csv")
-    assert "has no line of names" in failing("predict", model, folder / "bare.csv")
+    assert "has no header" in failing("predict", model, folder / "bare.csv")
 
 
 def test_a_weight_column_weighs_the_rows_and_is_not_a_feature(frame, folder, capsys):

@@ -140,7 +140,7 @@ def test_what_the_model_lacks_raises_an_error(rows, model, failing, tmp_path):
 @pytest.mark.parametrize("command", ["predict", "report"])
 def test_what_is_read_is_not_written_over(rows, model, failing, command):
     for path in (rows, model):
-        assert "is read here, and would be lost" in failing(command, model, rows, "-o", path)
+        assert "is an input file and would be overwritten" in failing(command, model, rows, "-o", path)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and then nothing", b"\x00\x01\x02", b"{}", b"[1, 2]", b"{"])

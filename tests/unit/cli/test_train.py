@@ -137,7 +137,7 @@ def test_an_interrupt_before_there_is_a_model_writes_nothing(rows, tmp_path, mon
         (["--prior", "none.pegasos"], "none.pegasos: No such file or directory."),
         (["--report", "none/report.html"], "the folder of none/report.html does not exist; make it first."),
         (["-o", "@rows/m.pegasos"], "rows.svm/m.pegasos does not exist; make it first."),
-        (["-o", "@rows"], "is read here, and would be lost"),
+        (["-o", "@rows"], "is an input file and would be overwritten"),
         (["-o", "."], ". is a folder: name a file in it."),
         (["--format", "xml"], "format must be one of svmlight, "),
         (["--label", "x"], "is read as svmlight, whose options are"),

@@ -67,4 +67,4 @@ def test_a_picture_that_cannot_be_drawn_and_a_file_that_would_be_lost_are_notice
     assert main(["tune", str(rows), "--picture", "search.doc"]) == 2
     assert "--picture must be a file such as search.png" in capsys.readouterr().err
     assert main(["tune", str(rows), "--leaderboard", str(rows)]) == 2
-    assert "would be lost" in capsys.readouterr().err
+    assert "would be overwritten" in capsys.readouterr().err

@@ -93,7 +93,7 @@ def test_labels_that_are_all_numbers_are_numbers_in_every_block(tmp_path, labels
         (CSV + b"7,,cat\n", "row 4: column 'height' has no value"),
         (CSV + b"7,nan,cat\n", "row 4: column 'height' has no value"),
         (CSV + b"7,8,\n", "row 4: the label '' is empty"),
-        (CSV + b'7,8,"a\nb"\n', "goes over a line"),
+        (CSV + b'7,8,"a\nb"\n', "contains a line break"),
         (CSV + b"7,x,cat\n", "row 4: column 'height': CSV conversion error to float: invalid value 'x'"),
         (CSV + b"7,8\n", "row 4: CSV parse error: Expected 3 columns, got 2"),
         (CSV + b"7,8,cat,9\n", "Expected 3 columns, got 4"),

@@ -100,7 +100,7 @@ def test_groups_are_kept_together():
     together = fitted(rows, labels, groups=groups, cv=GroupKFold(4), lams=[1e-3])
     assert apart.scores_.mean() == 1.0
     assert together.scores_.mean() < 0.8
-    with pytest.raises(PegasosError, match=r"does not split these 240 rows: .*groups"):
+    with pytest.raises(PegasosError, match=r"cannot split these 240 rows: .*groups"):
         fitted(rows, labels, cv=GroupKFold(4))
 
 
@@ -215,15 +215,15 @@ def test_folds_that_end_too_soon_are_spoken_of():
         ({"lams": "many"}, "lams must be a whole number of at least 1, got 'many'"),
         ({"eps": 2.0}, "eps is the smallest lam over the largest"),
         ({"tol": None}, "tol must be a number"),
-        ({"cv": 1}, "cv=1 does not split these 240 rows: "),
-        ({"cv": 200}, "cv=200 does not split these 240 rows: "),
-        ({"cv": "five"}, "cv='five' does not split these 240 rows: "),
+        ({"cv": 1}, "cv=1 cannot split these 240 rows: "),
+        ({"cv": 200}, "cv=200 cannot split these 240 rows: "),
+        ({"cv": "five"}, "cv='five' cannot split these 240 rows: "),
         ({"cv": []}, r"cv=\[\] has no folds"),
-        ({"cv": [([0, 500], [1])]}, "does not split these 240 rows: index 500"),
-        ({"cv": [(np.arange(240), [])]}, "fold 0 holds out no row that counts"),
+        ({"cv": [([0, 500], [1])]}, "cannot split these 240 rows: index 500"),
+        ({"cv": [(np.arange(240), [])]}, "fold 0 holds out no row with a positive weight"),
         ({"holdout": 1.0}, "holdout is a share of the rows and must be below 1, got 1.0"),
         ({"holdout": -0.1}, "holdout must be a positive number"),
-        ({"holdout": 0.001}, "holdout=0.001 does not split these 240 rows: "),
+        ({"holdout": 0.001}, "holdout=0.001 cannot split these 240 rows: "),
         ({"holdout": 0.3, "one_standard_error": True}, "one_standard_error=True needs two folds at least"),
         ({"one_standard_error": "yes"}, "one_standard_error must be True or False"),
         ({"scoring": "acuracy"}, "scoring='acuracy' is not a metric of scikit-learn; did you mean 'accuracy'"),
@@ -248,7 +248,7 @@ def test_a_class_of_one_row_is_named():
 
 
 def test_fewer_rows_than_folds_are_refused():
-    with pytest.raises(PegasosError, match="cv=5 does not split these 4 rows"):
+    with pytest.raises(PegasosError, match="cv=5 cannot split these 4 rows"):
         fitted(X[:4], [0, 1, 0, 1])
 
 

@@ -126,7 +126,7 @@ def test_the_choice_is_drawn():
         ({"loss": "hinge"}, "loss must be"),
         ({"quantile": 1.0}, "between 0 and 1"),
         ({"scoring": "accurracy"}, "did you mean"),
-        ({"cv": 1000}, "does not split"),
+        ({"cv": 1000}, "cannot split"),
     ],
 )
 def test_bad_parameters_are_named(settings, message):

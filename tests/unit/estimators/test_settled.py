@@ -193,7 +193,7 @@ def test_a_fit_continues_until_enough_predictions_are_certified(settings):
     model = fitted(0.05, certified_share=0.995, **settings)
     assert plain.certified_share_ < 0.995 <= model.certified_share_
     assert model.certified_share_ == np.mean(model.certified(DIGITS))
-    assert "of the training rows have a certified prediction, as asked for." in model.status_
+    assert "of the training rows have a certified prediction, as requested." in model.status_
     assert model.certificate_.relative_gap < 0.05
     assert model.n_iter_ >= plain.n_iter_
     trace = model.trace_
@@ -209,7 +209,7 @@ def test_a_kernel_fit_continues_too():
 
 
 def test_what_a_budget_leaves_open_is_said():
-    with pytest.warns(GapWarning, match="not the 1 asked for"):
+    with pytest.warns(GapWarning, match="not the 1 requested"):
         model = PegasosClassifier(1e-4, tol=0.3, max_iter=2, certified_share=1.0, random_state=0).fit(DIGITS, CLASSES)
     assert model.n_iter_ <= 2
     assert "give more time or epochs" in model.status_
@@ -237,11 +237,11 @@ def test_the_share_of_validation_rows_is_counted_where_they_are_given():
     y = CLASSES[:400]
     model = PegasosClassifier(1e-4, solver="dual", tol=0.3, certified_share=0.97, max_iter=100_000, random_state=0)
     assert model.fit(train, y, X_val=held_out).certified(held_out).mean() >= 0.97
-    assert "% of the validation rows have a certified prediction, as asked for" in model.status_
+    assert "% of the validation rows have a certified prediction, as requested" in model.status_
     rough = PegasosClassifier(1e-4, solver="dual", tol=0.3, random_state=0).fit(train, y)
     assert rough.certified(held_out).mean() < 0.97
 
 
 def test_validation_rows_without_a_share_are_refused():
-    with pytest.raises(PegasosError, match="X_val are the rows that certified_share counts"):
+    with pytest.raises(PegasosError, match="X_val is used by certified_share only"):
         PegasosClassifier().fit(DIGITS, CLASSES, X_val=DIGITS)

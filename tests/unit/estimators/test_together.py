@@ -114,7 +114,7 @@ def test_a_fitted_model_stays_what_it_is_when_its_parameters_change():
     for one, other in zip(before, after, strict=True):
         np.testing.assert_array_equal(one, other)
     assert model.certify(X, Y) == model.certificate_
-    with pytest.raises(PegasosError, match="cannot go on from a model with 'ovo'"):
+    with pytest.raises(PegasosError, match="cannot continue from a model with 'ovo'"):
         model.partial_fit(X, Y)
     assert model.set_params(warm_start=True).fit(X, Y).coef_.shape == (3, 4)
 
@@ -122,7 +122,7 @@ def test_a_fitted_model_stays_what_it_is_when_its_parameters_change():
 @pytest.mark.parametrize("make", BOTH)
 def test_a_stream_does_not_continue_from_a_free_intercept(make):
     model = quiet(make, regularize_intercept=False, tol=1e-3).fit(X + 10.0, Y == 1)
-    with pytest.raises(PegasosError, match="cannot go on from a fit whose intercept was not regularized"):
+    with pytest.raises(PegasosError, match="cannot continue from a fit whose intercept was not regularized"):
         model.set_params(regularize_intercept=True).partial_fit(X + 10.0, Y == 1)
 
 

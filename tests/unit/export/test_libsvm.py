@@ -168,7 +168,7 @@ def test_a_precomputed_kernel_goes_both_ways(tmp_path):
     np.testing.assert_allclose(of_pairs(decisions, names), scores_of(ours, new), atol=1e-9)
     with pytest.raises(PegasosError, match="does not say how many rows there were: give n_features"):
         from_libsvm(tmp_path / "ours")
-    with pytest.raises(PegasosError, match=r"speaks of row \d+, and there are 3"):
+    with pytest.raises(PegasosError, match=r"refers to row \d+, and there are 3"):
         from_libsvm(tmp_path / "ours", n_features=3)
     again = from_libsvm(tmp_path / "ours", n_features=len(X), C=1.0)
     np.testing.assert_allclose(scores_of(again, new), scores_of(ours, new), atol=1e-12)
@@ -207,11 +207,11 @@ def test_a_support_vector_of_our_fit_has_one_place():
 
 def test_what_libsvm_cannot_represent_is_refused_with_a_reason(tmp_path):
     for name, sentence in (
-        ("rbf, rest", "one against one, and this model does not: fit with multi_class='ovo'"),
-        ("linear, joint", "one against one"),
-        ("names", "one against one"),
+        ("rbf, rest", "one-vs-one, and this model does not: fit with multi_class='ovo'"),
+        ("linear, joint", "one-vs-one"),
+        ("names", "one-vs-one"),
         ("chi2", "linear, polynomial and RBF kernels, not ChiSquared"),
-        ("kernel on a prior", "one against one"),
+        ("kernel on a prior", "one-vs-one"),
     ):
         with pytest.raises(PegasosError, match=sentence):
             to_libsvm(model_of(name), tmp_path / "model")
@@ -291,5 +291,5 @@ def test_many_classes_of_a_small_file_take_no_memory(tmp_path):
     rho = "0 " * (n * (n - 1) // 2)
     text = f"svm_type c_svc\nkernel_type linear\nnr_class {n}\ntotal_sv {n}\nrho {rho}\nlabel {labels}\n"
     (tmp_path / "model").write_text(text + f"nr_sv {'1 ' * n}\nSV\n")
-    with pytest.raises(PegasosError, match="319600 pairs of classes with 800 support vectors are more than memory"):
+    with pytest.raises(PegasosError, match="319600 pairs of classes with 800 support vectors do not fit in memory"):
         from_libsvm(tmp_path / "model")

@@ -53,7 +53,7 @@ def test_standardized_numbers_are_those_of_a_scaler():
             Standardized(RBF(1.0), *bad)
     with pytest.raises(PegasosError, match="kernel of vectors"):
         Standardized(Spectrum(2), [0.0], [1.0])
-    with pytest.raises(PegasosError, match="knows 1 features"):
+    with pytest.raises(PegasosError, match="was made for 1 features"):
         Standardized(RBF(1.0), [0.0], [1.0]).block(X, X)
 
 

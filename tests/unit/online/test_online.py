@@ -255,9 +255,9 @@ def test_a_setting_out_of_range_is_refused_with_a_reason(model, sentence):
 )
 def test_a_rule_without_a_place_for_weights_refuses_them(model):
     X, y = sample()
-    with pytest.raises(PegasosError, match=r"has no place for weights other than 0 and 1; use"):
+    with pytest.raises(PegasosError, match=r"does not support weights other than 0 and 1; use"):
         model.fit(X, y, sample_weight=np.full(len(y), 2.0))
-    with pytest.raises(PegasosError, match=r"has no place for weights other than 0 and 1; use"):
+    with pytest.raises(PegasosError, match=r"does not support weights other than 0 and 1; use"):
         clone(model).set_params(class_weight="balanced").fit(X, y)
 
 
@@ -284,7 +284,7 @@ def test_a_stream_refuses_what_it_cannot_use_and_keeps_its_model(model):
 def test_a_stream_cannot_change_which_vector_it_returns():
     X, y = sample()
     stream = Perceptron("last").partial_fit(X, y, classes=np.unique(y))
-    with pytest.raises(PegasosError, match="began with the last vector and cannot go on with the averaged one"):
+    with pytest.raises(PegasosError, match="began with the last vector and cannot continue with the averaged one"):
         stream.set_params(prediction="averaged").partial_fit(X, y)
 
 

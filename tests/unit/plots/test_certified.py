@@ -36,7 +36,7 @@ def test_other_rows_and_seconds():
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(PegasosError, match="tols is empty"):
         CertifiedShareDisplay.from_estimator(PegasosClassifier(), X, Y, tols=())
-    with pytest.raises(PegasosError, match="LinearSVC certifies nothing"):
+    with pytest.raises(PegasosError, match="LinearSVC has no certificate"):
         CertifiedShareDisplay.from_estimator(make_pipeline(LinearSVC()), X, Y)
     with pytest.raises(PegasosError, match="one number per fit"):
         CertifiedShareDisplay([0.1], [1.0, 2.0], [0.5])

@@ -38,7 +38,7 @@ def test_other_regressors_have_no_interval():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(PegasosError, match="predicts no numbers"):
+    with pytest.raises(PegasosError, match="does not predict numbers"):
         PredictionsDisplay.from_estimator(PegasosClassifier().fit(X, Y > 0), X, Y)
     with pytest.raises(PegasosError, match="one number per row"):
         PredictionsDisplay(Y, Y[:-1])
@@ -69,7 +69,7 @@ def test_tubes_that_cannot_be_drawn_are_refused():
     model = PegasosRegressor().fit(X, Y)
     with pytest.raises(PegasosError, match=r"over one feature, got X of shape \(60, 3\); .*PredictionsDisplay"):
         TubeDisplay.from_estimator(model, X, Y)
-    with pytest.raises(PegasosError, match="predicts no numbers"):
+    with pytest.raises(PegasosError, match="does not predict numbers"):
         TubeDisplay.from_estimator(PegasosClassifier().fit(X[:, :1], Y > 0), X[:, :1], Y)
     with pytest.raises(PegasosError, match="one number per row"):
         TubeDisplay(Y, Y[:-1], grid=Y, curve=Y, predicted=Y, epsilon=0.1)

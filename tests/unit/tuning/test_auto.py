@@ -226,7 +226,7 @@ def test_a_fitted_search_can_be_stored():
     ("parameters", "sentence"),
     [
         ({"time_budget": 0}, "time_budget must be a positive number, got 0"),
-        ({"time_budget": None, "n_trials": None}, "a search needs an end"),
+        ({"time_budget": None, "n_trials": None}, "a search needs a limit"),
         ({"n_trials": 0}, "n_trials must be a whole number of at least 1, got 0"),
         ({"cv": 1}, "cv must be a number of folds of at least 2, got 1"),
         ({"scoring": "beauty"}, "scoring must be a name .* got 'beauty'"),

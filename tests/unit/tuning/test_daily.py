@@ -26,7 +26,7 @@ def test_rare_classes_are_scored_by_their_own_share_of_hits():
     assert auto.scoring_ == "balanced_accuracy"
     share = f"{np.mean(IS_RARE):.1%}"
     assert f"Scores are balanced_accuracy, since class 1 has {share} of the rows." in auto.account_
-    assert "a guess that looks at no feature (most_frequent) scores 0.5000" in auto.account_
+    assert "a constant prediction (most_frequent) scores 0.5000" in auto.account_
     assert set(auto.predict(RARE)) == {0, 1}
     assert auto.best_score_ > 0.65
     assert auto.score(RARE, IS_RARE) == pytest.approx(balanced_accuracy_score(IS_RARE, auto.predict(RARE)))
@@ -156,7 +156,7 @@ def test_a_regression_is_searched_for_in_units_of_its_targets():
     assert auto.score(X, Y) == pytest.approx(r2_score(Y, auto.predict(X)))
     assert large.best_score_ == pytest.approx(auto.best_score_, abs=1e-3)
     assert large.best_params_["epsilon"] == pytest.approx(1024.0 * auto.best_params_["epsilon"])
-    assert "a guess that looks at no feature (mean) scores 0.0000" in auto.account_
+    assert "a constant prediction (mean) scores 0.0000" in auto.account_
     assert "epsilon" in auto.leaderboard_[0]
 
 
