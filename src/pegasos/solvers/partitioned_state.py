@@ -11,7 +11,7 @@ from pegasos.problem import Problem
 from pegasos.solvers.partitioned import ZERO, PartitionedDual, PartitionedProblem
 from pegasos.solvers.passes import Sample, Vector
 
-SAMPLE_TOL = 1e-3  # relative gap of the solution of a sample, and of gathered rows where none is asked for
+SAMPLE_TOL = 1e-3  # relative gap of the solution of a sample, and of gathered rows without a requested one
 
 
 @dataclass

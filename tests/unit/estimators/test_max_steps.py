@@ -188,5 +188,5 @@ def test_bad_initial_weights_are_refused_with_the_remedy(parameters, given, mess
 
 
 def test_kernel_machines_refuse_initial_weights():
-    with pytest.raises(PegasosError, match="one with a kernel starts at 0"):
+    with pytest.raises(PegasosError, match="a kernel model starts at 0"):
         KernelPegasosClassifier(solver="pegasos").fit(X, SIGN, coef_init=np.zeros(3))

@@ -151,7 +151,7 @@ def test_a_path_of_regressions_is_certified_at_every_lam(loss):
 
 
 def test_a_path_of_regressions_has_no_class_weight():
-    with pytest.raises(PegasosError, match="no class_weight"):
+    with pytest.raises(PegasosError, match="does not support class_weight"):
         lam_path(X, Y, loss="huber", class_weight="balanced")
 
 

@@ -64,7 +64,7 @@ def test_columns_that_are_computed_together_have_the_bits_of_single_ones():
     """900 rows of 60 features exceed the nearest cache; 60 rows of the same do not."""
     X, y = blobs(900, 60, 2)
     kernel = RBF(1 / 60)
-    many = KernelRows.of(kernel, kernel.read(X), 0.0, cache_bytes=1e9, double=True, mixed=True)
+    many = KernelRows.of(kernel, kernel.read(X), 0.0, cache_bytes=1e9, double=True, mixed=True).columns
     assert many.is_mixed
     sign = np.where(y == 1, 1.0, -1.0)
     point = sign.copy(), np.minimum(sign, 0.0), np.maximum(sign, 0.0), np.ones(900), None, 1.0, True, 0.0
@@ -72,7 +72,7 @@ def test_columns_that_are_computed_together_have_the_bits_of_single_ones():
     assert many.n_kept > 60
     kept = np.flatnonzero(many.slot_of >= 0)[:60]
     few = X[kept]
-    single = KernelRows.of(kernel, kernel.read(few), 0.0, cache_bytes=1e9, double=True, mixed=True)
+    single = KernelRows.of(kernel, kernel.read(few), 0.0, cache_bytes=1e9, double=True, mixed=True).columns
     point = sign[kept], np.minimum(sign[kept], 0.0), np.maximum(sign[kept], 0.0), np.ones(60), None, 1.0, True, 0.0
     single.climb(point, 0.0, 1e-2, 2000, 1e9)
     here = np.flatnonzero(single.slot_of >= 0)
