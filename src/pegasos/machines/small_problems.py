@@ -105,7 +105,7 @@ class SmallProblems:
 
     @cached_property
     def mu(self) -> Column:
-        """lam times total of each problem."""
+        """The product of lam and total, for each problem."""
         return self.lam * self.total
 
     @property
@@ -191,10 +191,9 @@ class SmallProblems:
         entries = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         limits = _AIM * tol, fine, _STEPS_PER_ROW, _WORK, steps, threads
         keeps_sum = self.is_free or len(sums) > 0
-        ended = None
+        given: tuple[Any, ...] = *self._kernel(tol), *entries, units, keeps_sum, *limits, *sums
         try:
-            if _core.small_solve(*self._kernel(tol), *entries, units, keeps_sum, *limits, *sums):
-                ended = Status.TIME
+            ended = Status.TIME if _core.small_solve(*given) else None
         except KeyboardInterrupt:
             if not steps.any():
                 raise
@@ -219,7 +218,7 @@ class SmallProblems:
         coefficients, table = np.empty(len(alpha)), np.empty((len(self.lam), len(_Terms._fields)))
         entries = self.starts, self.sign, self.cost, self.offset
         _core.small_sums(*entries, alpha, scores, self.mu, self.largest, self.is_free, coefficients, table)
-        nothing = np.empty(0)
+        nothing, each = np.empty(0), zip(self.lam.tolist(), self.total.tolist(), table.tolist(), strict=True)
         certificates = [
             certificate_of(
                 _Scales(lam, total),  # type: ignore[arg-type]
@@ -228,7 +227,7 @@ class SmallProblems:
                 terms.square,
                 0.0,
             )
-            for lam, total, terms in zip(self.lam.tolist(), self.total.tolist(), map(_Terms._make, table.tolist()))
+            for lam, total, terms in ((lam, total, _Terms(*row)) for lam, total, row in each)
         ]
         intercepts = np.ascontiguousarray(table[:, 0])
         return certificates, coefficients, intercepts, self._reach(scores, certificates, intercepts)
