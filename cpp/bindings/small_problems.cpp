@@ -25,16 +25,19 @@ static SmallColumns columns_of(Index k, const GivenIndices& starts, const GivenW
 }
 
 static void sums(GivenIndices starts, GivenWeights sign, GivenWeights cost, GivenWeights offset, GivenWeights alpha,
-                 GivenWeights scores, GivenWeights mu, bool is_free, WeightArray coefficients, WeightArray out) {
-  constexpr Index width = sizeof(SmallSums) / sizeof(double);
+                 GivenWeights scores, GivenWeights mu, double largest, bool is_free, WeightArray coefficients,
+                 WeightArray out) {
+  constexpr Index width = sizeof(SmallTerms) / sizeof(double);
   const Index n_problems = Index(mu.size());
   require(Index(starts.shape(0)) == n_problems + 1 && Index(out.size()) == width * n_problems &&
               alpha.size() == scores.size() && coefficients.size() == scores.size(),
-          "small problems need one alpha and coefficient per entry, and ten sums each.");
+          "small problems need one alpha and coefficient per entry, and seven sums each.");
   for (Index k = 0; k < n_problems; ++k) {
     const SmallColumns rows = columns_of(k, starts, sign, cost, offset, scores);
     const Index begin = starts.data()[k];
-    const SmallSums found = small_sums(rows, alpha.data() + begin, mu.data()[k], is_free, coefficients.data() + begin);
+    const double own_mu = mu.data()[k];
+    const SmallSums all = small_sums(rows, alpha.data() + begin, own_mu, is_free, coefficients.data() + begin);
+    const SmallTerms found = with_rounding(all, rows.n, own_mu, largest, is_free);
     std::memcpy(out.data() + k * width, &found, sizeof found);
   }
 }
@@ -53,8 +56,10 @@ static void reaches(GivenIndices starts, GivenWeights sign, GivenWeights cost, G
 
 void bind_small_problems(nb::module_& m) {
   m.def("small_sums", sums, nb::arg("starts"), nb::arg("sign"), nb::arg("cost"), nb::arg("offset"), nb::arg("alpha"),
-        nb::arg("scores"), nb::arg("mu"), nb::arg("is_free"), nb::arg("coefficients"), nb::arg("sums"),
-        "Writes the coefficients of each problem, and a row of its sums: SmallSums of small_sums.h.");
+        nb::arg("scores"), nb::arg("mu"), nb::arg("largest"), nb::arg("is_free"), nb::arg("coefficients"),
+        nb::arg("sums"),
+        "Writes the coefficients of each problem, and a row of what its certificate is made of: SmallTerms of "
+        "small_sums.h.");
   m.def("small_reaches", reaches, nb::arg("starts"), nb::arg("sign"), nb::arg("cost"), nb::arg("offset"),
         nb::arg("scores"), nb::arg("lengths"), nb::arg("radii"), nb::arg("intercepts"), nb::arg("reaches"),
         "Writes how far the intercept of an exact solution of each problem may be.");

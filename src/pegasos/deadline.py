@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter
 
 from pegasos import _core
@@ -13,12 +13,15 @@ check_deadline = _core.check_deadline
 time_left = _core.time_left
 
 
-@contextmanager
-def within(seconds: float | None) -> Iterator[None]:
+def within(seconds: float | None) -> AbstractContextManager[None]:
     """Limit the time of this thread in this context; None leaves the current limit unchanged."""
+    return nullcontext() if seconds is None else _limited(seconds)
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
     before, begun = _core.time_left(), perf_counter()
-    if seconds is not None:
-        _core.set_deadline(seconds if before is None else min(seconds, before))
+    _core.set_deadline(seconds if before is None else min(seconds, before))
     try:
         yield
     finally:

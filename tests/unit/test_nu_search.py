@@ -1,12 +1,15 @@
 """How a search for nu ends: within its budget, after an interrupt, and where none is needed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import scale
 from sklearn.svm import NuSVC, NuSVR, OneClassSVM
 
-from pegasos import GapWarning, PegasosOneClass, svm
+from pegasos import GapWarning, PegasosOneClass, _core, svm
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.linear import Linear
 from pegasos.solution import Status
@@ -59,6 +62,35 @@ def test_an_interrupt_of_the_first_solve_is_raised(monkeypatch):
     Solves(monkeypatch, Linear, at=1, error=KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         PegasosOneClass(nu=0.1, tol=1e-6, random_state=0).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::pegasos.GapWarning")
+@pytest.mark.parametrize("model", [svm.NuSVC(nu=0.1), svm.NuSVR(), svm.OneClassSVM(nu=0.1)], ids=repr)
+def test_an_interrupt_in_the_native_call_leaves_the_point_that_it_reached(monkeypatch, model):
+    solve = _core.small_solve
+
+    def interrupted(*given):
+        solve(*given)
+        raise KeyboardInterrupt
+
+    native = SimpleNamespace(**vars(_core) | {"small_solve": interrupted})
+    monkeypatch.setattr("pegasos.machines.small_problems._core", native)
+    rows, y = _data("iris")
+    model.fit(rows, y)
+    expected = clone(model)
+    monkeypatch.undo()
+    expected.fit(rows, y)
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+
+
+@pytest.mark.parametrize("model", [svm.NuSVC(nu=0.1), svm.NuSVR(), svm.OneClassSVM(nu=0.1)], ids=repr)
+def test_an_interrupt_in_the_native_call_before_its_first_step_is_raised(monkeypatch, model):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pegasos.machines.small_problems._core", SimpleNamespace(small_solve=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*_data("iris"))
 
 
 def test_every_solve_gets_what_is_left_of_the_budget(monkeypatch):

@@ -1,4 +1,4 @@
-// The sums over the rows of a small kernel problem that its certificate consists of, times total.
+// The sums over the rows of a small kernel problem that its certificate consists of, times total, and their rounding.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,8 @@
 namespace pegasos {
 
 inline constexpr double slope_rounding = 1e-12;  // fraction of the sum of the costs below which a slope counts as 0
+inline constexpr double rounding_unit = 0x1p-53;
+inline constexpr double negligible = 1e-10;  // as in rounding.py: a smaller fraction of the objective is not counted
 
 // One entry per row of the problem.
 struct SmallColumns {
@@ -33,6 +35,18 @@ struct SmallSums {
   double zero = 0.0;         // losses of zero weights
   double uneven = 0.0;       // sum_i alpha_i sign_i
   double spent = 0.0;        // sum_i alpha_i
+  double farthest = 0.0;     // the largest |offset_i|
+};
+
+// What a certificate is made of.
+struct SmallTerms {
+  double intercept;
+  double losses;
+  double least_margin;
+  double square;
+  double gain;      // minus what rounding may have added to it, where that counts
+  double rounding;  // what rounding may have taken from the primal, where that counts
+  double slack;     // the rest
 };
 
 // The lowest and the highest intercept with the least loss, for scores plus `reach` times |x_i|.
@@ -72,8 +86,32 @@ inline SmallSums small_sums(const SmallColumns& rows, const double* alpha, doubl
     sums.zero += cost * std::max(0.0, 1.0 - sign * offset);
     sums.uneven += sign * alpha[k];
     sums.spent += alpha[k];
+    sums.farthest = std::max(sums.farthest, std::fabs(offset));
   }
   return sums;
+}
+
+// The sums with what rounding may change them by. No kernel value exceeds `largest`, the largest k(x, x). A free
+// intercept b adds -b sum_i alpha_i sign_i to the dual, a sum that is 0 except for rounding; an optimal b is at most
+// 1 + |offset_i| + |w*| |x_i| for some row.
+inline SmallTerms with_rounding(const SmallSums& sums, Index n, double mu, double largest, bool is_free) {
+  const double depth = rounding_unit * (double(n) + 16.0), of_scores = depth * sums.coefficients * largest;
+  const double of_square = mu * (sums.coefficients * of_scores + depth * sums.square);
+  const double of_primal = (of_scores + depth) * sums.spread + of_square;
+  double of_dual = of_square + depth * std::fabs(sums.gain);
+  if (is_free) {
+    const double radius = std::sqrt(2.0 * sums.zero / mu);
+    const double farthest = 1.0 + sums.farthest + 1.5 * radius * std::sqrt(largest);
+    of_dual += (std::fabs(sums.uneven) + 4.0 * depth * sums.spent) * farthest;
+  }
+  const double objective = sums.losses + 0.5 * mu * sums.square;
+  SmallTerms terms{sums.intercept, sums.losses, sums.least_margin, sums.square, sums.gain, 0.0, of_primal + of_dual};
+  if (of_primal + of_dual > negligible * objective) {  // otherwise rounding is slack
+    terms.gain -= of_dual;
+    terms.rounding = of_primal;
+    terms.slack = 64.0 * rounding_unit * objective;
+  }
+  return terms;
 }
 
 // How far the intercept of an exact solution may be, whose weights lie within the radius of w(alpha).

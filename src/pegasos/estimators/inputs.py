@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -19,6 +18,7 @@ from pegasos.machines.inputs import check_weights, how_to_read
 from pegasos.problem import Matrix, Rows, check_structure
 
 __all__ = [
+    "KeptOnFailure",
     "are_plain_numbers",
     "as_plain",
     "check_room_for_weights",
@@ -30,7 +30,6 @@ __all__ = [
     "is_plain_target",
     "is_ready",
     "keeps_on_failure",
-    "kept_on_failure",
     "note_features",
     "read_doubles",
     "read_rows",
@@ -121,15 +120,19 @@ def read_rows_and_target(
     return Rows.of(X, bias, threads, narrow=narrow), y
 
 
-@contextmanager
-def kept_on_failure(estimator: Any) -> Iterator[None]:
+class KeptOnFailure:
     """A fit that fails or is interrupted changes nothing: the last good model still predicts."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__ = before
-        raise
+
+    def __init__(self, estimator: Any):
+        self.estimator, self.before = estimator, dict(estimator.__dict__)
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(self, kind: type[BaseException] | None, *about: object) -> None:
+        """Restore the attributes if there was an exception."""
+        if kind is not None:
+            self.estimator.__dict__ = self.before
 
 
 def keeps_on_failure(method: Callable[P, T]) -> Callable[P, T]:
@@ -137,7 +140,7 @@ def keeps_on_failure(method: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(method)
     def kept(*args: P.args, **options: P.kwargs) -> T:
-        with kept_on_failure(args[0]):
+        with KeptOnFailure(args[0]):
             try:
                 return method(*args, **options)
             except NotFiniteError as error:

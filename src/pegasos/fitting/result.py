@@ -225,7 +225,10 @@ class Fit:
 def _support(solutions: Sequence[Solution], members: list[Members], *, is_shared: bool) -> npt.NDArray[np.intp]:
     """Rows with alpha above 0 in any problem."""
     if is_shared:  # avoids sorting row numbers: there may be many, and little memory
-        return np.flatnonzero(np.logical_or.reduce([_any_vector(solution.alpha > 0.0) for solution in solutions]))
+        is_support = _any_vector(solutions[0].alpha > 0.0)
+        for solution in solutions[1:]:
+            is_support = is_support | _any_vector(solution.alpha > 0.0)
+        return is_support.nonzero()[0]
     each = [(numbers(mine, len(one.alpha)), one.alpha) for mine, one in zip(members, solutions, strict=True)]
     is_support = np.zeros(1 + max(int(rows.max(initial=-1)) for rows, _ in each), bool)
     for rows, alpha in each:

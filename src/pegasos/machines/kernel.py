@@ -192,8 +192,8 @@ class Kernel:
                 np.add.at(row, numbers(mine, len(row)), point.weights)
             else:
                 row[mine] = point.weights
-        model = KernelModel.of(self.kernel, coefficients, data.X, bias=bias, prior=prior)
-        return replace(model, intercept=model.intercept + np.array([point.intercept for point in points]))
+        intercepts = np.array([point.intercept for point in points])
+        return KernelModel.of(self.kernel, coefficients, data.X, bias=bias, prior=prior, intercepts=intercepts)
 
     def points(
         self,

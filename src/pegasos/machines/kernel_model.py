@@ -44,15 +44,22 @@ class KernelModel:
 
     @classmethod
     def of(
-        cls, kernel: Kernel, coefficients: npt.NDArray[np.float64], collection: Any, *, bias: float, prior: Any
+        cls,
+        kernel: Kernel,
+        coefficients: npt.NDArray[np.float64],
+        collection: Any,
+        *,
+        bias: float,
+        prior: Any,
+        intercepts: npt.NDArray[np.float64] | float = 0.0,
     ) -> KernelModel:
-        """Build the model from coefficients of all training rows, one row per problem."""
-        support = np.flatnonzero(np.any(coefficients, axis=0))
+        """Build the model from coefficients of all training rows, one row per problem, and further intercepts."""
+        (support,) = (coefficients[0] if len(coefficients) == 1 else np.any(coefficients, axis=0)).nonzero()
         is_known = not isinstance(kernel, Precomputed)
         is_array = isinstance(collection, np.ndarray)  # scikit-learn's function takes longer for arrays
         rows = collection[support] if is_array else _safe_indexing(collection, support) if is_known else None
         vectors = rows if is_known else np.empty((0, 0))
-        intercept = bias**2 * coefficients.sum(axis=1)
+        intercept = bias**2 * coefficients.sum(axis=1) + intercepts
         return cls(kernel, support, vectors, coefficients[:, support], intercept, coefficients.shape[1], prior)
 
     @property

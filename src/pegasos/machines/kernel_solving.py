@@ -115,7 +115,12 @@ def spend_kernel(
     tol, threads = stop.tol or 0.0, _threads_for(small, plan, cache_bytes)
     certifies = isinstance(problems, Pairs) or len(problems) == 1
     how: dict[str, Any] = {"is_along_lam": is_along_lam, "certifies": certifies}
-    return _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how), goes_on=False)[0]
+    found, ended = _in_batches(small, stop, lambda part: spend_together(part, nu, tol, threads, **how), goes_on=False)
+    if ended is Status.INTERRUPTED:  # the search takes one step and one certificate of each of the others
+        for one, watcher in zip(found, plan.watchers, strict=True):
+            if one is None or not isinstance(one.solution, Solution):
+                watcher.interrupted = lambda: True
+    return found
 
 
 def _threads_for(small: SmallProblems, plan: Plan, cache_bytes: float) -> int:

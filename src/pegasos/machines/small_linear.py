@@ -24,6 +24,7 @@ from pegasos.rounding import DualSums, is_negligible, is_settled, length_of, low
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.solvers.auto import AutoState
 from pegasos.solvers.driver import Stop, Watcher
+from pegasos.solvers.finite_newton import goal_of
 from pegasos.solvers.interior_point import InteriorPoint
 
 Vector = npt.NDArray[np.float64]
@@ -33,8 +34,6 @@ _MOST_PRODUCTS = 2e6  # rows times squared side: a step with more takes longer t
 _QUICK = 2.6e6  # nanoseconds that an interior point may take where dual ascent is expected to take less
 _LEAST_TOL = 1e-14  # smaller gaps are noise, which the driver says
 _LEAST_EPOCHS = 100  # least number of epochs that a problem must be allowed
-_MARGIN = 0.5  # fraction of the requested gap that Newton's steps must reach
-_EXACT = 1e-24  # gap that they aim at first, because their last step often ends at the exact optimum
 _AIM = 0.3  # fraction of the power of ten below the requested gap that an interior point aims at
 _LARGEST_AIM, _LEAST_AIM = 1e-8, 1e-15
 
@@ -118,7 +117,8 @@ def _solved(problem: Problem, tol: float) -> Solution | None:
 def _goal(problem: Problem, tol: float) -> tuple[float, float]:
     """The relative gap that suffices, and the one to aim at first."""
     if problem.ridge > 0.0:
-        return _MARGIN * tol, min(_MARGIN * tol, _EXACT)
+        rows: Any = problem.rows
+        return goal_of(rows.native.n_distinct, rows.n_features + 1, tol)
     return tol, _AIM * 10.0 ** math.floor(math.log10(max(min(tol, _LARGEST_AIM), _LEAST_AIM)))
 
 

@@ -7,11 +7,10 @@ way is left to the driver, one problem at a time.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from pegasos import _core
 from pegasos.certificate import certificate_of
 from pegasos.gram import KernelRows
 from pegasos.problem import Losses, Problem
-from pegasos.rounding import DualSums, negligible, unit
+from pegasos.rounding import DualSums
 from pegasos.solution import Solution, Status, Trace, TraceRow
 from pegasos.tasks.labels import costs_of
 from pegasos.tasks.one_vs_one import Pairs, pairs_of
@@ -95,12 +94,24 @@ class SmallProblems:
         return cls(rows, members, sizes, sign, cost, offset, lam, total, is_free, is_apart=len(sizes) > 1)
 
     def part(self, first: int, end: int) -> SmallProblems:
-        """Some of the problems."""
+        """Some of the problems, or all of them."""
+        if end - first == len(self.sizes):
+            return self
         entries = slice(self.starts[first], self.starts[end])
         sign, cost, offset = (each[entries] for each in (self.sign, self.cost, self.offset))
         terms = self.lam[first:end], self.total[first:end]
         members, sizes = self.members[entries], self.sizes[first:end]
         return SmallProblems(self.rows, members, sizes, sign, cost, offset, *terms, self.is_free, self.is_apart)
+
+    @cached_property
+    def mu(self) -> Column:
+        """The product of lam and total, for each problem."""
+        return self.lam * self.total
+
+    @property
+    def largest(self) -> float:
+        """The largest k(x, x), which no kernel value exceeds."""
+        return float(self.rows.squared_norms.max())
 
     @property
     def batches(self) -> list[tuple[int, int]]:
@@ -120,7 +131,7 @@ class SmallProblems:
     @cached_property
     def n_values(self) -> float:
         """Number of kernel values of all problems."""
-        return float(np.sum(np.square(self.sizes, dtype=np.float64)))
+        return float(sum(n * n for n in self.sizes.tolist()))
 
     @property
     def most_threads(self) -> int:
@@ -130,7 +141,7 @@ class SmallProblems:
     @cached_property
     def starts(self) -> Numbers:
         """Start of the entries of each problem, and the end of the last."""
-        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
+        return np.array([0, *accumulate(self.sizes.tolist())], np.intp)
 
     def sums(self, values: Column) -> Column:
         """Sum over each problem."""
@@ -153,51 +164,41 @@ class SmallProblems:
         single = np.dtype(np.float32)
         return np.empty((1, 1), single), rows.values.exact.columns(single), rows.values.exact.x
 
-    def solve(self, tol: float, fine: float, threads: int) -> tuple[Column, Column, Numbers, Status | None]:
-        """The dual point of every problem, the scores of its rows, its steps, and what ended the call early."""
-        n, rows = len(self.members), self.rows
-        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
-        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
-        point = rows.squared_norms, self.members, self.starts, self.sign - self.offset, lower, upper, b, scores
-        limits = _AIM * tol, fine, _STEPS_PER_ROW, _WORK, steps, threads
-        table, source, exact = self._kernel(tol)
-        try:
-            is_late = _core.small_solve(
-                table, source, exact, *point, 1.0 / (self.lam * self.total), self.is_free, *limits
-            )
-        except KeyboardInterrupt:
-            if not steps.any():
-                raise
-            return np.abs(b), scores, steps, Status.INTERRUPTED
-        return np.abs(b), scores, steps, Status.TIME if is_late else None
+    def solve(self, tol: float, fine: float, threads: int) -> Point:
+        """The dual point of every problem, and the scores of its rows."""
+        return self._climbed(tol, fine, threads, self.sign - self.offset, 1.0 / self.mu)
 
-    def spend(
-        self, nu: float, tol: float, threads: int, *, is_along_lam: bool
-    ) -> tuple[Column, Column, Numbers, Column, Status | None]:
+    def spend(self, nu: float, tol: float, threads: int, *, is_along_lam: bool) -> tuple[Point, Column]:
         """Like `solve`, with the parameter that spends nu, which is lam or epsilon; the scores are those at it.
 
         At an unknown lam, the dual of a nu-machine has no linear term: with b = sign alpha it is the least b' K b that
         spends nu, and rows of both signs that are between their bounds have scores 2 lam total apart. A parameter that
         is not positive has no solution.
         """
-        n, rows, total = len(self.members), self.rows, self.total
-        largest = float(rows.squared_norms.max())
-        with np.errstate(divide="ignore"):
-            units = 1.0 / (total * largest) if is_along_lam else 1.0 / (self.lam * total)
-        target = np.zeros(n) if is_along_lam else self.sign - self.offset
-        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
-        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(total), np.intp)
-        point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
-        spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
-        limits = _AIM * tol, 0.0, _STEPS_PER_ROW, _WORK, steps, threads
-        is_late = _core.small_solve(
-            rows.columns.table, rows.columns.source, None, *point, units, True, *limits, spent, widths
-        )
-        ended = Status.TIME if is_late else None
+        spent, widths = nu * self.total * (0.5 if self.is_free else 1.0), np.zeros(len(self.total))
         if not is_along_lam:
-            return np.abs(b), scores, steps, widths, ended
+            return self._climbed(tol, 0.0, threads, self.sign - self.offset, 1.0 / self.mu, spent, widths), widths
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.abs(b), scores / self.of_entries(-widths), steps, -widths * largest, ended
+            units = 1.0 / (self.total * self.largest)
+            point = self._climbed(tol, 0.0, threads, np.zeros(len(self.members)), units, spent, widths)
+            return point._replace(scores=point.scores / self.of_entries(-widths)), -widths * self.largest
+
+    def _climbed(self, tol: float, fine: float, threads: int, target: Column, units: Column, *sums: Column) -> Point:
+        """The points that the native ascent reaches; after an interrupt, where it has made a step, those it had."""
+        n, rows = len(self.members), self.rows
+        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
+        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
+        entries = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
+        limits = _AIM * tol, fine, _STEPS_PER_ROW, _WORK, steps, threads
+        keeps_sum = self.is_free or len(sums) > 0
+        given: tuple[Any, ...] = *self._kernel(tol), *entries, units, keeps_sum, *limits, *sums
+        try:
+            ended = Status.TIME if _core.small_solve(*given) else None
+        except KeyboardInterrupt:
+            if not steps.any():
+                raise
+            ended = Status.INTERRUPTED
+        return Point(np.abs(b), scores, steps, ended)
 
     def at_parameters(self, values: Column, *, is_along_lam: bool) -> SmallProblems:
         """The problems with these lams, or with tubes of these widths."""
@@ -214,48 +215,22 @@ class SmallProblems:
 
     def certified(self, alpha: Column, scores: Column) -> tuple[list[Any], Column, Column, Column]:
         """The certificates, the coefficients, the intercepts, and the distances of those of exact solutions."""
-        lam, total = self.lam, self.total
-        coefficients, table = np.empty(len(alpha)), np.empty((len(lam), len(_Sums._fields)))
+        coefficients, table = np.empty(len(alpha)), np.empty((len(self.lam), len(_Terms._fields)))
         entries = self.starts, self.sign, self.cost, self.offset
-        _core.small_sums(*entries, alpha, scores, lam * total, self.is_free, coefficients, table)
-        found = _Sums(*np.ascontiguousarray(table.T))
-        of_primal, of_dual = self._rounding(found)
-        objectives = found.losses + 0.5 * lam * total * found.square
-        counts = of_primal + of_dual > negligible * objectives  # otherwise rounding is slack
-        counted = np.where(counts, of_primal, 0.0), np.where(counts, of_dual, 0.0)
-        slacks = np.where(counts, 64.0 * unit * objectives, of_primal + of_dual)
-        nothing, gains = np.empty(0), found.gain - counted[1]
-        columns = lam, total, found.losses, found.least_margin, found.square, gains, counted[0], slacks
-        each = zip(*(column.tolist() for column in columns), strict=True)
+        _core.small_sums(*entries, alpha, scores, self.mu, self.largest, self.is_free, coefficients, table)
+        nothing, each = np.empty(0), zip(self.lam.tolist(), self.total.tolist(), table.tolist(), strict=True)
         certificates = [
             certificate_of(
-                _Terms(one_lam, one_total),  # type: ignore[arg-type]
-                Losses(loss, margin, square, rounding, slack),
-                DualSums(nothing, gain, slack),
-                square,
+                _Scales(lam, total),  # type: ignore[arg-type]
+                Losses(terms.losses, terms.least_margin, terms.square, terms.rounding, terms.slack),
+                DualSums(nothing, terms.gain, terms.slack),
+                terms.square,
                 0.0,
             )
-            for one_lam, one_total, loss, margin, square, gain, rounding, slack in each
+            for lam, total, terms in ((lam, total, _Terms(*row)) for lam, total, row in each)
         ]
-        return certificates, coefficients, found.intercept, self._reach(scores, certificates, found.intercept)
-
-    def _rounding(self, found: _Sums) -> tuple[Column, Column]:
-        """What rounding may change P and D of each problem by, times total.
-
-        No kernel value exceeds the largest k(x, x). A free intercept b adds -b sum_i alpha_i sign_i to the dual, a
-        sum that is 0 except for rounding; an optimal b is at most 1 + |offset_i| + |w*| |x_i| for some row.
-        """
-        mu = self.lam * self.total
-        depth, largest = unit * (self.sizes + 16.0), float(self.rows.squared_norms.max())
-        of_scores = depth * found.coefficients * largest
-        of_losses = (of_scores + depth) * found.spread
-        of_square = mu * (found.coefficients * of_scores + depth * found.square)
-        of_dual = of_square + depth * np.abs(found.gain)
-        if self.is_free:
-            radius = np.sqrt(2.0 * found.zero / mu)
-            farthest = 1.0 + float(np.abs(self.offset).max(initial=0.0)) + 1.5 * radius * math.sqrt(largest)
-            of_dual = of_dual + (np.abs(found.uneven) + 4.0 * depth * found.spent) * farthest
-        return of_losses + of_square, of_dual
+        intercepts = np.ascontiguousarray(table[:, 0])
+        return certificates, coefficients, intercepts, self._reach(scores, certificates, intercepts)
 
     def _reach(self, scores: Column, certificates: list[Any], intercepts: Column) -> Column:
         """Like `certificate.intercept_reach`, for each problem."""
@@ -267,25 +242,32 @@ class SmallProblems:
         return reaches
 
 
-class _Sums(NamedTuple):
-    """The sums over the rows of each problem that its certificate consists of (cpp/core/pegasos/small_sums.h)."""
+class _Terms(NamedTuple):
+    """What the certificate of a problem is made of, times total (cpp/core/pegasos/small_sums.h)."""
 
-    intercept: Column
-    losses: Column
-    least_margin: Column
-    square: Column
-    gain: Column
-    coefficients: Column
-    spread: Column
-    zero: Column
-    uneven: Column
-    spent: Column
+    intercept: float
+    losses: float
+    least_margin: float
+    square: float
+    gain: float
+    rounding: float
+    slack: float
 
 
-@dataclass(frozen=True)
-class _Terms:
+class _Scales(NamedTuple):
+    """The numbers of a problem that its certificate needs."""
+
     lam: float
     total: float
+
+
+class Point(NamedTuple):
+    """Where the native ascent ended: the dual point of every problem, and the scores of its rows."""
+
+    alpha: Column
+    scores: Column
+    steps: Numbers  # one per problem
+    ended: Status | None  # what ended it early
 
 
 class Reached(NamedTuple):
@@ -312,10 +294,8 @@ class Together(NamedTuple):
 def solve_together(small: SmallProblems, tol: float, fine: float, threads: int, *, certifies: bool) -> Together:
     """The solutions that are certified, or with their own gap after an interrupt; the dual points of other problems."""
     begun = perf_counter()
-    alpha, scores, steps, ended = small.solve(tol, fine, threads)
-    if not certifies:
-        return Together(_reached(small, alpha, steps), ended)
-    return Together(_certified(small, (alpha, scores, steps), tol, begun, ended), ended)
+    point = small.solve(tol, fine, threads)
+    return Together(_certified(small, point, tol, begun) if certifies else _reached(small, point), point.ended)
 
 
 def spend_together(
@@ -323,46 +303,46 @@ def spend_together(
 ) -> Together:
     """The problems at the parameters that spend nu, with their solutions; None where this has not been found."""
     begun = perf_counter()
-    alpha, scores, steps, values, ended = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
+    point, values = small.spend(nu, tol, threads, is_along_lam=is_along_lam)
     least = _LEAST_SHARE * nu if is_along_lam else _ROUNDING * (1.0 + float(np.abs(small.offset).max(initial=0.0)))
     is_found = (values > least) & np.isfinite(values)
     is_found &= nu <= small.largest_shares * (1.0 + _ROUNDING)
     if certifies:
-        scores = np.where(small.of_entries(is_found), scores, 0.0)
+        if not is_found.all():
+            point = point._replace(scores=np.where(small.of_entries(is_found), point.scores, 0.0))
         at = small.at_parameters(np.where(is_found, values, 1.0), is_along_lam=is_along_lam)
-        solutions = _certified(at, (alpha, scores, steps), tol, begun, None)
-        if np.array_equal(small.members, np.arange(small.rows.n_rows)) and isinstance(solutions[0], Solution):
-            small.rows.remember(solutions[0].weights, scores)
+        # Where time has ended, the search may still find a solution that is certified; after an interrupt it must not.
+        ended = point.ended if point.ended is Status.INTERRUPTED else None
+        solutions = _certified(at, point._replace(ended=ended), tol, begun)
+        if len(small.sizes) == 1 and len(small.members) == small.rows.n_rows and isinstance(solutions[0], Solution):
+            small.rows.remember(solutions[0].weights, point.scores)
     else:
-        solutions = _reached(small, alpha, steps)
+        solutions = _reached(small, point)
     each = zip(values.tolist(), solutions, is_found.tolist(), strict=True)
-    return Together([Spent(value, one) if is_good else None for value, one, is_good in each], ended)
+    return Together([Spent(value, one) if is_good else None for value, one, is_good in each], point.ended)
 
 
 def _parts(small: SmallProblems) -> list[slice]:
     return [slice(first, end) for first, end in pairwise(small.starts.tolist())]
 
 
-def _reached(small: SmallProblems, alpha: Column, steps: Numbers) -> list[Any]:
-    return [Reached(alpha[part], n) for part, n in zip(_parts(small), steps.tolist(), strict=True)]
+def _reached(small: SmallProblems, point: Point) -> list[Any]:
+    return [Reached(point.alpha[part], n) for part, n in zip(_parts(small), point.steps.tolist(), strict=True)]
 
 
-def _certified(
-    small: SmallProblems, reached: tuple[Column, Column, Numbers], tol: float, begun: float, ended: Status | None
-) -> list[Any]:
-    """The solutions that are certified, or that have ended like this; the dual points of the other problems."""
-    alpha, scores, steps = reached
-    certificates, coefficients, intercepts, reaches = small.certified(alpha, scores)
+def _certified(small: SmallProblems, point: Point, tol: float, begun: float) -> list[Any]:
+    """The solutions that are certified, or that have ended early; the dual points of the other problems."""
+    certificates, coefficients, intercepts, reaches = small.certified(point.alpha, point.scores)
     seconds = perf_counter() - begun
     solutions: list[Solution | Reached] = []
-    for k, (certificate, part, n_steps) in enumerate(zip(certificates, _parts(small), steps.tolist(), strict=True)):
-        status = Status.CERTIFIED if certificate.relative_gap <= tol else ended
+    numbers = point.steps.tolist(), small.sizes.tolist(), intercepts.tolist(), reaches.tolist()
+    for certificate, part, n_steps, n, *free in zip(certificates, _parts(small), *numbers, strict=True):
+        alpha = point.alpha[part]
+        status = Status.CERTIFIED if certificate.relative_gap <= tol else point.ended
         if status is None or not certificate.is_finite:
-            solutions.append(Reached(alpha[part], n_steps))
+            solutions.append(Reached(alpha, n_steps))
             continue
-        epoch = n_steps / int(small.sizes[k])
-        row = TraceRow(n_steps, epoch, seconds, certificate.primal, certificate.dual, certificate.gap)
-        numbers = max(1, -(-n_steps // int(small.sizes[k]))), n_steps
-        point = coefficients[part], alpha[part], status, certificate, Trace([row])
-        solutions.append(Solution(*point, *numbers, None, float(intercepts[k]), float(reaches[k])))
+        row = TraceRow(n_steps, n_steps / n, seconds, certificate.primal, certificate.dual, certificate.gap)
+        counts = max(1, -(-n_steps // n)), n_steps
+        solutions.append(Solution(coefficients[part], alpha, status, certificate, Trace([row]), *counts, None, *free))
     return solutions

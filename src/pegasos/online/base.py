@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from pegasos import _core
 from pegasos import checks as check
 from pegasos.errors import PegasosError
-from pegasos.estimators.inputs import kept_on_failure
+from pegasos.estimators.inputs import KeptOnFailure
 from pegasos.persistence import Saved
 from pegasos.solvers.online import Labels, Order
 from pegasos.tasks import OneVsRest, Weights
@@ -63,7 +63,7 @@ class OnlineClassifier(OnlineParameters, Saved, ClassifierMixin, BaseEstimator, 
             What it multiplies is said above; a row of weight 0 is left out.
         """
         self._check_parameters()
-        with kept_on_failure(self):
+        with KeptOnFailure(self):
             rows, y, weights = self._read(X, y, sample_weight, first=True)
             task = OneVsRest(self.class_weight).learn(y, weights)
             labels = self._labels(task, y, weights)
@@ -90,7 +90,7 @@ class OnlineClassifier(OnlineParameters, Saved, ClassifierMixin, BaseEstimator, 
         """
         self._check_parameters()
         first = not hasattr(self, "_state")
-        with kept_on_failure(self):
+        with KeptOnFailure(self):
             rows, y, weights = self._read(X, y, sample_weight, first=first)
             task = self._task_so_far(classes, first=first).follow(y, weights)
             labels = self._labels(task, y, weights)

@@ -36,6 +36,12 @@ _CLOSER = 0.01  # factor on that after a certificate that is not good enough
 _LEAST_TARGET = 1e-14  # relative gap below which rounding decides
 
 
+def goal_of(n_distinct: int, side: int, tol: float) -> tuple[float, float]:
+    """The relative gap that suffices for this tol, and the one that the usual number of steps aims at."""
+    enough = _MARGIN * tol
+    return enough, min(enough, _CHEAPEST_GAP) if n_distinct * side * side <= _CHEAPEST else enough
+
+
 @dataclass
 class FiniteNewtonState:
     """A point with its scores, as plain picklable arrays; or the state of `Auto`."""
@@ -85,9 +91,8 @@ class FiniteNewton:
             return FiniteNewtonState(seed, handed_over=self.auto.start(problem, seed))
         n, side = problem.rows.native.n_distinct, problem.rows.n_features + 1
         arrays = np.zeros(side), np.zeros(side), np.empty(n), np.empty(n)
-        aim = _MARGIN * self.tol
-        target = min(aim, _CHEAPEST_GAP) if n * side * side <= _CHEAPEST else aim
-        return FiniteNewtonState(seed, *arrays, target=target, enough=aim)
+        enough, target = goal_of(n, side, self.tol)
+        return FiniteNewtonState(seed, *arrays, target=target, enough=enough)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int) -> FiniteNewtonState:
         """Start at a dual point of these rows."""

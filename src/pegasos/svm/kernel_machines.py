@@ -136,9 +136,8 @@ class KernelSVM(CertifiedModel):
         shown = data.given if self._sparse else data.X
         self.dual_coef_ = like(shown, laid.dual_coef)
         self.support_vectors_ = np.empty((0, 0)) if self._is_matrix else shown[laid.support]
-        sizes = [len(alpha) for alpha in self.fitted_.alphas]
-        each = zip(self.trace_.parts, sizes, strict=True)
-        visits = [round(part.rows[-1].epoch * n) if part.rows else 0 for part, n in each]
+        each = zip(self.trace_.parts, self.fitted_.alphas, strict=True)
+        visits = [round(part.rows[-1].epoch * len(alpha)) if part.rows else 0 for part, alpha in each]
         most = np.inf if self.max_iter < 0 else self.max_iter
         steps = np.minimum(visits, most).astype(np.int32)
         self.n_iter_ = steps if hasattr(self, "classes_") else int(steps.sum())
@@ -200,7 +199,7 @@ class KernelSVM(CertifiedModel):
         if self.gamma == "auto":
             return 1.0 / float(X.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):
-            variance = float((X.multiply(X)).mean() - X.mean() ** 2 if sp.issparse(X) else X.var())
+            variance = float((X.multiply(X)).mean() - X.mean() ** 2 if sp.issparse(X) else _variance(X))
         if not np.isfinite(variance):
             raise ValueError(_NOT_FINITE)
         return 1.0 / (X.shape[1] * variance) if variance != 0.0 else 1.0
@@ -317,6 +316,12 @@ class KernelSVM(CertifiedModel):
         tags.input_tags.pairwise = not callable(self.kernel) and self.kernel == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+
+def _variance(X: npt.NDArray[np.float64]) -> Any:
+    """The same bits as ``X.var()``, which takes several times as long for a small matrix."""
+    off = X - np.add.reduce(X, axis=None) / X.size
+    return np.add.reduce(np.multiply(off, off, out=off), axis=None) / X.size
 
 
 def _has_folds(data: Data) -> bool:
