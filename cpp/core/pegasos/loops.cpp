@@ -16,6 +16,7 @@
 #include "online.inl"
 #include "region.inl"
 #include "sequence_kernels.inl"
+#include "small_decomposition.inl"
 #include "small_linear.inl"
 
 #define PEGASOS_TEXT(name) #name
