@@ -95,6 +95,7 @@ struct Ascent {
 // 2001): pairs are taken within one sign, from a point that spends as much.
 struct SmallProblem {
   Index n;
+  Block table;  // room for its columns, in the type of the larger problem's
   const Index* members;
   const double* diagonal;  // K_jj of the larger problem
   const double* target;  // n, as all that follow

@@ -107,7 +107,8 @@ struct Climb {
       if (ki == nullptr) return false;
       const Partner falling = active.partner_of(i, ki, active.group(g));
       slopes.lowest[g] = falling.least;
-      if (falling.place < 0 || top - falling.least <= active.rounding * (std::abs(top) + 1.0)) continue;
+      if (falling.place < 0 || top - falling.least <= active.rounding * std::abs(top) + active.least_rounding)
+        continue;
       const double apart = double(top) - double(active.slope[falling.place]);
       const double gain = apart * apart / double(falling.curvature);
       if (best.falling.place < 0 || gain > best.gain) best = {i, ki, falling, gain};

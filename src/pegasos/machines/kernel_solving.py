@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.deadline import TimeIsUp, within
-from pegasos.gram import KernelRows, is_quick
+from pegasos.gram import KernelRows, is_computed, is_quick
 from pegasos.kernels import Precomputed
 from pegasos.kernels.vector import VectorKernel
 from pegasos.machines.base import Plan
@@ -39,7 +39,8 @@ from pegasos.tasks.one_vs_one import Pairs
 
 _ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved sequentially, because starting threads would take longer
 _FIRST_PART = 0.5  # part of a time budget for solving problems together, the kernel matrix included
-_ALONE = 512  # most vectors of a single problem that is solved without the driver
+# most vectors of a single problem that is solved without the driver: of few features, and of more
+_ALONE, _ALONE_LONG = 4096, 2048
 _LEAST_EPOCHS = 100  # least number of epochs that pairs solved together must be allowed
 
 
@@ -193,8 +194,9 @@ def _are_small(
     """
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
-    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and rows.n_rows > _ALONE and not takes_one:
-        return False
+    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and not takes_one:
+        if rows.n_rows > (_ALONE if is_computed(rows.kernel, rows.items) else _ALONE_LONG):
+            return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.columns.source is not None:
         is_small = largest <= most_rows and largest**2 * 8.0 <= cache_bytes

@@ -141,17 +141,16 @@ class SmallProblems:
         return np.repeat(values, self.sizes)
 
     def is_mixed(self, tol: float) -> bool:
-        """Whether steps are taken in single precision, on columns that each problem computes for itself."""
+        """Whether pairs take steps in single precision, on columns that each computes for itself."""
         exact, n_bytes = self.rows.values.exact, 8.0 * self.rows.n_rows**2
         return self.is_apart and n_bytes > _FEW_BYTES and tol >= _MIXED_TOL and exact is not None and exact.suits_single
 
     def _kernel(self, tol: float) -> tuple[Any, Any, Any]:
         """The table of all rows, how columns are computed instead, and the rows in double beside single precision."""
-        rows = self.rows
-        if not self.is_mixed(tol) or rows.values.exact is None:
-            return rows.columns.table, rows.columns.source, None
-        single = np.dtype(np.float32)
-        return np.empty((1, 1), single), rows.values.exact.columns(single), rows.values.exact.x
+        columns, exact, single = self.rows.columns, self.rows.values.exact, np.dtype(np.float32)
+        if self.is_mixed(tol) and exact is not None:
+            return np.empty((1, 1), single), exact.columns(single), exact.x
+        return *columns.to_fill(), exact.x if columns.is_mixed and exact is not None else None
 
     def solve(self, tol: float, fine: float, threads: int) -> tuple[Column, Column, Numbers, Status | None]:
         """The dual point of every problem, the scores of its rows, its steps, and what ended the call early."""
@@ -190,9 +189,7 @@ class SmallProblems:
         point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
         limits = _AIM * tol, 0.0, _STEPS_PER_ROW, _WORK, steps, threads
-        is_late = _core.small_solve(
-            rows.columns.table, rows.columns.source, None, *point, units, True, *limits, spent, widths
-        )
+        is_late = _core.small_solve(*rows.columns.to_fill(), None, *point, units, True, *limits, spent, widths)
         ended = Status.TIME if is_late else None
         if not is_along_lam:
             return np.abs(b), scores, steps, widths, ended

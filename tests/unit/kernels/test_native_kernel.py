@@ -65,20 +65,22 @@ def test_columns_that_are_computed_together_have_the_bits_of_single_ones():
     X, y = blobs(900, 60, 2)
     kernel = RBF(1 / 60)
     many = KernelRows.of(kernel, kernel.read(X), 0.0, cache_bytes=1e9, double=True, mixed=True)
-    assert many.is_mixed
+    assert many.columns.is_mixed
     sign = np.where(y == 1, 1.0, -1.0)
     point = sign.copy(), np.minimum(sign, 0.0), np.maximum(sign, 0.0), np.ones(900), None, 1.0, True, 0.0
-    many.climb(point, 0.0, 1e-2, 2000, 1e9)
-    assert many.n_kept > 60
-    kept = np.flatnonzero(many.slot_of >= 0)[:60]
+    many.columns.climb(point, 0.0, 1e-2, 2000, 1e9)
+    assert many.columns.n_kept > 60
+    kept = np.flatnonzero(many.columns.slot_of >= 0)[:60]
     few = X[kept]
     single = KernelRows.of(kernel, kernel.read(few), 0.0, cache_bytes=1e9, double=True, mixed=True)
     point = sign[kept], np.minimum(sign[kept], 0.0), np.maximum(sign[kept], 0.0), np.ones(60), None, 1.0, True, 0.0
-    single.climb(point, 0.0, 1e-2, 2000, 1e9)
-    here = np.flatnonzero(single.slot_of >= 0)
+    single.columns.climb(point, 0.0, 1e-2, 2000, 1e9)
+    here = np.flatnonzero(single.columns.slot_of >= 0)
     assert len(here) > 10
     for k in here:
-        np.testing.assert_array_equal(single.table[single.slot_of[k]], many.table[many.slot_of[kept[k]]][kept])
+        np.testing.assert_array_equal(
+            single.columns.table[single.columns.slot_of[k]], many.columns.table[many.columns.slot_of[kept[k]]][kept]
+        )
 
 
 def measured_gap(model, X, y, C, gamma):
