@@ -89,11 +89,7 @@ def solve_kernel(
 
 def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan) -> Any:
     """The state of the driver's solver at the point reached; None for a fresh start."""
-    if reached is None:
-        return None
-    state = solver.enter(problem, reached.alpha, plan.seed)
-    state.steps = reached.n_steps
-    return state
+    return None if reached is None else solver.enter(problem, reached.alpha, plan.seed, reached.n_steps)
 
 
 def spend_kernel(
@@ -194,9 +190,9 @@ def _are_small(
     """
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
-    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and not takes_one:
-        if rows.n_rows > (_ALONE if is_computed(rows.kernel, rows.items) else _ALONE_LONG):
-            return False
+    most_alone = _ALONE if is_computed(rows.kernel, rows.items) else _ALONE_LONG
+    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and rows.n_rows > most_alone and not takes_one:
+        return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.columns.source is not None:
         is_small = largest <= most_rows and largest**2 * 8.0 <= cache_bytes

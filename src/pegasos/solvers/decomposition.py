@@ -120,8 +120,8 @@ class Decomposition:
         """Start at the zero dual point."""
         return self.enter(problem, np.zeros(problem.rows.n_rows), seed)
 
-    def enter(self, problem: Problem, alpha: Floats, seed: int) -> DecompositionState:
-        """Start at a dual point of these rows, made feasible."""
+    def enter(self, problem: Problem, alpha: Floats, seed: int, steps: int = 0) -> DecompositionState:
+        """Start at a dual point of these rows, made feasible, that another solver has reached in so many steps."""
         rows = _rows(problem)
         feasible = self._feasible(problem, alpha) if alpha.any() else np.zeros(rows.n_rows)
         rows.columns.forget()
@@ -129,6 +129,7 @@ class Decomposition:
             alpha=feasible,
             slope=problem.sign - problem.offset,
             seed=seed,
+            steps=steps,
         )
         if feasible.any():
             scores = rows.scores_of(rows.coefficients(problem, feasible))
@@ -137,7 +138,7 @@ class Decomposition:
             state.slope = _slopes(problem, feasible, part * scores)
         self._estimate(problem, state, _room(problem, feasible))
         state.least_gap = state.gap
-        state.marks = ((0, state.gap), (0, state.gap))
+        state.marks = ((steps, state.gap), (steps, state.gap))  # the rate of progress is that from here on
         return state
 
     def steps(self, state: DecompositionState) -> int:

@@ -460,3 +460,11 @@ def test_cost_two_equals_the_row_twice():
     each = np.repeat(np.arange(80), times)
     repeated = solved(kernel_problem_of(RBF(0.5), X[each], sign[each], lam=0.01), 1e-9)
     assert heavy.certificate.primal == pytest.approx(repeated.certificate.primal, rel=1e-8)
+
+
+def test_the_rate_of_progress_does_not_count_the_steps_before_a_point_was_taken_over():
+    problem = histogram_problem()
+    alpha = 0.1 * problem.bound
+    state = Decomposition(1e-6).enter(problem, alpha, 0, 100_000)
+    assert state.steps == 100_000
+    assert state.marks == ((100_000, state.gap), (100_000, state.gap))
