@@ -121,24 +121,25 @@ class Decomposition:
         return self.enter(problem, np.zeros(problem.rows.n_rows), seed)
 
     def enter(self, problem: Problem, alpha: Floats, seed: int, steps: int = 0) -> DecompositionState:
-        """Start at a dual point of these rows, made feasible, that another solver has reached in so many steps."""
+        """Start at a dual point of these rows, made feasible.
+
+        If other code has reached it from zero in so many steps, these count as progress.
+        """
         rows = _rows(problem)
-        feasible = self._feasible(problem, alpha) if alpha.any() else np.zeros(rows.n_rows)
         rows.columns.forget()
-        state = DecompositionState(
-            alpha=feasible,
-            slope=problem.sign - problem.offset,
-            seed=seed,
-            steps=steps,
-        )
+        nothing = np.zeros(rows.n_rows)
+        state = DecompositionState(alpha=nothing, slope=problem.sign - problem.offset, seed=seed, steps=steps)
+        self._estimate(problem, state, _room(problem, nothing))
+        at_zero = state.gap
+        feasible = self._feasible(problem, alpha) if alpha.any() else nothing
         if feasible.any():
             scores = rows.scores_of(rows.coefficients(problem, feasible))
             part = _best_part(problem, feasible, scores)
-            state.alpha = feasible = part * feasible
-            state.slope = _slopes(problem, feasible, part * scores)
-        self._estimate(problem, state, _room(problem, feasible))
+            state.alpha = part * feasible
+            state.slope = _slopes(problem, state.alpha, part * scores)
+            self._estimate(problem, state, _room(problem, state.alpha))
         state.least_gap = state.gap
-        state.marks = ((steps, state.gap), (steps, state.gap))  # the rate of progress is that from here on
+        state.marks = ((0, at_zero if steps else state.gap), (steps, state.gap))
         return state
 
     def steps(self, state: DecompositionState) -> int:

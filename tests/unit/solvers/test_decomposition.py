@@ -462,9 +462,11 @@ def test_cost_two_equals_the_row_twice():
     assert heavy.certificate.primal == pytest.approx(repeated.certificate.primal, rel=1e-8)
 
 
-def test_the_rate_of_progress_does_not_count_the_steps_before_a_point_was_taken_over():
-    problem = histogram_problem()
-    alpha = 0.1 * problem.bound
-    state = Decomposition(1e-6).enter(problem, alpha, 0, 100_000)
+def test_the_rate_of_progress_counts_the_steps_that_led_to_a_point_taken_over():
+    problem, solver = histogram_problem(), Decomposition(1e-6)
+    zero = solver.start(problem, 0)
+    run_to_half = run(problem, solver, Stop(tol=0.5))
+    state = solver.enter(problem, run_to_half.alpha, 0, 100_000)
     assert state.steps == 100_000
-    assert state.marks == ((100_000, state.gap), (100_000, state.gap))
+    assert state.marks == ((0, zero.gap), (100_000, state.gap))
+    assert 0.0 < state.gap < zero.gap
