@@ -343,21 +343,22 @@ static bool small_solve(MatrixArray table, std::optional<Source> source, std::op
     if (watch.is_asked()) return;  // many tiny problems: none of them looks itself
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
     double* const own = room.get() + each * std::size_t(worker);
-    const SmallProblem problem{length,
-                               is_alone ? larger.table : Block{own + others, larger.table.scalar, length, length, length},
-                               members.data() + begin,
-                               diagonal.data(),
-                               target.data() + begin,
-                               lower.data() + begin,
-                               upper.data() + begin,
-                               b.data() + begin,
-                               scores.data() + begin,
-                               units.data()[k],
-                               keeps_sum,
-                               {0.0, share, steps_per_row * length, work, watch.stop()},
-                               fine,
-                               is_spent ? spent->data()[k] : 0.0,
-                               is_spent ? widths->data() + k : nullptr};
+    const SmallProblem problem{
+        length,
+        is_alone ? larger.table : Block{own + others, larger.table.scalar, length, length, length},
+        members.data() + begin,
+        diagonal.data(),
+        target.data() + begin,
+        lower.data() + begin,
+        upper.data() + begin,
+        b.data() + begin,
+        scores.data() + begin,
+        units.data()[k],
+        keeps_sum,
+        {0.0, share, steps_per_row * length, work, watch.stop()},
+        fine,
+        is_spent ? spent->data()[k] : 0.0,
+        is_spent ? widths->data() + k : nullptr};
     steps.data()[k] = loops().small_solve(larger, problem, own);
   });
   release.reset();

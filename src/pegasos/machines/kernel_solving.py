@@ -32,7 +32,8 @@ from pegasos.machines.small_problems import (
 from pegasos.machines.solving import solve_all, threads_of_several
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
-from pegasos.solvers.decomposition import Decomposition, takes_sets
+from pegasos.solvers.decomposition import Decomposition
+from pegasos.solvers.decomposition_columns import takes_sets
 from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.solvers.kernel_pegasos import KernelPegasosState
 from pegasos.tasks.one_vs_one import Pairs

@@ -189,7 +189,8 @@ class SmallProblems:
         point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
         limits = _AIM * tol, 0.0, _STEPS_PER_ROW, _WORK, steps, threads
-        is_late = _core.small_solve(*rows.columns.to_fill(), None, *point, units, True, *limits, spent, widths)
+        table, source = rows.columns.to_fill()
+        is_late = _core.small_solve(table, source, None, *point, units, True, *limits, spent, widths)
         ended = Status.TIME if is_late else None
         if not is_along_lam:
             return np.abs(b), scores, steps, widths, ended
