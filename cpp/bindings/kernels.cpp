@@ -294,7 +294,7 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
   return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
 }
 
-static bool small_solve(GivenMatrix table, std::optional<Source> source, std::optional<GivenMatrix> exact,
+static bool small_solve(MatrixArray table, std::optional<Source> source, std::optional<GivenMatrix> exact,
                         GivenWeights diagonal, GivenIndices members, GivenIndices starts, GivenWeights target,
                         GivenWeights lower, GivenWeights upper, WeightArray b, WeightArray scores, GivenWeights units,
                         bool keeps_sum, double share, double fine, Index steps_per_row, double work, IndexArray steps,
@@ -332,28 +332,34 @@ static bool small_solve(GivenMatrix table, std::optional<Source> source, std::op
     largest = end - begin > largest ? end - begin : largest;
   }
   const Index workers = workers_for(n_problems, n_threads);
-  const std::size_t each = std::size_t(loops().small_room(largest, source ? larger.rows.n_columns : 0));
-  const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);  // touched only where it is needed
+  // A problem alone fills the given table; others have tables of their own, touched only where they are needed.
+  const bool is_alone = source && n_problems == 1 && larger.table.n_rows == n && larger.table.n_columns == n;
+  const std::size_t others = std::size_t(loops().small_room(largest, source ? larger.rows.n_columns : 0));
+  const std::size_t each = others + std::size_t(is_alone ? 0 : largest * largest);
+  const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);
   Watch watch;
   std::optional<nb::gil_scoped_release> release(std::in_place);
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
     if (watch.is_asked()) return;  // many tiny problems: none of them looks itself
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
-    const SmallProblem problem{length,
-                               members.data() + begin,
-                               diagonal.data(),
-                               target.data() + begin,
-                               lower.data() + begin,
-                               upper.data() + begin,
-                               b.data() + begin,
-                               scores.data() + begin,
-                               units.data()[k],
-                               keeps_sum,
-                               {0.0, share, steps_per_row * length, work, watch.stop()},
-                               fine,
-                               is_spent ? spent->data()[k] : 0.0,
-                               is_spent ? widths->data() + k : nullptr};
-    steps.data()[k] = loops().small_solve(larger, problem, room.get() + each * std::size_t(worker));
+    double* const own = room.get() + each * std::size_t(worker);
+    const SmallProblem problem{
+        length,
+        is_alone ? larger.table : Block{own + others, larger.table.scalar, length, length, length},
+        members.data() + begin,
+        diagonal.data(),
+        target.data() + begin,
+        lower.data() + begin,
+        upper.data() + begin,
+        b.data() + begin,
+        scores.data() + begin,
+        units.data()[k],
+        keeps_sum,
+        {0.0, share, steps_per_row * length, work, watch.stop()},
+        fine,
+        is_spent ? spent->data()[k] : 0.0,
+        is_spent ? widths->data() + k : nullptr};
+    steps.data()[k] = loops().small_solve(larger, problem, own);
   });
   release.reset();
   watch.raise_signal();

@@ -21,8 +21,8 @@ struct ActiveSet {
   static constexpr T infinity = std::numeric_limits<T>::infinity();
   // fraction of two curvatures: a smaller difference between two rows is rounding
   static constexpr T flat = is_single ? T(1e-6) : T(1e-12);
-  // fraction of a slope: a smaller difference counts as none
-  static constexpr double rounding = 4.0 * double(std::numeric_limits<T>::epsilon());
+  // what rounding may make of the difference of two slopes: a fraction of them, and of the targets in double
+  static constexpr double rounding = 4.0 * double(std::numeric_limits<T>::epsilon()), least_rounding = 1e-15;
   using V = simd::Vector<T, lanes>;
   using Place = std::conditional_t<is_single, std::int32_t, std::int64_t>;
   using Mask = simd::Vector<Place, lanes>;

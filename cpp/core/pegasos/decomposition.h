@@ -21,8 +21,8 @@
 //
 // Rows that cannot gain by moving leave the active set (shrinking, Joachims 1999), and the columns of those that stay
 // are copied into a matrix of their own, each when it is first needed. Their share of the slopes of all other rows is
-// added at the end of a phase, before the gap of all rows is trusted. Slopes are kept in double, whatever the
-// type of the kernel values.
+// added at the end of a phase, before the gap of all rows is trusted. The slopes of all rows are kept in double; those
+// of the active rows, which every step updates, have the type of the kernel values.
 #pragma once
 
 #include "kernel_blocks.h"
@@ -95,6 +95,7 @@ struct Ascent {
 // 2001): pairs are taken within one sign, from a point that spends as much.
 struct SmallProblem {
   Index n;
+  Block table;  // room for its columns, in the type of the larger problem's
   const Index* members;
   const double* diagonal;  // K_jj of the larger problem
   const double* target;  // n, as all that follow

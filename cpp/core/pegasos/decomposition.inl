@@ -107,7 +107,7 @@ struct Climb {
       if (ki == nullptr) return false;
       const Partner falling = active.partner_of(i, ki, active.group(g));
       slopes.lowest[g] = falling.least;
-      if (falling.place < 0 || top - falling.least <= active.rounding * (std::abs(top) + 1.0)) continue;
+      if (falling.place < 0 || top - falling.least <= active.rounding * std::abs(top) + active.least_rounding) continue;
       const double apart = double(top) - double(active.slope[falling.place]);
       const double gain = apart * apart / double(falling.curvature);
       if (best.falling.place < 0 || gain > best.gain) best = {i, ki, falling, gain};
@@ -241,8 +241,7 @@ struct Climb {
 
 inline Ascent climb(KernelColumns& columns, DualPoint& point, const Goal& goal) {
   Ascent result{};
-  visit(columns.table,
-        [&]<class T>(T*) { result = Climb<T>{point, goal, ActiveSet<T>{{columns}, point}}.run(); });
+  visit(columns.table, [&]<class T>(T*) { result = Climb<T>{point, goal, ActiveSet<T>{{columns}, point}}.run(); });
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "decomposition.inl"
 
@@ -24,10 +25,9 @@ inline void balance(Index n, const double* lower, const double* upper, double* b
     if (b[k] != 0.0 && (b[k] < 0.0) == heavier && (!is_small || (b[k] > lower[k] && b[k] < upper[k]))) b[k] *= factor;
 }
 
-// Solves a small problem on some of the rows of a larger one; `room` is for small_room(n, features) doubles, of which
-// few are touched where few columns are needed.
+// Solves a small problem on some of the rows of a larger one; `room` is for small_room(n, features) doubles.
 inline Index small_room(Index n, Index n_features) {
-  return n * n + (6 + 2 * n_features) * n + (3 + n_features) * n + 2 * packed_length(Scalar::float64, n, n_features);
+  return (6 + 2 * n_features) * n + (3 + n_features) * n + 2 * packed_length(Scalar::float64, n, n_features);
 }
 
 // Moves the first rows of each sign from 0 to their bounds, until `spent` is spent.
@@ -79,7 +79,7 @@ struct SmallSolver {
   double* const room;
   const Index n = problem.n, d = larger.is_computed ? larger.rows.n_columns : 0;
   double *const slope = room, *const down = slope + n, *const up = down + n, *const curvature = up + n;
-  double *const left = curvature + n, *const packed = slope + (6 + 2 * d) * n + n * n;
+  double *const left = curvature + n, *const packed = slope + (6 + 2 * d) * n;
   T *const right = reinterpret_cast<T*>(left + n), *const x = reinterpret_cast<T*>(left + 2 * n), *const z = x + n * d;
   Vector<Index> slots = Vector<Index>(std::size_t(n), -1);
   Vector<std::int8_t> sign = {};
@@ -89,10 +89,15 @@ struct SmallSolver {
   bool is_mixed() const { return larger.exact != nullptr; }
 
   void gather() {
-    own.table = Block{slope + (6 + 2 * d) * n, larger.table.scalar, n, n, n};
+    own.table = problem.table;
     own.slot_of = slots.data();
     own.place_of = nullptr;
     own.n_kept = 0;
+    if (!larger.is_computed && n == larger.larger.n_rows && std::is_sorted(problem.members, problem.members + n)) {
+      own.table = larger.larger;
+      std::iota(slots.begin(), slots.end(), Index(0));
+      own.n_kept = n;
+    }
     own.members = problem.members;
     own.rows = Block{x, larger.table.scalar, n, d, d};
     own.transposed = Block{z, larger.table.scalar, d, n, n};

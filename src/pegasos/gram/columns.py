@@ -152,6 +152,12 @@ class Columns:
         if not self.holds_all:
             self._begin_anew()
 
+    def to_fill(self) -> tuple[Floats, Any]:
+        """The table and the source of its columns, for native code that may use the table for a problem of its own."""
+        if self.source is not None:
+            self._begin_anew()
+        return self.table, self.source
+
     def _begin_anew(self) -> None:
         self.slot_of[:] = -1
         self.n_kept = 0

@@ -48,7 +48,7 @@ from pegasos.tasks.terms import Terms
 _MAPPED_FROM = 200  # rows below which the kernel matrix is cheap
 _SINGLE_FROM = 2000  # rows above which a table in single precision pays off
 # rows and least tol from which a table in single precision takes less time, and the largest coefficient up to which
-_MIXED_FROM, _MIXED_TOL, _MIXED_STRENGTH = 2_000, 1e-6, 2_000.0
+_MIXED_FROM, _MIXED_TOL, _MIXED_STRENGTH = 1_000, 1e-6, 2_000.0
 _VAST = 1.0  # squared rows per byte of cache_size above which working sets are used
 _WEAK = 100.0  # largest coefficient for which single precision is accurate enough
 

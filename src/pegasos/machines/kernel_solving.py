@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasos.deadline import TimeIsUp, within
-from pegasos.gram import KernelRows, is_quick
+from pegasos.gram import KernelRows, is_computed, is_quick
 from pegasos.kernels import Precomputed
 from pegasos.kernels.vector import VectorKernel
 from pegasos.machines.base import Plan
@@ -32,14 +32,16 @@ from pegasos.machines.small_problems import (
 from pegasos.machines.solving import solve_all, threads_of_several
 from pegasos.problem import Problem
 from pegasos.solution import Solution, Status
-from pegasos.solvers.decomposition import Decomposition, takes_sets
+from pegasos.solvers.decomposition import Decomposition
+from pegasos.solvers.decomposition_columns import takes_sets
 from pegasos.solvers.driver import Solver, Stop, Watcher
 from pegasos.solvers.kernel_pegasos import KernelPegasosState
 from pegasos.tasks.one_vs_one import Pairs
 
 _ROWS_PER_THREAD = 1000  # pairs of fewer rows are solved sequentially, because starting threads would take longer
 _FIRST_PART = 0.5  # part of a time budget for solving problems together, the kernel matrix included
-_ALONE = 512  # most vectors of a single problem that is solved without the driver
+# most vectors of a single problem that is solved without the driver: of few features, and of more
+_ALONE, _ALONE_LONG = 4096, 2048
 _LEAST_EPOCHS = 100  # least number of epochs that pairs solved together must be allowed
 
 
@@ -88,11 +90,7 @@ def solve_kernel(
 
 def _entered(solver: Any, problem: Problem, reached: Reached | None, plan: Plan) -> Any:
     """The state of the driver's solver at the point reached; None for a fresh start."""
-    if reached is None:
-        return None
-    state = solver.enter(problem, reached.alpha, plan.seed)
-    state.steps = reached.n_steps
-    return state
+    return None if reached is None else solver.enter(problem, reached.alpha, plan.seed, reached.n_steps)
 
 
 def spend_kernel(
@@ -198,7 +196,8 @@ def _are_small(
     """
     rows = problems.rows if isinstance(problems, Pairs) else problems[0].rows
     assert isinstance(rows, KernelRows)
-    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and rows.n_rows > _ALONE and not takes_one:
+    most_alone = _ALONE if is_computed(rows.kernel, rows.items) else _ALONE_LONG
+    if len(problems) == 1 and isinstance(rows.kernel, VectorKernel) and rows.n_rows > most_alone and not takes_one:
         return False
     largest = max(len(mine) for mine in problems.members) if isinstance(problems, Pairs) else rows.n_rows
     if rows.columns.source is not None:

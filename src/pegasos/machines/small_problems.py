@@ -152,17 +152,16 @@ class SmallProblems:
         return np.repeat(values, self.sizes)
 
     def is_mixed(self, tol: float) -> bool:
-        """Whether steps are taken in single precision, on columns that each problem computes for itself."""
+        """Whether pairs take steps in single precision, on columns that each computes for itself."""
         exact, n_bytes = self.rows.values.exact, 8.0 * self.rows.n_rows**2
         return self.is_apart and n_bytes > _FEW_BYTES and tol >= _MIXED_TOL and exact is not None and exact.suits_single
 
     def _kernel(self, tol: float) -> tuple[Any, Any, Any]:
         """The table of all rows, how columns are computed instead, and the rows in double beside single precision."""
-        rows = self.rows
-        if not self.is_mixed(tol) or rows.values.exact is None:
-            return rows.columns.table, rows.columns.source, None
-        single = np.dtype(np.float32)
-        return np.empty((1, 1), single), rows.values.exact.columns(single), rows.values.exact.x
+        columns, exact, single = self.rows.columns, self.rows.values.exact, np.dtype(np.float32)
+        if self.is_mixed(tol) and exact is not None:
+            return np.empty((1, 1), single), exact.columns(single), exact.x
+        return *columns.to_fill(), exact.x if columns.is_mixed and exact is not None else None
 
     def solve(self, tol: float, fine: float, threads: int) -> Point:
         """The dual point of every problem, and the scores of its rows."""
@@ -175,7 +174,23 @@ class SmallProblems:
         spends nu, and rows of both signs that are between their bounds have scores 2 lam total apart. A parameter that
         is not positive has no solution.
         """
+<<<<<<< HEAD
         spent, widths = nu * self.total * (0.5 if self.is_free else 1.0), np.zeros(len(self.total))
+=======
+        n, rows, total = len(self.members), self.rows, self.total
+        largest = float(rows.squared_norms.max())
+        with np.errstate(divide="ignore"):
+            units = 1.0 / (total * largest) if is_along_lam else 1.0 / (self.lam * total)
+        target = np.zeros(n) if is_along_lam else self.sign - self.offset
+        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
+        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(total), np.intp)
+        point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
+        spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
+        limits = _AIM * tol, 0.0, _STEPS_PER_ROW, _WORK, steps, threads
+        table, source = rows.columns.to_fill()
+        is_late = _core.small_solve(table, source, None, *point, units, True, *limits, spent, widths)
+        ended = Status.TIME if is_late else None
+>>>>>>> refs/heads/kern
         if not is_along_lam:
             return self._climbed(tol, 0.0, threads, self.sign - self.offset, 1.0 / self.mu, spent, widths), widths
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -15,7 +15,7 @@ from pegasos.certificate import certify_dual, certify_free
 from pegasos.gram import columns
 from pegasos.kernels import RBF, Intersection, Laplacian, Linear, Polynomial
 from pegasos.solution import Status
-from pegasos.solvers import decomposition
+from pegasos.solvers import decomposition, decomposition_interior
 from pegasos.solvers.decomposition import Decomposition
 from pegasos.solvers.driver import Stop, Watcher, run
 from tests.problems import awkward_kernel_problem, kernel_problem_of
@@ -272,7 +272,7 @@ def test_a_free_intercept_gives_the_machine_of_libsvm(C):
 
 
 def test_an_interior_point_of_low_rank_serves_more_rows_than_a_dense_one(monkeypatch):
-    monkeypatch.setattr(decomposition, "_DENSE_ROWS", 100)
+    monkeypatch.setattr(decomposition_interior, "_DENSE_ROWS", 100)
     problem = overlapping(300, C=1e4, width=0.02)
     solution = run(problem, Decomposition(1e-4, is_free=True), Stop(1e-4))
     assert solution.state.n_interiors > 0
@@ -280,9 +280,9 @@ def test_an_interior_point_of_low_rank_serves_more_rows_than_a_dense_one(monkeyp
 
 
 def test_a_factor_that_tells_too_little_changes_nothing(monkeypatch):
-    monkeypatch.setattr(decomposition, "_DENSE_ROWS", 100)
-    monkeypatch.setattr(decomposition, "_RANK_WORK", 1e5)
-    monkeypatch.setattr(decomposition, "_EVIDENCE", 0)
+    monkeypatch.setattr(decomposition_interior, "_DENSE_ROWS", 100)
+    monkeypatch.setattr(decomposition_interior, "_RANK_WORK", 1e5)
+    monkeypatch.setattr(decomposition_interior, "_EVIDENCE", 0)
     problem = overlapping(300, C=10.0, width=5.0)
     solution = run(problem, Decomposition(1e-4, is_free=True), Stop(1e-4))
     assert solution.status is Status.CERTIFIED
@@ -460,3 +460,13 @@ def test_cost_two_equals_the_row_twice():
     each = np.repeat(np.arange(80), times)
     repeated = solved(kernel_problem_of(RBF(0.5), X[each], sign[each], lam=0.01), 1e-9)
     assert heavy.certificate.primal == pytest.approx(repeated.certificate.primal, rel=1e-8)
+
+
+def test_the_rate_of_progress_counts_the_steps_that_led_to_a_point_taken_over():
+    problem, solver = histogram_problem(), Decomposition(1e-6)
+    zero = solver.start(problem, 0)
+    run_to_half = run(problem, solver, Stop(tol=0.5))
+    state = solver.enter(problem, run_to_half.alpha, 0, 100_000)
+    assert state.steps == 100_000
+    assert state.marks == ((0, zero.gap), (100_000, state.gap))
+    assert 0.0 < state.gap < zero.gap

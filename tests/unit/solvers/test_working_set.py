@@ -12,7 +12,8 @@ from pegasos.kernels import RBF
 from pegasos.machines import landmarks
 from pegasos.solution import Status
 from pegasos.solvers import decomposition, working_set
-from pegasos.solvers.decomposition import Decomposition, takes_sets
+from pegasos.solvers.decomposition import Decomposition
+from pegasos.solvers.decomposition_columns import takes_sets
 from pegasos.solvers.driver import Stop, run
 from pegasos.solvers.working_set import chosen_rows
 from tests.problems import kernel_problem_of
