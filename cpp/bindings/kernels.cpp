@@ -294,6 +294,29 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
   return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
 }
 
+// Memory for one call. What a thread needs for small problems is kept for its next call: fits of them are short, and
+// the system would have to clear new pages for each.
+class Room {
+ public:
+  explicit Room(std::size_t n) {
+    constexpr std::size_t most_kept = std::size_t(1) << 21;
+    thread_local std::unique_ptr<double[]> kept;
+    thread_local std::size_t n_kept = 0;
+    if (n > most_kept) {
+      own_.reset(new double[n]);
+    } else if (n_kept < n) {
+      kept.reset(new double[n]);
+      n_kept = n;
+    }
+    values_ = own_ ? own_.get() : kept.get();
+  }
+  double* values() const { return values_; }
+
+ private:
+  std::unique_ptr<double[]> own_;
+  double* values_;
+};
+
 static bool small_solve(GivenMatrix table, std::optional<Source> source, std::optional<GivenMatrix> exact,
                         GivenWeights diagonal, GivenIndices members, GivenIndices starts, GivenWeights target,
                         GivenWeights lower, GivenWeights upper, WeightArray b, WeightArray scores, GivenWeights units,
@@ -333,7 +356,7 @@ static bool small_solve(GivenMatrix table, std::optional<Source> source, std::op
   }
   const Index workers = workers_for(n_problems, n_threads);
   const std::size_t each = std::size_t(loops().small_room(largest, source ? larger.rows.n_columns : 0));
-  const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);  // touched only where it is needed
+  const Room room(each * std::size_t(workers));  // touched only where it is needed
   Watch watch;
   std::optional<nb::gil_scoped_release> release(std::in_place);
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
@@ -353,7 +376,7 @@ static bool small_solve(GivenMatrix table, std::optional<Source> source, std::op
                                fine,
                                is_spent ? spent->data()[k] : 0.0,
                                is_spent ? widths->data() + k : nullptr};
-    steps.data()[k] = loops().small_solve(larger, problem, room.get() + each * std::size_t(worker));
+    steps.data()[k] = loops().small_solve(larger, problem, room.values() + each * std::size_t(worker));
   });
   release.reset();
   watch.raise_signal();
