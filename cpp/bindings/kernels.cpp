@@ -294,6 +294,29 @@ static std::tuple<Index, double, bool, double, Index> climb(MatrixArray table, I
   return {result.n_steps, result.gap, result.is_stuck, point.dual, columns.n_kept};
 }
 
+// Memory for one call. What a thread needs for small problems is kept for its next call: fits of them are short, and
+// the system would have to clear new pages for each.
+class Room {
+ public:
+  explicit Room(std::size_t n) {
+    constexpr std::size_t most_kept = std::size_t(1) << 21;
+    thread_local std::unique_ptr<double[]> kept;
+    thread_local std::size_t n_kept = 0;
+    if (n > most_kept) {
+      own_.reset(new double[n]);
+    } else if (n_kept < n) {
+      kept.reset(new double[n]);
+      n_kept = n;
+    }
+    values_ = own_ ? own_.get() : kept.get();
+  }
+  double* values() const { return values_; }
+
+ private:
+  std::unique_ptr<double[]> own_;
+  double* values_;
+};
+
 static bool small_solve(MatrixArray table, std::optional<Source> source, std::optional<GivenMatrix> exact,
                         GivenWeights diagonal, GivenIndices members, GivenIndices starts, GivenWeights target,
                         GivenWeights lower, GivenWeights upper, WeightArray b, WeightArray scores, GivenWeights units,
@@ -336,13 +359,13 @@ static bool small_solve(MatrixArray table, std::optional<Source> source, std::op
   const bool is_alone = source && n_problems == 1 && larger.table.n_rows == n && larger.table.n_columns == n;
   const std::size_t others = std::size_t(loops().small_room(largest, source ? larger.rows.n_columns : 0));
   const std::size_t each = others + std::size_t(is_alone ? 0 : largest * largest);
-  const std::unique_ptr<double[]> room(new double[each * std::size_t(workers)]);
+  const Room room(each * std::size_t(workers));  // touched only where it is needed
   Watch watch;
   std::optional<nb::gil_scoped_release> release(std::in_place);
   pegasos::share(n_problems, workers, [&](Index k, Index worker) {
     if (watch.is_asked()) return;  // many tiny problems: none of them looks itself
     const Index begin = starts.data()[k], length = starts.data()[k + 1] - begin;
-    double* const own = room.get() + each * std::size_t(worker);
+    double* const own = room.values() + each * std::size_t(worker);
     const SmallProblem problem{
         length,
         is_alone ? larger.table : Block{own + others, larger.table.scalar, length, length, length},

@@ -27,6 +27,7 @@ from pegasos.rounding import (
     Gain,
     Primal,
     Room,
+    cost_sums,
     is_negligible,
     is_settled,
     last_roundings,
@@ -34,7 +35,6 @@ from pegasos.rounding import (
     long_unit,
     lowered,
     nothing,
-    reach_of,
     smallest,
     sum_depth,
     sum_of,
@@ -225,7 +225,7 @@ class JointProblem:
 
     @cached_property
     def _reach(self) -> float:
-        return reach_of(self.cost, self.rows.squared_norms, self.rows.n_features)
+        return cost_sums(self.cost, self.rows.squared_norms).reach(self.rows.n_features)
 
     @cached_property
     def _cost_sum(self) -> float:

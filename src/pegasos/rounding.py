@@ -168,24 +168,41 @@ def sum_of(cost: npt.NDArray[np.float64]) -> float:
     return float(np.sum(cost)) * (1.0 + _INNER_UNITS * unit)
 
 
-def reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats, n_features: int) -> float:
-    """Upper bound of sum_i cost_i |x_i|, without an array of that size: from two sums, each within range."""
-    total, root, scale = _scaled_sums(cost, squared_norms)
-    return scale * (math.sqrt(total) * root + total * hidden_length(n_features)) + smallest if scale > 0.0 else 0.0
+class CostSums(NamedTuple):
+    """Upper bounds of two sums over the rows, within range because the costs are divided by ``scale``.
+
+    Attributes
+    ----------
+    total : float
+        At least the sum of the costs over ``scale``.
+    root : float
+        At least the root of the sum of cost_i |x_i|^2 over ``scale``.
+    scale : float
+        A power of two; 0 where no cost is positive.
+    """
+
+    total: float
+    root: float
+    scale: float
+
+    def reach(self, n_features: int) -> float:
+        """Upper bound of sum_i cost_i |x_i|."""
+        if self.scale == 0.0:
+            return 0.0
+        return self.scale * (math.sqrt(self.total) * self.root + self.total * hidden_length(n_features)) + smallest
+
+    def square_reach(self, n_features: int) -> float:
+        """Upper bound of the root of sum_i cost_i |x_i|^2; lengths add up at most."""
+        root = self.root + math.sqrt(self.total) * hidden_length(n_features)
+        return math.sqrt(self.scale) * root * (1.0 + 4.0 * unit) + smallest
 
 
-def square_reach_of(cost: npt.NDArray[np.float64], squared_norms: Floats, n_features: int) -> float:
-    """Upper bound of the root of sum_i cost_i |x_i|^2, from the same sums; lengths add up at most."""
-    total, root, scale = _scaled_sums(cost, squared_norms)
-    return math.sqrt(scale) * (root + math.sqrt(total) * hidden_length(n_features)) * (1.0 + 4.0 * unit) + smallest
-
-
-def _scaled_sums(cost: npt.NDArray[np.float64], squared_norms: Floats) -> tuple[float, float, float]:
-    """Upper bounds of the sum of the costs, and of the root of sum_i cost_i |x_i|^2, for costs over the last number."""
+def cost_sums(cost: npt.NDArray[np.float64], squared_norms: Floats) -> CostSums:
+    """The sums of rows with these costs, without an array of their number where the costs are constant."""
     is_constant = len(cost) > 0 and cost.strides == (0,)
     largest = float(cost[0]) if is_constant else float(np.max(cost, initial=0.0))
     if not largest > 0.0:
-        return 0.0, 0.0, 0.0
+        return CostSums(0.0, 0.0, 0.0)
     scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
     if is_constant:
         squares = largest / scale * float(np.add.reduce(squared_norms, dtype=np.float64))
@@ -194,7 +211,7 @@ def _scaled_sums(cost: npt.NDArray[np.float64], squared_norms: Floats) -> tuple[
         squares = float(np.einsum("i,i", cost / scale, squared_norms))
         total = sum_of(cost / scale)
     widened = 1.0 + float(np.finfo(squared_norms.dtype).eps) + sum_depth(len(cost)) * unit
-    return total, math.sqrt(squares) * widened, scale
+    return CostSums(total, math.sqrt(squares) * widened, scale)
 
 
 def hidden_length(n_features: int) -> float:

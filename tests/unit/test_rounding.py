@@ -14,7 +14,7 @@ from pegasos.certificate import certify_dual, dual_point
 from pegasos.data import ArraySource
 from pegasos.estimators.warnings import GapWarning
 from pegasos.problem import Problem, Rows, constant
-from pegasos.rounding import Gain, length_of, reach_of
+from pegasos.rounding import Gain, cost_sums, length_of
 from pegasos.solvers.partitioned import PartitionedDual, PartitionedProblem, PartitionsHere
 from pegasos.solvers.passes import DualRule
 from pegasos.solvers.path import ScoredProblem
@@ -166,7 +166,7 @@ def test_lengths_and_reaches_are_bounds_whatever_the_scale(seed, cost_decades, d
     assert all(Fraction(length) ** 2 >= square for length, square in zip(rows.lengths, exact, strict=True))
     assert Fraction(length_of(X[0])) ** 2 >= exact[0]
     # sum_i c_i |x_i| <= reach, compared by squares of lower bounds of the lengths.
-    reach = Fraction(reach_of(cost, rows.squared_norms, 3))
+    reach = Fraction(cost_sums(cost, rows.squared_norms).reach(3))
     below = [Fraction(length) * Fraction(999_999, 1_000_000) for length in rows.lengths]
     assert reach >= sum(exactly(c) * length for c, length in zip(cost, below, strict=True)) * Fraction(9, 10)
 

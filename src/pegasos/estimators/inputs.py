@@ -24,6 +24,7 @@ __all__ = [
     "check_room_for_weights",
     "check_weights",
     "how_to_read",
+    "is_csr",
     "is_dense",
     "is_indicator",
     "is_plain",
@@ -51,10 +52,10 @@ def read_values(estimator: Any, X: Any) -> Matrix:
 
 def read_doubles(estimator: Any, X: Any, *, reset: bool, **how: Any) -> Any:
     """X as scikit-learn reads it, in double with finite values; an array that already fits is not copied."""
-    is_double = type(X) is np.ndarray and X.dtype == np.float64
-    found = as_plain(X) if is_double and (reset or is_ready(estimator, X)) else None
-    if found is None or not _has_finite_sum(found):
-        check_structure(X)  # before the loops of scipy follow its indices
+    check_structure(X)  # before the loops of scipy follow its indices
+    is_short = type(X) is np.ndarray or (sp.issparse(X) and X.format == "csr" and X.indices.dtype == np.int32)
+    found = as_plain(X) if is_short and X.dtype == np.float64 and (reset or is_ready(estimator, X)) else None
+    if found is None or not _has_finite_sum(found.data if is_csr(found) else found):
         return validate_data(estimator, X, reset=reset, **how)
     if reset:
         note_features(estimator, X)
@@ -69,9 +70,8 @@ def _has_finite_sum(X: Any) -> bool:
 
 def is_ready(estimator: Any, X: Any) -> bool:
     """Whether X is a matrix as the loops read it, with nothing to convert or to refuse."""
-    is_csr = type(X) in (sp.csr_matrix, sp.csr_array) and X.ndim == 2 and X.dtype in _AS_THEY_ARE and X.shape[0] > 0
     has_names = hasattr(estimator, "feature_names_in_")
-    return (is_csr or is_plain(X)) and X.shape[1] == estimator.n_features_in_ and not has_names
+    return (is_csr(X) or is_plain(X)) and X.shape[1] == estimator.n_features_in_ and not has_names
 
 
 def is_plain(X: Any) -> bool:
@@ -80,8 +80,14 @@ def is_plain(X: Any) -> bool:
 
 
 def as_plain(X: Any) -> Any:
-    """X if it is such an array, a copy of it in C order if that is all that is missing, else None."""
-    return np.ascontiguousarray(X) if is_dense(X) else None
+    """X if it is such an array or a CSR matrix, a copy in C order if that is all that is missing, else None."""
+    return np.ascontiguousarray(X) if is_dense(X) else X if is_csr(X) else None
+
+
+def is_csr(X: Any) -> bool:
+    """Whether X is a CSR matrix of a type that the loops read, whose indices and values they check."""
+    is_matrix = type(X) in (sp.csr_matrix, sp.csr_array) and X.ndim == 2
+    return is_matrix and X.dtype in _AS_THEY_ARE and X.shape[0] > 0 and X.shape[1] > 0
 
 
 def is_dense(X: Any) -> bool:

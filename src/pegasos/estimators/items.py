@@ -15,6 +15,7 @@ from pegasos.estimators.inputs import (
     are_plain_numbers,
     as_plain,
     how_to_read,
+    is_csr,
     is_dense,
     is_plain_target,
     is_ready,
@@ -35,7 +36,7 @@ def as_collection(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any
                 "Spectrum(3) of pegasos.kernels."
             )
         sparse = not isinstance(kernel, Precomputed)
-        if sparse and is_dense(X) and (reset or is_ready(estimator, X)):
+        if sparse and (is_dense(X) or is_csr(X)) and (reset or is_ready(estimator, X)):
             if reset:
                 note_features(estimator, X)
             return as_plain(X)  # where there is nothing to convert, the checks would take longer than a small fit

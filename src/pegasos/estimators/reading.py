@@ -15,6 +15,7 @@ from pegasos.estimators.inputs import (
     as_plain,
     check_weights,
     how_to_read,
+    is_csr,
     is_dense,
     is_plain_target,
     note_features,
@@ -61,7 +62,7 @@ def read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool
 
 def _are_plain(X: Any, y: Any, *, is_number: bool) -> bool:
     """Whether scikit-learn's checks would find nothing to convert or to refuse, except for the order of X."""
-    return is_dense(X) and (are_plain_numbers if is_number else is_plain_target)(y, len(X))
+    return (is_dense(X) or is_csr(X)) and (are_plain_numbers if is_number else is_plain_target)(y, X.shape[0])
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -100,7 +100,7 @@ def solve_nu(
     """
     assert asked.nu is not None
     begun = perf_counter()
-    aim = Aim(asked.nu, asked.nu * float(np.clip(asked.tol or 0.0, _FINEST, _COARSEST)))
+    aim = Aim(asked.nu, asked.nu * min(max(asked.tol or 0.0, _FINEST), _COARSEST))
     spent = machine.spend(problems, stop, plan, aim.nu)
     for one, watcher in zip(spent, plan.watchers, strict=True):
         if _is_solved(one):

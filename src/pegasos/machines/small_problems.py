@@ -70,9 +70,9 @@ class SmallProblems:
         rows, n = problems[0].rows, problems[0].rows.n_rows
         assert isinstance(rows, KernelRows)
         each = [(problem.sign, problem.cost, problem.offset) for problem in problems]
-        sign, cost, offset = (np.concatenate(one).astype(np.float64) for one in zip(*each, strict=True))
+        sign, cost, offset = (np.concatenate(one, dtype=np.float64) for one in zip(*each, strict=True))
         lam, total = np.array([(problem.lam, problem.total) for problem in problems]).T
-        members = np.tile(np.arange(n), len(problems))
+        members = np.concatenate([np.arange(n)] * len(problems))
         return cls(rows, members, np.full(len(problems), n), sign, cost, offset, lam, total, is_free)
 
     @classmethod
@@ -107,6 +107,11 @@ class SmallProblems:
     def mu(self) -> Column:
         """The product of lam and total, for each problem."""
         return self.lam * self.total
+
+    @cached_property
+    def bounds(self) -> tuple[Column, Column]:
+        """The bounds of sign_i alpha_i."""
+        return np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
 
     @property
     def largest(self) -> float:
@@ -201,7 +206,7 @@ class SmallProblems:
     def _climbed(self, tol: float, fine: float, threads: int, target: Column, units: Column, *sums: Column) -> Point:
         """The points that the native ascent reaches; after an interrupt, where it has made a step, those it had."""
         n, rows = len(self.members), self.rows
-        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
+        lower, upper = self.bounds
         b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(self.lam), np.intp)
         entries = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         limits = _AIM * tol, fine, _STEPS_PER_ROW, _WORK, steps, threads
@@ -224,7 +229,8 @@ class SmallProblems:
     @property
     def largest_shares(self) -> Column:
         """The largest share of total that a dual point can spend, for each problem."""
-        of_sign = [self.sums(np.where(self.sign == sign, self.cost, 0.0)) for sign in (1.0, -1.0)]
+        lower, upper = self.bounds
+        of_sign = self.sums(upper), -self.sums(lower)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(largest_share(of_sign, is_free=self.is_free) / self.total)
 

@@ -14,7 +14,7 @@ from pegasos.losses import Loss
 from pegasos.problem.arrays import Floats, constant, largest_of
 from pegasos.problem.objective import Losses, RowsLike
 from pegasos.problem.rows import Rows
-from pegasos.rounding import Carried, DualSums, Primal, nothing, reach_of, square_reach_of, sum_of, unit
+from pegasos.rounding import Carried, CostSums, DualSums, Primal, cost_sums, nothing, sum_of, unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +117,16 @@ class Problem:
     @cached_property
     def reach(self) -> float:
         """Upper bound of sum_i cost_i |x_i|."""
-        return reach_of(self.cost, self.rows.squared_norms, self.rows.n_features)
+        return self._cost_sums.reach(self.rows.n_features)
 
     @cached_property
     def square_reach(self) -> float:
         """Upper bound of the root of sum_i cost_i |x_i|^2."""
-        return square_reach_of(self.cost, self.rows.squared_norms, self.rows.n_features)
+        return self._cost_sums.square_reach(self.rows.n_features)
+
+    @cached_property
+    def _cost_sums(self) -> CostSums:
+        return cost_sums(self.cost, self.rows.squared_norms)
 
     @cached_property
     def share_of_positives(self) -> float:

@@ -82,7 +82,9 @@ class Rows:
             everyone = np.arange(self.n_rows, dtype=np.uint32) if self.numbers is None else self.numbers
             numbers = everyone[indices]
         native = _core.view_rows(self.native, numbers, repeats)
-        return Rows(self.values, self.bias, self.squared_norms[indices], native, numbers)
+        once = self.squared_norms[indices[: len(indices) // repeats]]
+        squared_norms = once if repeats == 1 else np.concatenate([once] * repeats)
+        return Rows(self.values, self.bias, squared_norms, native, numbers)
 
     @property
     def repeats(self) -> int:

@@ -27,7 +27,7 @@ from pegasos.estimators.watching import Onlookers, with_callbacks
 from pegasos.fitting import fit
 from pegasos.fitting.probability import calibrated_on
 from pegasos.fitting.result import Fit
-from pegasos.kernels import RBF, FunctionKernel, Linear, Polynomial, Precomputed
+from pegasos.kernels import FunctionKernel, Precomputed
 from pegasos.kernels.mercer import check_items
 from pegasos.kernels.precomputed import Tabled
 from pegasos.machines.base import Data
@@ -36,7 +36,7 @@ from pegasos.machines.kernel_choice import KernelChoice
 from pegasos.machines.settings import Settings
 from pegasos.svm.layout import Laid, like, of_classes, of_numbers
 from pegasos.tasks import OneClass, Regression
-from pegasos.tasks.labels import class_totals, distinct, encode
+from pegasos.tasks.labels import distinct, encode
 from pegasos.tasks.one_vs_one import OneVsOne, pairs_of
 from pegasos.tasks.voting import Voting
 
@@ -110,14 +110,14 @@ class KernelSVM(CertifiedModel):
         task: Any = self._task_for(data)
         settings = self._settings(data)
         audience = Onlookers.of(self, X, y, settings.max_iter, verbose=int(self.verbose))
-        machine = Kernel(KernelChoice(kernel), float(self.cache_size))
+        machine = Kernel(kernel, float(self.cache_size))
         fitted = self._completed(fit(machine, task, settings, rows, audience=audience), rows)
-        if isinstance(kernel, Tabled):
+        if isinstance(kernel.kernel, Tabled):
             model: Any = fitted.model
             of_new, vectors = self._function, np.empty((0, 0)) if self._is_matrix else data.X[model.support]
             model = replace(model, kernel=of_new, support_vectors=vectors)
             fitted = replace(fitted, model=model)
-            if not check_items(kernel, kernel.read(rows.X), max_items=64).valid:
+            if not check_items(kernel.kernel, kernel.kernel.read(rows.X), max_items=64).valid:
                 fitted = fitted.in_doubt
         self._write(fitted)
         self._lay_out(data)
@@ -204,22 +204,20 @@ class KernelSVM(CertifiedModel):
             raise ValueError(_NOT_FINITE)
         return 1.0 / (X.shape[1] * variance) if variance != 0.0 else 1.0
 
-    def _kernel_for(self, data: Data) -> tuple[Any, Data]:
-        """The kernel, and the data with items for it."""
+    def _kernel_for(self, data: Data) -> tuple[KernelChoice, Data]:
+        """The choice of the kernel, and the data with items for it."""
         if self._is_matrix:
             report = check_items(Precomputed(), Precomputed().read(data.X), max_items=64)
             if not report.symmetric:
                 raise PegasosError(f"the kernel matrix is {report}")
-            return Tabled(data.X), replace(data, X=np.arange(len(data.X)))
-        if self.kernel == "linear":
-            return Linear(), data
-        if self.kernel == "rbf" and self._gamma > 0.0:
-            return RBF(self._gamma), data
-        if self.kernel == "poly" and self._gamma > 0.0 and self.coef0 >= 0.0 and self.degree > 0:
-            return Polynomial(self.degree, self._gamma, self.coef0), data
+            return KernelChoice(Tabled(data.X)), replace(data, X=np.arange(len(data.X)))
+        is_poly = self.kernel == "poly" and self.coef0 >= 0.0 and self.degree > 0
+        if self.kernel == "linear" or (self._gamma > 0.0 and (self.kernel == "rbf" or is_poly)):
+            return KernelChoice(self.kernel, self._gamma, self.degree, self.coef0), data
         if _num_samples(data.X) > _TABLE:
-            return self._function, data
-        return Tabled(self._function.block(data.X, data.X)), replace(data, X=np.arange(_num_samples(data.X)))
+            return KernelChoice(self._function), data
+        table = Tabled(self._function.block(data.X, data.X))
+        return KernelChoice(table), replace(data, X=np.arange(_num_samples(data.X)))
 
     @property
     def _function(self) -> Any:
@@ -395,7 +393,8 @@ class ClassifierSVM(KernelSVM, CertifiedClassifier):
     def _laid_out(self, data: Data) -> Laid:
         if self.class_weight is None:
             self.class_weight_ = np.ones(len(self.classes_))
-        return of_classes(self.fitted_, self.fitted_.task.target(data.y, data.weights))
+        model: Any = self.fitted_.model
+        return of_classes(self.fitted_, encode(data.y[model.support], self.classes_))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: of shape (n_samples,) for two classes, else one column per class or per pair of classes."""
@@ -515,8 +514,7 @@ class NuSVC(ClassifierSVM):
 
     def _weights_of(self, sample_weight: Any, shape: tuple[int, ...], target: Any) -> Any:
         weights = KernelSVM._weights_of(self, sample_weight, shape, target)
-        classes = distinct(target)
-        totals = class_totals(encode(target, classes), len(classes), weights)
+        totals = np.bincount(np.unique(target, return_inverse=True)[1], weights).tolist()
         for i, j in pairs_of(len(totals)):
             if self.nu * (totals[i] + totals[j]) / 2.0 > min(totals[i], totals[j]):
                 raise ValueError("specified nu is infeasible")

@@ -25,19 +25,18 @@ class Laid(NamedTuple):
 
 
 def of_classes(fitted: Fit, codes: npt.NDArray[np.intp]) -> Laid:
-    """Those of a classification, of whose rows ``codes`` are the classes.
+    """Those of a classification; ``codes`` are the classes of the support vectors.
 
     A score of LIBSVM is positive for the first class of a pair, except that scikit-learn turns it where there are two
     classes only. The coefficients of a row of class i for the pair of i and j stand in row j - 1, or j if j < i.
     """
     model: Any = fitted.model
     n = fitted.task.n_classes
-    mine = codes[model.support]
-    order = np.lexsort((model.support, mine))
-    support, mine = model.support[order], mine[order]
+    order = np.argsort(codes, kind="stable")  # the support is sorted
+    support = model.support[order]
     sign = 1.0 if n == 2 else -1.0
     of_pairs = sign * model.dual_coef[:, order]
-    counts = np.bincount(mine, minlength=n).astype(np.int32)
+    counts = np.bincount(codes, minlength=n).astype(np.int32)
     ends = np.cumsum(counts).tolist()
     of_class = [slice(first, end) for first, end in zip([0, *ends], ends, strict=False)]
     dual_coef = np.zeros((n - 1, len(support)))
