@@ -179,23 +179,7 @@ class SmallProblems:
         spends nu, and rows of both signs that are between their bounds have scores 2 lam total apart. A parameter that
         is not positive has no solution.
         """
-<<<<<<< HEAD
         spent, widths = nu * self.total * (0.5 if self.is_free else 1.0), np.zeros(len(self.total))
-=======
-        n, rows, total = len(self.members), self.rows, self.total
-        largest = float(rows.squared_norms.max())
-        with np.errstate(divide="ignore"):
-            units = 1.0 / (total * largest) if is_along_lam else 1.0 / (self.lam * total)
-        target = np.zeros(n) if is_along_lam else self.sign - self.offset
-        lower, upper = np.minimum(self.sign, 0.0) * self.cost, np.maximum(self.sign, 0.0) * self.cost
-        b, scores, steps = np.zeros(n), np.zeros(n), np.zeros(len(total), np.intp)
-        point = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
-        spent, widths = nu * total * (0.5 if self.is_free else 1.0), np.zeros(len(total))
-        limits = _AIM * tol, 0.0, _STEPS_PER_ROW, _WORK, steps, threads
-        table, source = rows.columns.to_fill()
-        is_late = _core.small_solve(table, source, None, *point, units, True, *limits, spent, widths)
-        ended = Status.TIME if is_late else None
->>>>>>> refs/heads/kern
         if not is_along_lam:
             return self._climbed(tol, 0.0, threads, self.sign - self.offset, 1.0 / self.mu, spent, widths), widths
         with np.errstate(divide="ignore", invalid="ignore"):
