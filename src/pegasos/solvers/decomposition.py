@@ -28,6 +28,7 @@ from pegasos.solvers.decomposition_interior import InteriorStage
 from pegasos.solvers.decomposition_state import DecompositionState
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.dual_slopes import Column, Room, best_part, feasible, gap_of, moved, room_of, rows_of, slopes_of
+from pegasos.solvers.regions import fit_in_time, regions_of
 from pegasos.solvers.working_set import Bounds, WorkingSet, chosen_rows, rows_within
 
 _FINE_TOL = 1e-5  # working sets are in double for a tol below this
@@ -173,18 +174,16 @@ class Decomposition:
         unit = 1.0 / (problem.lam * problem.total)
         if chosen is None:
             state.working_set = self._choose_set(problem, state)
-        elif chosen.load(rows):
-            pass
         elif not chosen.is_climbed:
-            before = chosen.steps
-            chosen.climb(unit, keeps_sum=self.is_free)
-            state.steps += chosen.steps - before
+            if not chosen.load(rows):
+                before = chosen.steps
+                chosen.climb(unit, keeps_sum=self.is_free)
+                state.steps += chosen.steps - before
         elif not chosen.is_over:
-            begun, part = perf_counter(), chosen.next_part(rows.n_rows)
-            members = chosen.members[part]
-            b = problem.sign[members] * state.alpha[members] + chosen.moved[part]
+            begun, (members, change) = perf_counter(), chosen.next_part(rows.n_rows)
+            b = problem.sign[members] * state.alpha[members] + change
             chosen.ahead = moved(problem, *(chosen.ahead or (state.alpha, state.slope)), members, b)
-            n_moved = max(1, int(np.count_nonzero(chosen.moved[part])))  # only their columns are computed
+            n_moved = max(1, int(np.count_nonzero(change)))  # only their columns are computed
             seconds = (perf_counter() - begun) / n_moved
             state.column_seconds += (seconds - state.column_seconds) * (0.2 if state.column_seconds else 1.0)
         else:
@@ -197,6 +196,8 @@ class Decomposition:
         state.rounds += 1
         if chosen.ahead is not None:
             state.alpha, state.slope = chosen.ahead
+            if len(chosen.regions) > 1:
+                state.shorten(problem)
             state.estimate(problem, is_free=self.is_free)
         if chosen.steps > 0 and state.primal - state.gap >= dual and abs(state.gap) > _ROUNDING * state.primal:
             return
@@ -208,18 +209,24 @@ class Decomposition:
         state.is_fine = True
 
     def _choose_set(self, problem: Problem, state: DecompositionState) -> WorkingSet:
-        """Choose the rows with the largest violations upward and downward."""
-        room, damping = room_of(problem, state.alpha), problem.damping
-        above = state.slope - state.level
-        rising, falling = np.where(room.up > 0.0, above, -np.inf), np.where(room.down < 0.0, -above, -np.inf)
+        """Choose the rows with the largest violations upward and downward; at zero, all rows, region by region."""
+        rows, room, damping = rows_of(problem), room_of(problem, state.alpha), problem.damping
         is_double = state.is_fine or self.tol is None or self.tol < _FINE_TOL
-        members = chosen_rows(rising, falling, rows_within(rows_of(problem).cache_bytes, is_double=is_double))
+        most = rows_within(rows.cache_bytes, is_double=is_double)
+        if state.rounds == 0 and not state.alpha.any() and fit_in_time(rows.items, most):
+            regions = regions_of(rows.items, most, state.seed)
+        else:
+            above = state.slope - state.level
+            rising, falling = np.where(room.up > 0.0, above, -np.inf), np.where(room.down < 0.0, -above, -np.inf)
+            regions = [chosen_rows(rising, falling, most)]
         curvature = problem.rows.squared_norms / (problem.lam * problem.total) + damping
-        own_damping = damping[members] if problem.ridge > 0.0 else None
-        own = Room(room.down[members], room.up[members])
-        gap, _ = gap_of(state.slope[members], own, damping[members], self.is_free)
-        bounds = Bounds(state.slope[members], *own, curvature[members], own_damping)
-        return WorkingSet.of(members, bounds, gap, is_double=is_double)
+        bounds, gaps = [], []
+        for members in regions:
+            own_damping = damping[members] if problem.ridge > 0.0 else None
+            own = Room(room.down[members], room.up[members])
+            bounds.append(Bounds(state.slope[members], *own, curvature[members], own_damping))
+            gaps.append(gap_of(state.slope[members], own, damping[members], self.is_free)[0])
+        return WorkingSet.of(regions, bounds, gaps, is_double=is_double)
 
     def _round(self, problem: Problem, state: DecompositionState) -> None:
         n_new, state.waiting = len(state.waiting), state.waiting[:0]

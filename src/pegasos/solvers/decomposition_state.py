@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasos.gram import Numbers
 from pegasos.problem import Problem, inner
-from pegasos.solvers.dual_slopes import Column, gap_of, room_of
+from pegasos.solvers.dual_slopes import Column, best_part, gap_of, room_of, slopes_of
 from pegasos.solvers.kernel_interior import InteriorPoint, PivotedFactor
 from pegasos.solvers.working_set import WorkingSet
 
@@ -40,6 +40,13 @@ class DecompositionState:
     working_set: WorkingSet | None = None  # working set of this round, where the table holds few of the columns
     is_fine: bool = False  # whether the matrix of the working set needs double precision
     is_exhausted: bool = False  # whether the remaining gap is room for rounding
+
+    def shorten(self, problem: Problem) -> None:
+        """Multiply the dual point by the factor, at most 1, with the best objective."""
+        scores = problem.sign - problem.offset - problem.damping * problem.sign * self.alpha - self.slope
+        part = best_part(problem, self.alpha, scores)
+        self.alpha = part * self.alpha
+        self.slope = slopes_of(problem, self.alpha, part * scores)
 
     def estimate(self, problem: Problem, *, is_free: bool) -> None:
         """Estimate P and P - D from the slopes: D is half the sum of b_i (target_i + h_i)."""

@@ -40,47 +40,68 @@ class Bounds(NamedTuple):
 
 @dataclass
 class WorkingSet:
-    """The rows of a round, the computed part of their kernel matrix, and the remaining work."""
+    """The rows of a round, the computed part of the kernel matrix of a region, and the remaining work.
 
-    members: Numbers
-    bounds: Bounds
-    gap: float  # initial gap of these rows
-    matrix: Floats  # in single or double precision; the slopes of all rows are updated in the precision of the rows
-    n_loaded: int = 0
-    n_climbs: int = 0
-    is_climbed: bool = False
-    moved: Column = field(default_factory=lambda: np.empty(0))  # change of each b
+    A set has one region; the first set of a run has many, which are solved as if each were alone.
+    """
+
+    regions: list[Numbers]
+    bounds: list[Bounds]
+    gaps: list[float]  # initial gap of each region
+    room: Floats  # for the matrix of a region, in single or double precision
+    n_solved: int = 0  # regions
+    n_loaded: int = 0  # rows of the matrix of the current region
+    n_climbs: int = 0  # on the current region
+    moved: Column = field(default_factory=lambda: np.empty(0))  # change of each b of the current region
+    changes: list[Column] = field(default_factory=list)  # change of each b of the solved regions
     n_spread: int = 0  # members whose change is part of `ahead`
     ahead: tuple[Column, Column] | None = None  # dual point and slopes of all rows, while they are being updated
     steps: int = 0
 
     @classmethod
-    def of(cls, members: Numbers, bounds: Bounds, gap: float, *, is_double: bool) -> WorkingSet:
+    def of(cls, regions: list[Numbers], bounds: list[Bounds], gaps: list[float], *, is_double: bool) -> WorkingSet:
         """Create a set with nothing computed yet."""
-        dtype = np.float64 if is_double else np.float32
-        return cls(members, bounds, gap, np.empty((len(members), len(members)), dtype))
+        most = max(map(len, regions))
+        return cls(regions, bounds, gaps, np.empty(most * most, np.float64 if is_double else np.float32))
+
+    @property
+    def members(self) -> Numbers:
+        """The rows of all regions."""
+        return np.concatenate(self.regions)
 
     @property
     def is_double(self) -> bool:
         """Whether its matrix is in double precision."""
-        return self.matrix.dtype == np.float64
+        return self.room.dtype == np.float64
+
+    @property
+    def is_climbed(self) -> bool:
+        """Whether all regions are solved."""
+        return self.n_solved == len(self.regions)
+
+    @property
+    def matrix(self) -> Floats:
+        """The kernel matrix of the current region."""
+        q = len(self.regions[self.n_solved])
+        return self.room[: q * q].reshape(q, q)
 
     def load(self, rows: KernelRows) -> bool:
         """Compute some more rows of the kernel matrix; return False where it is complete."""
-        if self.n_loaded == len(self.members):
+        members = self.regions[self.n_solved]
+        if self.n_loaded == len(members):
             return False
-        end = min(len(self.members), self.n_loaded + max(1, _VALUES // len(self.members)))
-        part, out, exact = self.members[self.n_loaded : end], self.matrix[self.n_loaded : end], rows.values.exact
+        end = min(len(members), self.n_loaded + max(1, _VALUES // len(members)))
+        part, out, exact = members[self.n_loaded : end], self.matrix[self.n_loaded : end], rows.values.exact
         if exact is not None and (self.is_double or exact.suits_single):
-            exact.fill(part, self.members, out)
+            exact.fill(part, members, out)
         else:
-            rows.kernel.fill(rows.items.take(part), rows.items.take(self.members), out, rows.bias**2)
+            rows.kernel.fill(rows.items.take(part), rows.items.take(members), out, rows.bias**2)
         self.n_loaded = end
         return True
 
     def climb(self, unit: float, *, keeps_sum: bool) -> None:
-        """Ascend on the set until little of its gap is left, as one piece of work."""
-        q, room, enough = len(self.members), self.bounds, _LEAVES * self.gap
+        """Ascend on the region until little of its gap is left, as one piece of work."""
+        q, room, enough = len(self.matrix), self.bounds[self.n_solved], _LEAVES * self.gaps[self.n_solved]
         down, up = room.down.copy(), room.up.copy()
         point = room.slope, room.down, room.up, room.curvature, room.damping, unit, keeps_sum, 0.0
         found = _core.climb(self.matrix, np.arange(q), None, q, None, *point, enough, 0.0, _STEPS, _CLIMB_WORK)
@@ -90,13 +111,16 @@ class WorkingSet:
         self.moved = moved + (self.moved if len(self.moved) else 0.0)
         self.steps += steps
         self.n_climbs += 1
-        self.is_climbed = is_stuck or left <= enough or self.n_climbs >= _CLIMBS
+        if is_stuck or left <= enough or self.n_climbs >= _CLIMBS:
+            self.changes.append(self.moved)
+            self.moved, self.n_loaded, self.n_climbs = np.empty(0), 0, 0
+            self.n_solved += 1
 
-    def next_part(self, n_rows: int) -> slice:
-        """Members whose columns are added next, one piece of work."""
+    def next_part(self, n_rows: int) -> tuple[Numbers, Column]:
+        """Members whose columns are added next, one piece of work, and their changes."""
         part = slice(self.n_spread, min(len(self.members), self.n_spread + max(1, _VALUES // max(n_rows, 1))))
         self.n_spread = part.stop
-        return part
+        return self.members[part], np.concatenate(self.changes)[part]
 
     @property
     def is_over(self) -> bool:
