@@ -120,7 +120,7 @@ def test_an_f_ordered_array_gives_the_same_bits():
     assert np.array_equal(PegasosClassifier().fit(np.asfortranarray(X), Y).coef_, PegasosClassifier().fit(X, Y).coef_)
 
 
-def test_a_squared_loss_goes_on_to_the_exact_optimum_only_where_that_takes_little(solved):
+def test_few_rows_with_a_squared_loss_reach_the_exact_optimum(solved):
     rows = np.random.default_rng(0).normal(size=(20_000, 8))
     target = rows @ np.arange(8.0) + np.random.default_rng(1).standard_t(3, size=20_000)
     model = PegasosRegressor(1e-3, loss="squared_epsilon_insensitive", epsilon=0.1, tol=1e-3, n_jobs=1)
