@@ -118,3 +118,22 @@ def test_a_gap_that_rounding_leaves_open_is_left_to_the_driver(solved):
 
 def test_an_f_ordered_array_gives_the_same_bits():
     assert np.array_equal(PegasosClassifier().fit(np.asfortranarray(X), Y).coef_, PegasosClassifier().fit(X, Y).coef_)
+
+
+def test_few_rows_with_a_squared_loss_reach_the_exact_optimum(solved):
+    rows = np.random.default_rng(0).normal(size=(20_000, 8))
+    target = rows @ np.arange(8.0) + np.random.default_rng(1).standard_t(3, size=20_000)
+    model = PegasosRegressor(1e-3, loss="squared_epsilon_insensitive", epsilon=0.1, tol=1e-3, n_jobs=1)
+    assert 1e-9 < model.fit(rows, target).certificate_.relative_gap <= 1e-3
+    assert model.fit(rows[:500], target[:500]).certificate_.relative_gap < 1e-12
+    assert solved == [1, 1]
+
+
+def test_csr_rows_that_need_no_conversion_are_not_checked_twice(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError
+
+    expected = PegasosClassifier(1e-3, random_state=0).fit(X, Y > 0)
+    monkeypatch.setattr("pegasos.estimators.reading.validate_data", refuse)
+    model = PegasosClassifier(1e-3, random_state=0).fit(sp.csr_matrix(X), Y > 0)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6)

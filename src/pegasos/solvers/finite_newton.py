@@ -29,9 +29,10 @@ _STEPS = 12  # steps that usually suffice; more are taken only where the gap is 
 _MOST_STEPS = 60
 _READS = 2  # visits of a step to each row
 _MARGIN = 0.5  # fraction of the requested gap that the steps aim at
-# fewer products than this take less time than the rest of a fit: their steps continue to the exact optimum, whatever
-# tol is, where rounding leaves about this gap
+# A step with fewer products than this takes little time beside the rest of a fit. Such steps continue to the exact
+# optimum, whatever tol is, where rounding leaves about this gap.
 _CHEAPEST, _CHEAPEST_GAP = 2e5, 1e-24
+_OTHER_WORK = 200  # products that take as long as the rest of what a step does for a row, its losses for example
 _CLOSER = 0.01  # factor on that after a certificate that is not good enough
 _LEAST_TARGET = 1e-14  # relative gap below which rounding decides
 
@@ -39,7 +40,7 @@ _LEAST_TARGET = 1e-14  # relative gap below which rounding decides
 def goal_of(n_distinct: int, side: int, tol: float) -> tuple[float, float]:
     """The relative gap that suffices for this tol, and the one that the usual number of steps aims at."""
     enough = _MARGIN * tol
-    return enough, min(enough, _CHEAPEST_GAP) if n_distinct * side * side <= _CHEAPEST else enough
+    return enough, min(enough, _CHEAPEST_GAP) if n_distinct * (side * side + _OTHER_WORK) <= _CHEAPEST else enough
 
 
 @dataclass
