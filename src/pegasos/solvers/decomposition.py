@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import cast
 
 import numpy as np
 
@@ -213,8 +214,9 @@ class Decomposition:
         rows, room, damping = rows_of(problem), room_of(problem, state.alpha), problem.damping
         is_double = state.is_fine or self.tol is None or self.tol < _FINE_TOL
         most = rows_within(rows.cache_bytes, is_double=is_double)
-        if state.rounds == 0 and not state.alpha.any() and fit_in_time(rows.items, most):
-            regions = regions_of(rows.items, most, state.seed)
+        items = cast(Vectors, rows.items)  # as `takes_sets` has found
+        if state.rounds == 0 and not state.alpha.any() and fit_in_time(items, most):
+            regions = regions_of(items, most, state.seed)
         else:
             above = state.slope - state.level
             rising, falling = np.where(room.up > 0.0, above, -np.inf), np.where(room.down < 0.0, -above, -np.inf)
