@@ -29,7 +29,7 @@ from pegasos.solvers.decomposition_interior import InteriorStage
 from pegasos.solvers.decomposition_state import DecompositionState
 from pegasos.solvers.driver import ExhaustedError, Review
 from pegasos.solvers.dual_slopes import Column, Room, best_part, feasible, gap_of, moved, room_of, rows_of, slopes_of
-from pegasos.solvers.regions import fit_in_time, regions_of
+from pegasos.solvers.neighborhoods import fit_in_time, neighborhoods_of
 from pegasos.solvers.working_set import Bounds, WorkingSet, chosen_rows, rows_within
 
 _FINE_TOL = 1e-5  # working sets are in double for a tol below this
@@ -197,7 +197,7 @@ class Decomposition:
         state.rounds += 1
         if chosen.ahead is not None:
             state.alpha, state.slope = chosen.ahead
-            if len(chosen.regions) > 1:
+            if len(chosen.neighborhoods) > 1:
                 state.shorten(problem)
             state.estimate(problem, is_free=self.is_free)
         if chosen.steps > 0 and state.primal - state.gap >= dual and abs(state.gap) > _ROUNDING * state.primal:
@@ -210,25 +210,25 @@ class Decomposition:
         state.is_fine = True
 
     def _choose_set(self, problem: Problem, state: DecompositionState) -> WorkingSet:
-        """Choose the rows with the largest violations upward and downward; at zero, all rows, region by region."""
+        """Choose the rows with the largest violations upward and downward; at zero, all rows in neighborhoods."""
         rows, room, damping = rows_of(problem), room_of(problem, state.alpha), problem.damping
         is_double = state.is_fine or self.tol is None or self.tol < _FINE_TOL
         most = rows_within(rows.cache_bytes, is_double=is_double)
         items = cast(Vectors, rows.items)  # as `takes_sets` has found
         if state.rounds == 0 and not state.alpha.any() and fit_in_time(items, most):
-            regions = regions_of(items, most, state.seed)
+            neighborhoods = neighborhoods_of(items, most, state.seed)
         else:
             above = state.slope - state.level
             rising, falling = np.where(room.up > 0.0, above, -np.inf), np.where(room.down < 0.0, -above, -np.inf)
-            regions = [chosen_rows(rising, falling, most)]
+            neighborhoods = [chosen_rows(rising, falling, most)]
         curvature = problem.rows.squared_norms / (problem.lam * problem.total) + damping
         bounds, gaps = [], []
-        for members in regions:
+        for members in neighborhoods:
             own_damping = damping[members] if problem.ridge > 0.0 else None
             own = Room(room.down[members], room.up[members])
             bounds.append(Bounds(state.slope[members], *own, curvature[members], own_damping))
             gaps.append(gap_of(state.slope[members], own, damping[members], self.is_free)[0])
-        return WorkingSet.of(regions, bounds, gaps, is_double=is_double)
+        return WorkingSet.of(neighborhoods, bounds, gaps, is_double=is_double)
 
     def _round(self, problem: Problem, state: DecompositionState) -> None:
         n_new, state.waiting = len(state.waiting), state.waiting[:0]

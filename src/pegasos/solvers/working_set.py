@@ -40,34 +40,36 @@ class Bounds(NamedTuple):
 
 @dataclass
 class WorkingSet:
-    """The rows of a round, the computed part of the kernel matrix of a region, and the remaining work.
+    """The rows of a round, the computed part of the kernel matrix of a neighborhood, and the remaining work.
 
-    A set has one region; the first set of a run has many, which are solved as if each were alone.
+    A set has one neighborhood; the first set of a run has many, which are solved as if each were alone.
     """
 
-    regions: list[Numbers]
+    neighborhoods: list[Numbers]
     bounds: list[Bounds]
-    gaps: list[float]  # initial gap of each region
-    room: Floats  # for the matrix of a region, in single or double precision
-    n_solved: int = 0  # regions
-    n_loaded: int = 0  # rows of the matrix of the current region
-    n_climbs: int = 0  # on the current region
-    moved: Column = field(default_factory=lambda: np.empty(0))  # change of each b of the current region
-    changes: list[Column] = field(default_factory=list)  # change of each b of the solved regions
+    gaps: list[float]  # initial gap of each neighborhood
+    room: Floats  # for the matrix of a neighborhood, in single or double precision
+    n_solved: int = 0  # neighborhoods
+    n_loaded: int = 0  # rows of the matrix of the current neighborhood
+    n_climbs: int = 0  # on the current neighborhood
+    moved: Column = field(default_factory=lambda: np.empty(0))  # change of each b of the current neighborhood
+    changes: list[Column] = field(default_factory=list)  # change of each b of the solved neighborhoods
     n_spread: int = 0  # members whose change is part of `ahead`
     ahead: tuple[Column, Column] | None = None  # dual point and slopes of all rows, while they are being updated
     steps: int = 0
 
     @classmethod
-    def of(cls, regions: list[Numbers], bounds: list[Bounds], gaps: list[float], *, is_double: bool) -> WorkingSet:
+    def of(
+        cls, neighborhoods: list[Numbers], bounds: list[Bounds], gaps: list[float], *, is_double: bool
+    ) -> WorkingSet:
         """Create a set with nothing computed yet."""
-        most = max(map(len, regions))
-        return cls(regions, bounds, gaps, np.empty(most * most, np.float64 if is_double else np.float32))
+        most = max(map(len, neighborhoods))
+        return cls(neighborhoods, bounds, gaps, np.empty(most * most, np.float64 if is_double else np.float32))
 
     @property
     def members(self) -> Numbers:
-        """The rows of all regions."""
-        return np.concatenate(self.regions)
+        """The rows of all neighborhoods."""
+        return np.concatenate(self.neighborhoods)
 
     @property
     def is_double(self) -> bool:
@@ -76,18 +78,18 @@ class WorkingSet:
 
     @property
     def is_climbed(self) -> bool:
-        """Whether all regions are solved."""
-        return self.n_solved == len(self.regions)
+        """Whether all neighborhoods are solved."""
+        return self.n_solved == len(self.neighborhoods)
 
     @property
     def matrix(self) -> Floats:
-        """The kernel matrix of the current region."""
-        q = len(self.regions[self.n_solved])
+        """The kernel matrix of the current neighborhood."""
+        q = len(self.neighborhoods[self.n_solved])
         return self.room[: q * q].reshape(q, q)
 
     def load(self, rows: KernelRows) -> bool:
         """Compute some more rows of the kernel matrix; return False where it is complete."""
-        members = self.regions[self.n_solved]
+        members = self.neighborhoods[self.n_solved]
         if self.n_loaded == len(members):
             return False
         end = min(len(members), self.n_loaded + max(1, _VALUES // len(members)))
@@ -100,7 +102,7 @@ class WorkingSet:
         return True
 
     def climb(self, unit: float, *, keeps_sum: bool) -> None:
-        """Ascend on the region until little of its gap is left, as one piece of work."""
+        """Ascend on the neighborhood until little of its gap is left, as one piece of work."""
         q, room, enough = len(self.matrix), self.bounds[self.n_solved], _LEAVES * self.gaps[self.n_solved]
         down, up = room.down.copy(), room.up.copy()
         point = room.slope, room.down, room.up, room.curvature, room.damping, unit, keeps_sum, 0.0

@@ -1,9 +1,9 @@
-"""Regions of a large kernel problem: samples that are close to one another, few enough to be solved at once.
+"""Neighborhoods of a large kernel problem: samples that are close to one another, few enough to be solved at once.
 
 Hsieh, Si, Dhillon: A divide-and-conquer solver for kernel support vector machines. ICML 2014. Where the kernel is small
-between distant samples, the dual points of the regions side by side are close to that of the whole. In place of the
-paper's clusters, halves: the samples are halved by their median along the direction in which they vary most, again and
-again. All regions have the same size then, to one sample.
+between distant samples, the dual points of the neighborhoods side by side are close to that of the whole. The paper's
+clusters are halves here: the samples are divided at their median along the direction in which they vary most, again and
+again, so that all neighborhoods have about the same size.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _SAMPLE = 1000  # samples that a direction is computed from
 _SECONDS = 2.5e-11
 
 
-def regions_of(items: Vectors, most: int, seed: int) -> list[Numbers]:
-    """Divide dense vectors into regions of at most so many."""
+def neighborhoods_of(items: Vectors, most: int, seed: int) -> list[Numbers]:
+    """Divide dense vectors into neighborhoods of at most so many."""
     random = np.random.default_rng(seed)
     parts = [np.arange(len(items))]
     while max(map(len, parts)) > most:
@@ -30,7 +30,7 @@ def regions_of(items: Vectors, most: int, seed: int) -> list[Numbers]:
 
 
 def fit_in_time(items: Vectors, most: int) -> bool:
-    """Whether the time budget, if there is one, lets all regions be solved and their dual points certified."""
+    """Whether the time budget, if there is one, lets all neighborhoods be solved and their dual points certified."""
     left, n = time_left(), len(items)
     return left is None or _SECONDS * n * (n + most) * (items.rows.n_features + 8) <= left
 
@@ -38,6 +38,7 @@ def fit_in_time(items: Vectors, most: int) -> bool:
 def _halves(items: Vectors, part: Numbers, random: np.random.Generator) -> tuple[Numbers, Numbers]:
     sample = items.take(np.sort(random.choice(part, min(_SAMPLE, len(part)), replace=False)))
     centered = sample.values - sample.values.mean(axis=0, dtype=np.float64)
+    centered /= max(float(np.abs(centered).max()), np.finfo(np.float64).tiny)  # so that squares do not overflow
     direction = np.linalg.eigh(centered.T @ centered)[1][:, -1]
     along = items.take(part).values @ direction.astype(items.values.dtype)
     order = np.argpartition(along, len(part) // 2)
