@@ -315,6 +315,21 @@ class _Run:
             return None
         return Status.CERTIFIED if self.stop.tol >= _ROUNDING else Status.ROUNDING
 
+    def review_in_time(self) -> Status | None:
+        """Certify the point reached in the time that is left.
+
+        While nothing is proved, the attempt is made even if a review was foreseen to take twice as long.
+        """
+        left = self.seconds_left() + _GRACE_SECONDS
+        is_proved = self.foreseeing is None or (self.last is not None and self.last.alpha.any())
+        if not is_proved and left < self.needed_for_review() <= 2.0 * left:
+            try:
+                with within(left):
+                    return self.review()
+            except TimeIsUp:
+                left = 0.0
+        return self.review(within_seconds=left)
+
     def largest_hard_optimum(self) -> float:
         """A larger optimum proves that the classes cannot be separated (`theory.lam_of_c`)."""
         cost = self.problem.cost
@@ -442,7 +457,7 @@ def _solved(whole: _Run, seed: int) -> Solution:
         whole.reviewed_at = -1  # rows may have been visited that are not counted yet
     if status is not Status.OVERFLOW:
         is_late = status in (Status.TIME, Status.INTERRUPTED)
-        reached = whole.review(within_seconds=whole.seconds_left() + _GRACE_SECONDS if is_late else None)
+        reached = whole.review_in_time() if is_late else whole.review()
         is_open = status in (Status.TIME, Status.ROUNDING)
         status = reached if reached in _FINAL_STATUSES or (is_open and reached) else status
     return whole.solution(status)

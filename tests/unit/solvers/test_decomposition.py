@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import time
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.svm import SVC
 
 from pegasos import KernelPegasosClassifier, _core
 from pegasos.certificate import certify_dual, certify_free
+from pegasos.deadline import check_deadline
 from pegasos.gram import columns
 from pegasos.kernels import RBF, Intersection, Laplacian, Linear, Polynomial
 from pegasos.solution import Status
@@ -374,6 +376,32 @@ def test_without_time_for_a_proof_the_last_proved_point_is_the_result(monkeypatc
     assert solution.status is Status.TIME
     assert_true(problem, solution)
     assert solution.certificate.relative_gap == 1.0  # of the zero vector: nothing else was proved
+
+
+def test_a_first_proof_is_attempted_even_if_it_may_not_end_in_time(monkeypatch):
+    problem = few_columns(lam=1e-7)
+    monkeypatch.setattr(Decomposition, "review_seconds", lambda *_: 8.0)
+    solution = solved(problem, 1e-12, time_budget=6.0)
+    assert solution.status is Status.TIME
+    assert_true(problem, solution)
+    assert solution.certificate.relative_gap < 1.0
+
+
+def test_a_first_proof_that_does_not_end_in_time_leaves_the_zero_vector(monkeypatch):
+    problem = few_columns(lam=1e-7)
+    monkeypatch.setattr(Decomposition, "review_seconds", lambda *_: 0.6)
+    review = Decomposition.review
+
+    def slow(self, problem, state, tol):
+        time.sleep(0.6)
+        check_deadline()
+        return review(self, problem, state, tol)
+
+    monkeypatch.setattr(Decomposition, "review", slow)
+    solution = solved(problem, 1e-12, time_budget=0.2)
+    assert solution.status is Status.TIME
+    assert_true(problem, solution)
+    assert solution.certificate.relative_gap == 1.0
 
 
 @pytest.mark.parametrize("is_free", [True, False])
