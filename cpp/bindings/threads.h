@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -25,19 +26,32 @@ struct Team {
   }
 };
 
-// Calls f(k) for each k of 0..n, all at the same time and the first of them in this thread; f must not throw. Where the
-// system provides no more threads, or no memory for one, the rest runs sequentially: the same results, later.
+// Calls f(k) for each k of 0..n, all at the same time and the first of them in this thread. Where the system provides
+// no more threads, or no memory for one, the rest runs sequentially: the same results, later. If calls throw, the first
+// exception is thrown on here, once all have ended.
 template <class F>
 void together(Index n, F&& f) {
-  loops();  // finding them may throw, which a thread must not
-  Team others;
-  Index started = 1;
-  try {
-    for (; started < n; ++started) others.threads.emplace_back([&f, k = started] { f(k); });
-  } catch (...) {
-    for (Index k = started; k < n; ++k) f(k);
+  loops();
+  std::exception_ptr failure;
+  std::atomic_flag has_failed;
+  const auto call = [&](Index k) noexcept {
+    try {
+      f(k);
+    } catch (...) {
+      if (!has_failed.test_and_set()) failure = std::current_exception();
+    }
+  };
+  {
+    Team others;
+    Index started = 1;
+    try {
+      for (; started < n; ++started) others.threads.emplace_back([&call, k = started] { call(k); });
+    } catch (...) {
+      for (Index k = started; k < n; ++k) call(k);
+    }
+    call(Index(0));
   }
-  f(Index(0));
+  if (failure) std::rethrow_exception(failure);
 }
 
 // Calls f(part, begin, end) for each of `parts` ranges of 0..n.
