@@ -195,7 +195,8 @@ class SmallProblems:
         entries = rows.squared_norms, self.members, self.starts, target, lower, upper, b, scores
         limits = _AIM * tol, fine, _STEPS_PER_ROW, _WORK, steps, threads
         keeps_sum = self.is_free or len(sums) > 0
-        given: tuple[Any, ...] = *self._kernel(tol), *entries, units, keeps_sum, *limits, *sums
+        kernel = (*rows.columns.to_fill(), None) if sums else self._kernel(tol)  # a sum is spent in one precision
+        given: tuple[Any, ...] = *kernel, *entries, units, keeps_sum, *limits, *sums
         try:
             ended = Status.TIME if _core.small_solve(*given) else None
         except KeyboardInterrupt:

@@ -59,3 +59,13 @@ def test_strings_have_a_one_class_machine_too():
 
     model = KernelPegasosOneClass(Spectrum(2), nu=0.3).fit(["abab", "baba", "abba", "ababab", "bababa"])
     assert np.array_equal(model.predict(["babab", "zzzz"]), [1, -1])
+
+
+@pytest.mark.parametrize("n_rows", [400, 1200, 2500])
+def test_kernel_problems_of_any_size_are_certified(n_rows):
+    """From 1,000 samples on, a table of few features is in single precision."""
+    X = np.random.default_rng(0).normal(size=(n_rows, 5))
+    model = KernelPegasosOneClass("rbf", gamma=0.2, nu=0.2, random_state=0).fit(X)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert np.sum(model.predict(X) < 0) <= 0.2 * n_rows + 2  # rounding decides about samples on the boundary
+    assert len(model.support_) >= 0.2 * n_rows
