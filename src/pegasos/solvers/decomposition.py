@@ -184,8 +184,7 @@ class Decomposition:
             begun, (members, change) = perf_counter(), chosen.next_part(rows.n_rows)
             b = problem.sign[members] * state.alpha[members] + change
             chosen.ahead = moved(problem, *(chosen.ahead or (state.alpha, state.slope)), members, b)
-            n_moved = max(1, int(np.count_nonzero(change)))  # only their columns are computed
-            seconds = (perf_counter() - begun) / n_moved
+            seconds = (perf_counter() - begun) / len(members)
             state.column_seconds += (seconds - state.column_seconds) * (0.2 if state.column_seconds else 1.0)
         else:
             self._end_set(problem, state, chosen)

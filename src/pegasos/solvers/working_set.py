@@ -53,8 +53,9 @@ class WorkingSet:
     n_loaded: int = 0  # rows of the matrix of the current neighborhood
     n_climbs: int = 0  # on the current neighborhood
     moved: Column = field(default_factory=lambda: np.empty(0))  # change of each b of the current neighborhood
-    changes: list[Column] = field(default_factory=list)  # change of each b of the solved neighborhoods
-    n_spread: int = 0  # members whose change is part of `ahead`
+    movers: list[Numbers] = field(default_factory=list)  # rows of the solved neighborhoods whose b has changed
+    changes: list[Column] = field(default_factory=list)  # by how much
+    n_spread: int = 0  # movers whose change is part of `ahead`
     ahead: tuple[Column, Column] | None = None  # dual point and slopes of all rows, while they are being updated
     steps: int = 0
 
@@ -65,11 +66,6 @@ class WorkingSet:
         """Create a set with nothing computed yet."""
         most = max(map(len, neighborhoods))
         return cls(neighborhoods, bounds, gaps, np.empty(most * most, np.float64 if is_double else np.float32))
-
-    @property
-    def members(self) -> Numbers:
-        """The rows of all neighborhoods."""
-        return np.concatenate(self.neighborhoods)
 
     @property
     def is_double(self) -> bool:
@@ -114,20 +110,24 @@ class WorkingSet:
         self.steps += steps
         self.n_climbs += 1
         if is_stuck or left <= enough or self.n_climbs >= _CLIMBS:
-            self.changes.append(self.moved)
+            has_moved = self.moved != 0.0
+            self.movers.append(self.neighborhoods[self.n_solved][has_moved])
+            self.changes.append(self.moved[has_moved])
             self.moved, self.n_loaded, self.n_climbs = np.empty(0), 0, 0
             self.n_solved += 1
+            if self.is_climbed:
+                self.movers, self.changes = [np.concatenate(self.movers)], [np.concatenate(self.changes)]
 
     def next_part(self, n_rows: int) -> tuple[Numbers, Column]:
-        """Members whose columns are added next, one piece of work, and their changes."""
-        part = slice(self.n_spread, min(len(self.members), self.n_spread + max(1, _VALUES // max(n_rows, 1))))
+        """Rows whose columns are added next, one piece of work, and their changes."""
+        part = slice(self.n_spread, min(len(self.movers[0]), self.n_spread + max(1, _VALUES // max(n_rows, 1))))
         self.n_spread = part.stop
-        return self.members[part], np.concatenate(self.changes)[part]
+        return self.movers[0][part], self.changes[0][part]
 
     @property
     def is_over(self) -> bool:
         """Whether the slopes of all rows include all changes."""
-        return self.is_climbed and self.n_spread == len(self.members)
+        return self.is_climbed and self.n_spread == len(self.movers[0])
 
 
 def rows_within(cache_bytes: float, *, is_double: bool) -> int:
