@@ -14,29 +14,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
 from pegasos.errors import NotFiniteError, PegasosError
-from pegasos.machines.inputs import check_weights, how_to_read
+from pegasos.machines.inputs import how_to_read
 from pegasos.problem import Matrix, Rows, check_structure
-
-__all__ = [
-    "KeptOnFailure",
-    "are_plain_numbers",
-    "as_plain",
-    "check_room_for_weights",
-    "check_weights",
-    "how_to_read",
-    "is_csr",
-    "is_dense",
-    "is_indicator",
-    "is_plain",
-    "is_plain_target",
-    "is_ready",
-    "keeps_on_failure",
-    "note_features",
-    "read_doubles",
-    "read_rows",
-    "read_rows_and_target",
-    "read_values",
-]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -14,7 +14,6 @@ from pegasos.errors import PegasosError
 from pegasos.estimators.inputs import (
     are_plain_numbers,
     as_plain,
-    how_to_read,
     is_csr,
     is_dense,
     is_plain_target,
@@ -22,6 +21,7 @@ from pegasos.estimators.inputs import (
     note_features,
 )
 from pegasos.kernels import Kernel, Precomputed
+from pegasos.machines.inputs import how_to_read
 from pegasos.machines.kernel_choice import is_matrix
 from pegasos.problem import check_structure
 

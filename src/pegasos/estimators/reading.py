@@ -13,8 +13,6 @@ from pegasos.errors import PegasosError
 from pegasos.estimators.inputs import (
     are_plain_numbers,
     as_plain,
-    check_weights,
-    how_to_read,
     is_csr,
     is_dense,
     is_plain_target,
@@ -23,6 +21,7 @@ from pegasos.estimators.inputs import (
 )
 from pegasos.estimators.items import as_collection
 from pegasos.machines.base import Data
+from pegasos.machines.inputs import check_weights, how_to_read
 from pegasos.machines.kernel import Kernel
 from pegasos.machines.kernel_choice import WORDS, KernelChoice
 from pegasos.machines.linear import Linear

@@ -13,12 +13,12 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from pegasos import checks as check
-from pegasos.estimators.inputs import check_weights
 from pegasos.estimators.items import as_collection, check_target
 from pegasos.kernels import Kernel, Precomputed
 from pegasos.kernels.base import Items
 from pegasos.kernels.series import IndefiniteKernelWarning
 from pegasos.layouts import classes as layout
+from pegasos.machines.inputs import check_weights
 from pegasos.machines.kernel_choice import WORDS, KernelChoice, doubt, joined, kernel_of
 from pegasos.online.base import OnlineClassifier
 from pegasos.solvers.kernel_online import KernelOnlineLearner, KernelOnlineState

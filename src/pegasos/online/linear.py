@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from pegasos import _core
 from pegasos.errors import PegasosError
-from pegasos.estimators.inputs import check_weights, read_rows, read_rows_and_target
+from pegasos.estimators.inputs import read_rows, read_rows_and_target
 from pegasos.layouts import classes as layout
+from pegasos.machines.inputs import check_weights
 from pegasos.online.base import OnlineClassifier
 from pegasos.problem import Rows
 from pegasos.solvers.online import Labels, OnlineLearner, OnlineState, Order

@@ -16,9 +16,10 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from pegasos import checks as check
 from pegasos.certificate import Certificate
 from pegasos.errors import PegasosError
-from pegasos.estimators.inputs import check_weights, how_to_read, keeps_on_failure
+from pegasos.estimators.inputs import keeps_on_failure
 from pegasos.estimators.watching import CallbackSupportMixin, with_callbacks
 from pegasos.kernels.graph_reading import read_graphs
+from pegasos.machines.inputs import check_weights, how_to_read
 from pegasos.persistence import Saved
 from pegasos.problem import check_structure
 from pegasos.tuning.account import account, leaderboard
