@@ -161,11 +161,9 @@ def test_where_the_readme_says_it_is_slower_is_where_the_results_show_it():
     mean = tables.geometric_mean(list(small))
     assert f"LIBSVM takes {min(small):.1f} to {max(small):.1f} times our processor time, {mean:.1f} on average" in text
     means = sorted(tables.geometric_mean(list(each.values())) for each in ratios.values())
-    assert f"average {means[0]:.1f} to {means[-1]:.1f} times" in text
-    slower = {(n, *key): ratio for n, each in ratios.items() for key, ratio in each.items() if ratio < 1.0}
-    ((where, ratio),) = slower.items()
-    assert where == (10_000, 128, 10, 1.0)
-    assert f"(10,000 x 128, ten classes, C = 1), where LIBSVM takes {ratio:.1f} times our time" in text
+    least = min(ratio for each in ratios.values() for ratio in each.values())
+    assert f"always ahead, on average {means[0]:.1f} to {means[-1]:.1f} times, and at least {least:.1f} times" in text
+    assert least > 1.0
     sparse = [row.ratio for target in (1e-3, 1e-2) for row in tables.read(target) if row.problem == "sparse_1m"]
     assert f"Snap ML is up to {1.0 / min(sparse):.1f} times as fast" in text
     texts = [row.ratio for row in tables.read(1e-3) if row.problem in ("subjectivity", "sms_spam") and row.lam == 1e-5]
