@@ -28,7 +28,7 @@ from pegasos.solvers.decomposition_columns import columns_to_load, load_some, ta
 from pegasos.solvers.decomposition_interior import InteriorStage
 from pegasos.solvers.decomposition_state import DecompositionState
 from pegasos.solvers.driver import ExhaustedError, Review
-from pegasos.solvers.dual_slopes import Column, Room, best_part, feasible, gap_of, moved, room_of, rows_of, slopes_of
+from pegasos.solvers.dual_slopes import Column, Room, feasible, gap_of, moved, room_of, rows_of, slopes_of
 from pegasos.solvers.neighborhoods import fit_in_time, neighborhoods_of
 from pegasos.solvers.working_set import Bounds, WorkingSet, chosen_rows, rows_within
 
@@ -75,10 +75,7 @@ class Decomposition:
         at_zero = state.gap
         near = feasible(problem, alpha, is_free=self.is_free) if alpha.any() else nothing
         if near.any():
-            scores = rows.scores_of(rows.coefficients(problem, near))
-            part = best_part(problem, near, scores)
-            state.alpha = part * near
-            state.slope = slopes_of(problem, state.alpha, part * scores)
+            state.start_at(problem, near, rows.scores_of(rows.coefficients(problem, near)))
             state.estimate(problem, is_free=self.is_free)
         state.least_gap = state.gap
         state.marks = ((0, at_zero if steps else state.gap), (steps, state.gap))
@@ -197,7 +194,8 @@ class Decomposition:
         if chosen.ahead is not None:
             state.alpha, state.slope = chosen.ahead
             if len(chosen.neighborhoods) > 1:
-                state.shorten(problem)
+                scores = problem.sign - problem.offset - problem.damping * problem.sign * state.alpha - state.slope
+                state.start_at(problem, state.alpha, scores)
             state.estimate(problem, is_free=self.is_free)
         if chosen.steps > 0 and state.primal - state.gap >= dual and abs(state.gap) > _ROUNDING * state.primal:
             return

@@ -41,11 +41,10 @@ class DecompositionState:
     is_fine: bool = False  # whether the matrix of the working set needs double precision
     is_exhausted: bool = False  # whether the remaining gap is room for rounding
 
-    def shorten(self, problem: Problem) -> None:
-        """Multiply the dual point by the factor, at most 1, with the best objective."""
-        scores = problem.sign - problem.offset - problem.damping * problem.sign * self.alpha - self.slope
-        part = best_part(problem, self.alpha, scores)
-        self.alpha = part * self.alpha
+    def start_at(self, problem: Problem, alpha: Column, scores: Column) -> None:
+        """Take over a dual point with these scores, multiplied by the factor, at most 1, with the best objective."""
+        part = best_part(problem, alpha, scores)
+        self.alpha = part * alpha
         self.slope = slopes_of(problem, self.alpha, part * scores)
 
     def estimate(self, problem: Problem, *, is_free: bool) -> None:
