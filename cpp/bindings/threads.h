@@ -31,7 +31,6 @@ struct Team {
 // exception is thrown on here, once all have ended.
 template <class F>
 void together(Index n, F&& f) {
-  loops();
   std::exception_ptr failure;
   std::atomic_flag has_failed;
   const auto call = [&](Index k) noexcept {
